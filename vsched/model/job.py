@@ -1,0 +1,156 @@
+"""A job: one PodGroup with its tasks, and the sums kept over them.
+
+A ``Job`` has one writer, the mirror. Once a job has been part of a snapshot it is frozen: the writer clones it first
+(copy on write), so a cycle in another thread never sees a half-made change.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.model.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
+from vsched.model.status import HOLDS, Phase, Status
+from vsched.model.task import Task
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """A PodGroup condition without the parts that change on every write."""
+
+    kind: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class JobSpec(msgspec.Struct, frozen=True):
+    """What a PodGroup object says (reference 5.2)."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    created: float = 0.0
+    queue: str = "default"
+    min_member: int = 0
+    min_task_member: tuple[tuple[str, int], ...] = ()
+    min_resources: Amounts | None = None
+    priority_class: str = ""
+    phase: str = Phase.PENDING
+    conditions: tuple[Condition, ...] = ()
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    preemptable: bool | None = None
+    annotations: tuple[tuple[str, str], ...] = ()
+    implicit: bool = False
+    """Made up for pods of ours that name no PodGroup; there is no object to write to."""
+
+
+class Job:
+    """One PodGroup with its tasks and the sums over them."""
+
+    __slots__ = ("allocated", "counts", "frozen", "key", "pending", "pending_request", "priority", "spec", "tasks")
+
+    def __init__(self, key: str, spec: JobSpec, priority: int = 0) -> None:
+        self.key = key
+        self.spec = spec
+        self.priority = priority
+        self.tasks: dict[str, Task] = {}
+        self.pending: dict[str, Task] = {}
+        self.counts = [0] * len(Status)
+        self.allocated: Vector = {}
+        self.pending_request: Vector = {}
+        self.frozen = False
+
+    def clone(self) -> Job:
+        """A copy that may be changed; tasks are shared, they never change."""
+        other = Job.__new__(Job)
+        other.key, other.spec, other.priority = self.key, self.spec, self.priority
+        other.tasks, other.pending = self.tasks.copy(), self.pending.copy()
+        other.counts = self.counts.copy()
+        other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
+        other.frozen = False
+        return other
+
+    def put(self, task: Task) -> None:
+        """Add a task, or replace its earlier record."""
+        if task.uid in self.tasks:
+            self.drop(task.uid)
+        self.tasks[task.uid] = task
+        self.counts[task.status] += 1
+        if HOLDS[task.status].allocated:
+            add(self.allocated, task.shape.request)
+        elif task.status is Status.PENDING:
+            self.pending[task.uid] = task
+            add(self.pending_request, task.shape.request)
+
+    def drop(self, uid: str) -> Task | None:
+        """Remove a task; returns its record, or None where it is not here."""
+        task = self.tasks.pop(uid, None)
+        if task is None:
+            return None
+        self.counts[task.status] -= 1
+        if HOLDS[task.status].allocated:
+            subtract(self.allocated, task.shape.request)
+        elif task.status is Status.PENDING:
+            del self.pending[uid]
+            subtract(self.pending_request, task.shape.request)
+        return task
+
+    @property
+    def ready(self) -> int:
+        """Tasks that count towards the gang's minimum."""
+        counts = self.counts
+        return (
+            counts[Status.BOUND]
+            + counts[Status.BINDING]
+            + counts[Status.RUNNING]
+            + counts[Status.ALLOCATED]
+            + counts[Status.SUCCEEDED]
+        )
+
+    @property
+    def allocated_count(self) -> int:
+        """Tasks in an allocated status (reference 0.3)."""
+        return self.ready - self.counts[Status.SUCCEEDED]
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What one job adds to the books of its queue (reference 4.5, 4.10); sums of these are kept, never recomputed."""
+
+    queue: str
+    namespace: str
+    allocated: Amounts = NOTHING
+    pending: Amounts = NOTHING
+    elastic: Amounts = NOTHING
+    """Allocated beyond ``minResources``."""
+    inqueue: Amounts = NOTHING
+    """Admitted but not yet allocated, as proportion counts it."""
+    promised: Amounts = NOTHING
+    """Admitted, as overcommit counts it: all of ``minResources`` while Inqueue."""
+
+
+def claim_of(job: Job) -> Claim:
+    """The claim of a job on its queue, from its sums and its phase."""
+    spec = job.spec
+    allocated = tuple(sorted((column, value) for column, value in job.allocated.items() if value))
+    pending = tuple(sorted((column, value) for column, value in job.pending_request.items() if value))
+    wanted = spec.min_resources
+    if wanted is None:
+        return Claim(spec.queue, spec.namespace, allocated, pending, allocated)
+    elastic = exceeded(job.allocated, wanted)
+    wanted = without_gated(job, wanted)
+    inqueue = promised = NOTHING
+    if spec.phase == Phase.INQUEUE:
+        inqueue, promised = shortfall(wanted, job.allocated), wanted
+    elif spec.phase == Phase.RUNNING and job.allocated_count >= spec.min_member:
+        inqueue = promised = shortfall(wanted, job.allocated)
+    return Claim(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
+
+
+def without_gated(job: Job, wanted: Amounts) -> Amounts:
+    """``wanted`` less the requests of pods held back by scheduling gates, not below zero (reference 0.4)."""
+    gated: Vector = {}
+    for task in job.pending.values():
+        if task.gated:
+            add(gated, task.shape.request)
+    return shortfall(wanted, gated) if gated else wanted

@@ -1,0 +1,143 @@
+"""Which resources there are, in which unit, and amounts of them.
+
+An ``Amounts`` is what one object asks for or has: a sorted tuple of ``(column, value)`` pairs without zeros.
+A ``Vector`` is a running sum: a dict from column to value that only its owner changes.
+Columns come from a ``ResourceAxis``, which only ever grows, so a column keeps its meaning for the life of the axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vsched.errors import BadQuantity
+from vsched.model.quantity import UNLIMITED, format_bytes, format_milli, parse_quantity
+
+CPU, MEMORY, PODS = 0, 1, 2
+"""Columns that every axis has. Units: milli-cores, bytes, pods."""
+
+Amounts = tuple[tuple[int, int], ...]
+Vector = dict[int, int]
+
+NOTHING: Amounts = ()
+ONE_POD: Amounts = ((PODS, 1),)
+
+_NATIVE_SCALARS = ("hugepages-", "attachable-volumes-")
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def scale_of(name: str) -> int:
+    """Base units in one unit of the resource: bytes and pods count as they are, everything else in thousandths."""
+    return 1 if name in _BYTES or name == "pods" or name.startswith("hugepages-") else 1000
+
+
+def is_schedulable(name: str) -> bool:
+    """Whether the scheduler keeps books of this resource name (reference 0.1: quota-only names are dropped)."""
+    if name in ("cpu", "pods", *_BYTES):
+        return True
+    if name.startswith(_NATIVE_SCALARS):
+        return True
+    return "/" in name and not name.startswith(("requests.", "count/"))
+
+
+class ResourceAxis:
+    """The append-only list of resource names; position is the column."""
+
+    __slots__ = ("_columns", "names")
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names: list[str] = ["cpu", "memory", "pods"]
+        self._columns: dict[str, int] = {name: column for column, name in enumerate(self.names)}
+        for name in names:
+            self.column(name)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def column(self, name: str) -> int:
+        """The column of ``name``, made on first use."""
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = len(self.names)
+            self.names.append(name)
+        return column
+
+    def parse(self, quantities: Mapping[str, object] | None) -> Amounts:
+        """A Kubernetes ResourceList as Amounts; raises BadQuantity naming the resource."""
+        if not quantities:
+            return NOTHING
+        found: list[tuple[int, int]] = []
+        for name, quantity in quantities.items():
+            if is_schedulable(name):
+                value = parse_amount(name, quantity)
+                if value:
+                    found.append((self.column(name), value))
+        found.sort()
+        return tuple(found)
+
+    def render(self, amounts: Iterable[tuple[int, int]]) -> dict[str, str]:
+        """Amounts as a Kubernetes ResourceList in canonical quantities, zeros and "no limit" left out."""
+        return {
+            self.names[column]: format_amount(self.names[column], value)
+            for column, value in sorted(amounts)
+            if value and abs(value) < UNLIMITED
+        }
+
+
+def parse_amount(name: str, quantity: object) -> int:
+    """One quantity (text, or the number YAML made of it) in base units; raises BadQuantity naming the resource."""
+    text = quantity if isinstance(quantity, str) else str(quantity)
+    try:
+        value = parse_quantity(text.strip(), scale_of(name))
+    except BadQuantity as error:
+        raise BadQuantity(f"{name}: {error}") from None
+    if value < 0:
+        raise BadQuantity(f"{name}: {text!r} is negative (expected zero or more)")
+    return value
+
+
+def format_amount(name: str, value: int) -> str:
+    """Base units of a resource as a canonical quantity."""
+    if scale_of(name) == 1000:
+        return format_milli(value)
+    return str(value) if name == "pods" else format_bytes(value)
+
+
+def add(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
+    """Add amounts to a running sum."""
+    for column, value in amounts:
+        into[column] = into.get(column, 0) + value
+
+
+def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
+    """Take amounts from a running sum; the caller owns the proof that they were added before."""
+    for column, value in amounts:
+        into[column] = into.get(column, 0) - value
+
+
+def exceeded(left: Mapping[int, int], right: Amounts) -> Amounts:
+    """The positive part of ``left - right`` (reference 0.2, ExceededPart)."""
+    less = dict(right)
+    return tuple(
+        (column, value - less.get(column, 0)) for column, value in sorted(left.items()) if value > less.get(column, 0)
+    )
+
+
+def shortfall(wanted: Amounts, held: Mapping[int, int]) -> Amounts:
+    """The positive part of ``wanted - held``."""
+    return tuple((column, value - held.get(column, 0)) for column, value in wanted if value > held.get(column, 0))
+
+
+def plus(left: Amounts, right: Amounts) -> Amounts:
+    """The sum of two amounts."""
+    total = dict(left)
+    add(total, right)
+    return tuple(sorted((column, value) for column, value in total.items() if value))
+
+
+def maximum(left: Amounts, right: Amounts) -> Amounts:
+    """The larger of two amounts, column by column."""
+    largest = dict(left)
+    for column, value in right:
+        if value > largest.get(column, 0):
+            largest[column] = value
+    return tuple(sorted(largest.items()))

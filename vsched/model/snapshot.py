@@ -1,0 +1,67 @@
+"""What one cycle may look at: a consistent view of the cluster, with the sums that would be costly to work out again.
+
+A snapshot is valid until its mirror makes the next one: amounts are copied, records are shared, and the maps are
+brought up to date in place. Nothing in a cycle writes to it; a cycle copies the node table before it places anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vsched.model.job import Job
+from vsched.model.nodes import NodeTable
+from vsched.model.placed import PlacedPods
+from vsched.model.queue import Namespace, Queue
+from vsched.model.resources import ResourceAxis, Vector
+
+
+@dataclass(slots=True)
+class QueueBooks:
+    """Sums over the jobs of one queue (reference 4.5, 4.10), base units by column."""
+
+    jobs: int = 0
+    """How many jobs name the queue."""
+    allocated: Vector = field(default_factory=dict)
+    pending: Vector = field(default_factory=dict)
+    elastic: Vector = field(default_factory=dict)
+    inqueue: Vector = field(default_factory=dict)
+    promised: Vector = field(default_factory=dict)
+
+    def copy(self) -> QueueBooks:
+        """A copy that may be changed."""
+        return QueueBooks(
+            self.jobs,
+            self.allocated.copy(),
+            self.pending.copy(),
+            self.elastic.copy(),
+            self.inqueue.copy(),
+            self.promised.copy(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The cluster as one cycle sees it."""
+
+    now: float
+    """Seconds since the epoch: the only clock of a cycle."""
+    axis: ResourceAxis
+    nodes: NodeTable
+    jobs: Mapping[str, Job]
+    """Every job by key, those without work included."""
+    active: Sequence[str]
+    """Keys of jobs a cycle may do something for: PodGroup not yet admitted, or tasks pending."""
+    changed: Sequence[str]
+    """Keys of jobs that changed since the last snapshot: their status may have to be written."""
+    queues: Mapping[str, Queue]
+    books: Mapping[str, QueueBooks]
+    """Sums by queue name, of queues that have jobs."""
+    shares: Mapping[tuple[str, str], Vector]
+    """What each namespace holds in each queue: (queue, namespace) to allocated amounts."""
+    namespaces: Mapping[str, Namespace]
+    placed: PlacedPods
+    total: Sequence[int]
+    """Allocatable of all nodes together, by column."""
+    used: Sequence[int]
+    """Used on all nodes together, by column."""

@@ -1,0 +1,66 @@
+"""The statuses of a task, and what each one holds of its node and counts for its job (reference 0.3, 0.4, 0.6)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Status(IntEnum):
+    """Where a task is on its way; the numbers are positions in per-job counters."""
+
+    PENDING = 0
+    ALLOCATED = 1
+    PIPELINED = 2
+    BINDING = 3
+    BOUND = 4
+    RUNNING = 5
+    RELEASING = 6
+    SUCCEEDED = 7
+    FAILED = 8
+    UNKNOWN = 9
+
+
+class Holds(NamedTuple):
+    """What a task in a status does to the books."""
+
+    uses: bool
+    """Takes its request from the node's idle amounts."""
+    releasing: bool
+    """What it uses is on its way back."""
+    reserves: bool
+    """Waits for what is on its way back."""
+    allocated: bool
+    """Counts as allocated for job, queue and namespace."""
+    ready: bool
+    """Counts towards the gang's minimum."""
+
+
+HOLDS: tuple[Holds, ...] = (
+    Holds(False, False, False, False, False),  # PENDING
+    Holds(True, False, False, True, True),  # ALLOCATED
+    Holds(False, False, True, False, False),  # PIPELINED
+    Holds(True, False, False, True, True),  # BINDING
+    Holds(True, False, False, True, True),  # BOUND
+    Holds(True, False, False, True, True),  # RUNNING
+    Holds(True, True, False, False, False),  # RELEASING
+    Holds(False, False, False, False, True),  # SUCCEEDED
+    Holds(False, False, False, False, False),  # FAILED
+    Holds(True, False, False, False, False),  # UNKNOWN
+)
+"""One row a status, in the order of ``Status``."""
+
+READY = tuple(status for status in Status if HOLDS[status].ready)
+ALLOCATED = tuple(status for status in Status if HOLDS[status].allocated)
+SCHEDULED = (Status.RUNNING, Status.BOUND, Status.SUCCEEDED, Status.FAILED)
+"""Statuses that count as scheduled for the PodGroup's phase (reference 1.10)."""
+
+
+class Phase:
+    """The phases of a PodGroup, as text (reference 5.2)."""
+
+    PENDING = "Pending"
+    INQUEUE = "Inqueue"
+    RUNNING = "Running"
+    UNKNOWN = "Unknown"
+    COMPLETED = "Completed"

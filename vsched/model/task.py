@@ -1,0 +1,62 @@
+"""A task: one pod as the scheduler sees it. Immutable; a change of status is a new record."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.model.shape import PodLabels, Shape
+from vsched.model.status import Status
+
+
+class Task(msgspec.Struct, frozen=True, eq=False):
+    """One pod. ``uid`` is its identity; everything else may change with the next record."""
+
+    uid: str
+    namespace: str
+    name: str
+    job: str
+    """Key of the job it belongs to (``namespace/podgroup``), empty where it only occupies its node."""
+    shape: Shape
+    labels: PodLabels
+    status: Status
+    node: str = ""
+    priority: int = 1
+    created: float = 0.0
+    """Seconds since the epoch, the API server's creation time stamp."""
+    role: str = ""
+    gated: bool = False
+    """Has a scheduling gate, so it is not placed."""
+    nominated: str = ""
+    preemptable: bool = True
+    preempts: bool = True
+    """False for ``preemptionPolicy: Never``."""
+    priority_class: str = ""
+    condition: str = ""
+    """Reason and message of its ``PodScheduled=False`` condition, to write it only when it changes."""
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, as people and reports write it."""
+        return f"{self.namespace}/{self.name}"
+
+    def moved(self, status: Status, node: str) -> Task:
+        """The same pod in another status, on another node."""
+        return Task(
+            self.uid,
+            self.namespace,
+            self.name,
+            self.job,
+            self.shape,
+            self.labels,
+            status,
+            node,
+            self.priority,
+            self.created,
+            self.role,
+            self.gated,
+            self.nominated,
+            self.preemptable,
+            self.preempts,
+            self.priority_class,
+            self.condition,
+        )
