@@ -1,1 +1,14 @@
+"""The steps of a cycle: one file an action. This list is the table of contents."""
 
+from __future__ import annotations
+
+from vsched.actions.allocate import PlacingArgs, allocate
+from vsched.actions.backfill import backfill
+from vsched.actions.enqueue import enqueue
+from vsched.framework.registry import Action
+
+ACTIONS: tuple[Action, ...] = (
+    Action("enqueue", enqueue),
+    Action("allocate", allocate, PlacingArgs),
+    Action("backfill", backfill, PlacingArgs),
+)

@@ -1,0 +1,138 @@
+"""allocate: places the tasks of admitted jobs, a gang's minimum at once, then task by task in turns (reference 3.2)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from vsched.actions.turns import Turns
+from vsched.framework.extension import Refusal
+from vsched.framework.fitting import Choice
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.framework.statement import Statement
+from vsched.model.queue import Queue
+from vsched.model.status import Phase
+from vsched.model.task import Task
+
+
+class PlacingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of allocate and backfill."""
+
+    error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
+    """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
+
+
+Worksheet = deque[Task]
+"""The tasks of a job that still want a place, in order."""
+
+
+def allocate(session: Session) -> None:
+    """Turn by turn: a job's minimum as one try, then one more task a turn, until nothing more can be placed."""
+    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    turns = Turns(session.plugins, session.snapshot.queues.values(), [session.jobs[key] for key in sheets])
+    for queue, job, lane in turns:
+        if session.plugins.overused(queue):
+            note_overused(session, queue, job)
+            lane.end_turn(job)
+            lane.closed = True
+            for waiting in lane.waiting():
+                note_overused(session, queue, waiting)
+            continue
+        again = take_turn(session, queue, job, sheets[job.key])
+        lane.end_turn(job if again else None)
+
+
+def worksheet(session: Session, job: JobView) -> Worksheet:
+    """The tasks to place, empty where the job is not to be worked on in this cycle."""
+    if job.waiting_to_enter and "enqueue" not in session.policy.actions:
+        job.phase = Phase.INQUEUE
+    if not workable(session, job):
+        return deque()
+    return deque(session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False)))
+
+
+def workable(session: Session, job: JobView) -> bool:
+    """Whether the job was admitted and is sound."""
+    if job.waiting_to_enter:
+        return False
+    refusal = session.plugins.job_valid(job)
+    if refusal is not None:
+        session.job_refusals[job.key] = refusal
+    return refusal is None
+
+
+def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    """One try for one job; True where it is to have another turn."""
+    with session.statement() as statement:
+        place_until_ready(session, queue, job, sheet, statement)
+        if session.plugins.job_ready(job):
+            statement.commit()
+            return bool(sheet)
+        if statement.placed and session.plugins.job_pipelined(job):
+            statement.keep()
+    return False
+
+
+def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
+    """Place tasks until the job's minimum is met, or until what failed makes that impossible (reference 3.2.1)."""
+    failed_roles: set[str] = set()
+    while sheet:
+        task = sheet.popleft()
+        refusal = session.plugins.allocatable(queue, task.shape.request)
+        if refusal is not None:
+            session.task_refusals[task.uid] = refusal
+            continue
+        choice = None if task.role and task.role in failed_roles else choose(session, task)
+        if choice is None:
+            session.task_refusals[task.uid] = session.fitting.explain(task)
+            failed_roles.add(task.role)
+            if not worth_going_on(job, failed_roles):
+                break
+            continue
+        if choice.waits:
+            statement.pipeline(job, task, choice.row)
+            session.task_refusals[task.uid] = waits_for(session, choice)
+        else:
+            statement.allocate(job, task, choice.row)
+            session.task_refusals.pop(task.uid, None)
+        if session.plugins.job_ready(job):
+            break
+
+
+def choose(session: Session, task: Task) -> Choice | None:
+    """The nominated node where the task may go there, else the best of all."""
+    row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
+    if row is not None:
+        nominated = session.fitting.choose_at(task, row)
+        if nominated is not None:
+            return nominated
+    return session.fitting.choose(task)
+
+
+def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
+    """Whether the job's minimum can still be met after tasks of these roles found no place (reference 0.4)."""
+    if job.min_member == len(job.job.tasks):
+        return False
+    minima = dict(job.spec.min_task_member)
+    roles = job.roles or {}
+    if not job.gates_minimum:
+        open_pending = sum(counts.pending for role, counts in roles.items() if role not in failed_roles)
+        return job.ready + open_pending >= job.min_member
+    return all(
+        role not in minima or (role in roles and roles[role].occupied(waiting=False, pending=False) >= minima[role])
+        for role in failed_roles
+    )
+
+
+def waits_for(session: Session, choice: Choice) -> Refusal:
+    """What to say of a task that waits for others to leave."""
+    node = session.nodes.statics.names[choice.row]
+    return Refusal("Pipelined", f"will go to {node} once what is leaving it has left")
+
+
+def note_overused(session: Session, queue: Queue, job: JobView) -> None:
+    """What to say of a job whose queue has had its share."""
+    if job.pending_count and job.key not in session.job_refusals:
+        session.job_refusals[job.key] = Refusal("QueueOverused", f"queue {queue.name} holds all that it deserves")

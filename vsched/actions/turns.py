@@ -1,0 +1,101 @@
+"""Whose turn it is: queue, then namespace, then job. Each is put back with a new key after its turn.
+
+Heaps of (key, number) pairs; a key is worked out when something is put in. What a turn changes belongs to the queue,
+the namespace and the job whose turn it was, and those are out of their heaps meanwhile, so keys never grow stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Any
+
+from vsched.framework.jobs import JobView
+from vsched.framework.pluginset import PluginSet
+from vsched.model.queue import Queue
+
+Entry = tuple[Any, int, str]
+
+
+class Turns:
+    """Hands out jobs in turn until none is left."""
+
+    def __init__(self, plugins: PluginSet, queues: Iterable[Queue], jobs: Iterable[JobView]) -> None:
+        self._plugins = plugins
+        self._numbers = count()
+        self._lanes: dict[str, QueueLane] = {}
+        known = {queue.name: queue for queue in queues}
+        for job in jobs:
+            lane = self._lanes.get(job.queue)
+            if lane is None:
+                lane = self._lanes[job.queue] = QueueLane(plugins, known[job.queue])
+            lane.add(job)
+        self._heap: list[Entry] = []
+        for name, lane in self._lanes.items():
+            lane.order()
+            self._heap.append((plugins.queue_key(lane.queue), next(self._numbers), name))
+        heapify(self._heap)
+
+    def __iter__(self) -> Iterator[tuple[Queue, JobView, QueueLane]]:
+        """Yield (queue, job, lane); the caller ends the turn with ``lane.end_turn``."""
+        while self._heap:
+            _, _, name = heappop(self._heap)
+            lane = self._lanes[name]
+            job = lane.pop()
+            if job is None:
+                continue
+            yield lane.queue, job, lane
+            if not lane.closed:
+                heappush(self._heap, (self._plugins.queue_key(lane.queue), next(self._numbers), name))
+
+
+class QueueLane:
+    """The jobs of one queue that wait for a turn, by namespace where a plugin orders namespaces."""
+
+    def __init__(self, plugins: PluginSet, queue: Queue) -> None:
+        self.queue = queue
+        self.closed = False
+        """Set to leave the queue out for the rest of the cycle."""
+        self._plugins = plugins
+        self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
+        self._namespaces: list[tuple[Any, Any, int, str]] = []
+        self._numbers = count()
+
+    def add(self, job: JobView) -> None:
+        """Take a job in before the first turn."""
+        self._jobs.setdefault(self._namespace(job), []).append((self._plugins.job_key(job), next(self._numbers), job))
+
+    def order(self) -> None:
+        """Put everything taken in into order."""
+        for namespace, heap in self._jobs.items():
+            heapify(heap)
+            self._push_namespace(namespace)
+
+    def pop(self) -> JobView | None:
+        """The next job, None where there is none; ``end_turn`` puts its namespace back."""
+        if not self._namespaces:
+            return None
+        self._turn = heappop(self._namespaces)[-1]
+        return heappop(self._jobs[self._turn])[-1]
+
+    def end_turn(self, job: JobView | None) -> None:
+        """After a turn: put the job back where it wants another one, and its namespace where it has jobs."""
+        heap = self._jobs[self._turn]
+        if job is not None:
+            heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
+        if heap:
+            self._push_namespace(self._turn)
+
+    def waiting(self) -> Iterator[JobView]:
+        """The jobs that wait for a turn, in no particular order."""
+        for heap in self._jobs.values():
+            for _, _, job in heap:
+                yield job
+
+    def _push_namespace(self, namespace: str) -> None:
+        key = self._plugins.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
+        heappush(self._namespaces, (key, self._jobs[namespace][0][0], next(self._numbers), namespace))
+
+    def _namespace(self, job: JobView) -> str:
+        return job.namespace if self._plugins.orders_namespaces else ""

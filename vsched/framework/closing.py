@@ -1,0 +1,208 @@
+"""The end of a cycle: what became of jobs, tasks, queues and namespaces, for the world and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vsched.framework.extension import Refusal
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.framework.why import Explanation
+from vsched.model.job import Condition
+from vsched.model.plan import (
+    Bind,
+    CycleReport,
+    JobOutcome,
+    NamespaceOutcome,
+    QueueOutcome,
+    Unschedulable,
+)
+from vsched.model.status import SCHEDULED, Phase, Status
+from vsched.model.task import Task
+
+NO_REASONS: dict[str, int] = {}
+
+
+def close(session: Session, trace: Trace) -> CycleReport:
+    """The report of a session whose actions have run."""
+    with trace.span("close", "report"):
+        jobs: dict[str, JobOutcome] = {}
+        unschedulable: dict[str, Unschedulable] = {}
+        for view in _views(session):
+            condition = session.plugins.job_condition(view)
+            jobs[view.key] = job_outcome(session, view, condition)
+            for verdict in _verdicts(session, view):
+                unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
+        queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
+        namespaces = namespace_outcomes(session)
+    names = session.nodes.statics.names
+    binds = tuple(
+        Bind(entry.task.uid, entry.task.namespace, entry.task.name, names[entry.row], entry.job.key)
+        for entry in session.committed
+    )
+    return CycleReport(
+        binds=binds,
+        jobs=jobs,
+        unschedulable=unschedulable,
+        queues=queues,
+        namespaces=namespaces,
+        spans=trace.spans(),
+    )
+
+
+def _views(session: Session) -> Iterable[JobView]:
+    """Jobs that were worked on, then those that only changed since the last cycle."""
+    yield from session.jobs.values()
+    jobs = session.snapshot.jobs
+    for key in session.snapshot.changed:
+        if key not in session.jobs and key in jobs:
+            yield JobView(jobs[key])
+
+
+# -- jobs -----------------------------------------------------------------------------------------------------------
+
+
+def job_outcome(session: Session, view: JobView, condition: Condition | None) -> JobOutcome:
+    """A job's status as it should be written (reference 1.10)."""
+    spec, counts = view.spec, view.job.counts
+    phase = next_phase(view, condition)
+    conditions = merged(spec.conditions, condition)
+    running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
+    written = (spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
+    refusal = session.job_refusals.get(view.key)
+    message, reasons = (refusal.message, NO_REASONS) if refusal is not None else gang_message(session, view)
+    if condition is not None and condition.kind == "Unschedulable" and message:
+        condition = Condition(condition.kind, condition.status, condition.reason, message)
+        conditions = merged(spec.conditions, condition)
+    return JobOutcome(
+        key=view.key,
+        queue=view.queue,
+        phase=phase,
+        min_member=view.min_member,
+        ready=view.ready,
+        pending=view.pending_count,
+        running=running,
+        succeeded=succeeded,
+        failed=failed,
+        conditions=conditions,
+        message=message,
+        reasons=dict(reasons),
+        implicit=spec.implicit,
+        changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
+    )
+
+
+def next_phase(view: JobView, condition: Condition | None) -> str:
+    """The phase of reference 1.10; what this cycle placed but nobody has bound yet does not count as scheduled."""
+    counts = view.job.counts
+    unschedulable = condition is not None and condition.kind == "Unschedulable"
+    if counts[Status.RUNNING] and unschedulable:
+        return Phase.UNKNOWN
+    leaving = (
+        sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
+        if counts[Status.RELEASING]
+        else 0
+    )
+    scheduled = sum(counts[status] for status in SCHEDULED) + leaving
+    if scheduled >= view.min_member:
+        finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
+        return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
+    return Phase.INQUEUE if view.phase == Phase.INQUEUE else Phase.PENDING
+
+
+def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
+    """The conditions with the latest one in the place of its type."""
+    if latest is None or latest in conditions:
+        return conditions
+    if any(condition.kind == latest.kind for condition in conditions):
+        return tuple(latest if condition.kind == latest.kind else condition for condition in conditions)
+    return (*conditions, latest)
+
+
+def gang_message(session: Session, view: JobView) -> tuple[str, Mapping[str, int]]:
+    """Why a job still waits, in one sentence, and the nodes by reason of the task that stopped it."""
+    if not view.pending_count:
+        return "", NO_REASONS
+    for uid in view.job.pending:
+        why = session.task_refusals.get(uid)
+        if why is None or uid in view.moved:
+            continue
+        cause = view.job.pending[uid].name
+        reasons = why.reasons if isinstance(why, Explanation) else NO_REASONS
+        if view.is_ready:
+            return f"{view.pending_count} more tasks are pending; {cause}: {why.message}", reasons
+        missing = view.min_member - view.ready
+        return (
+            f"{view.pending_count}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs "
+            f"{missing} more of its minimum of {view.min_member}; {cause}: {why.message}",
+            reasons,
+        )
+    return "", NO_REASONS
+
+
+# -- tasks ----------------------------------------------------------------------------------------------------------
+
+
+def _verdicts(session: Session, view: JobView) -> Iterable[Unschedulable]:
+    """What to say of each pending task that was not placed for good."""
+    if not view.pending_count and not view.waiting:
+        return
+    refusal = session.job_refusals.get(view.key)
+    bound = {entry.task.uid for entry in session.committed if entry.job is view} if view.moved else set()
+    for uid, task in view.job.pending.items():
+        if uid in bound or task.gated:
+            continue
+        yield _verdict(task, session.task_refusals.get(uid), refusal, view)
+
+
+def _verdict(task: Task, why: Explanation | Refusal | None, refusal: Refusal | None, view: JobView) -> Unschedulable:
+    if why is not None:
+        reasons = dict(why.reasons) if isinstance(why, Explanation) else {why.reason: 1}
+        return Unschedulable(task.uid, task.namespace, task.name, view.key, "Unschedulable", why.message, reasons)
+    if refusal is not None:
+        return Unschedulable(
+            task.uid, task.namespace, task.name, view.key, "Unschedulable", refusal.message, {refusal.reason: 1}
+        )
+    message = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
+    return Unschedulable(task.uid, task.namespace, task.name, view.key, "Schedulable", message)
+
+
+# -- queues and namespaces ------------------------------------------------------------------------------------------
+
+
+def queue_outcome(session: Session, name: str) -> QueueOutcome:
+    """A queue's share of the cluster after the cycle."""
+    queue = session.snapshot.queues[name]
+    names = session.snapshot.axis.names
+    held = session.holdings.queue(name)
+    division = session.plugins.division(queue)
+    capability = queue.capability if division is None else division.capability
+    return QueueOutcome(
+        name=name,
+        weight=queue.weight,
+        share=0.0 if division is None else division.share,
+        allocated=_named(names, held.items()),
+        deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
+        capability=_named(names, capability),
+        guarantee=_named(names, queue.guarantee),
+        overused=division is not None and division.overused,
+    )
+
+
+def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
+    """What each namespace holds in each queue."""
+    names, total = session.snapshot.axis.names, session.snapshot.total
+    outcomes: dict[str, NamespaceOutcome] = {}
+    for queue, namespace in session.holdings.namespaces():
+        held = session.holdings.namespace(queue, namespace)
+        known = session.snapshot.namespaces.get(namespace)
+        share = max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
+        outcomes[f"{queue}/{namespace}"] = NamespaceOutcome(
+            queue, namespace, 1 if known is None else known.weight, share, _named(names, held.items())
+        )
+    return outcomes
+
+
+def _named(names: list[str], amounts: Iterable[tuple[int, int]]) -> dict[str, int]:
+    return {names[column]: value for column, value in sorted(amounts) if value}

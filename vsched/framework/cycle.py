@@ -1,0 +1,22 @@
+"""One scheduling cycle: a function from a snapshot and a policy to a report. No clock, no I/O, no randomness."""
+
+from __future__ import annotations
+
+from vsched.framework.closing import close
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+
+def run_cycle(snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace | None = None) -> CycleReport:
+    """Open a session, run the policy's actions in order, report. Equal inputs give equal reports."""
+    trace = trace or Trace()
+    with trace.span("session", "open"):
+        session = Session(snapshot, policy, registry, trace)
+    for name in policy.actions:
+        with trace.span("action", name):
+            registry.actions[name].run(session)
+    return close(session, trace)

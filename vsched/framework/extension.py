@@ -1,0 +1,342 @@
+"""The extension points: the classes a plugin inherits are the decisions it takes part in.
+
+A plugin gets data in ``open`` and answers questions; it has no way to change the cluster, the session or another
+plugin. A point that must be answered is abstract, so a plugin that forgets to cannot be made. Orders are sort keys
+(smaller first), not comparisons. How the answers of several plugins combine is ``framework.pluginset``'s business
+(reference 7.1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from enum import IntEnum
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from vsched.framework.holdings import Holdings
+from vsched.framework.jobs import JobView
+from vsched.model.job import Condition
+from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.queue import Queue
+from vsched.model.resources import Amounts
+from vsched.model.shape import PodLabels, Shape
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+
+SortKey = float | int | tuple[float | int, ...]
+
+
+class NoArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a plugin or action that has none."""
+
+
+ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
+
+
+class Vote(IntEnum):
+    """An answer that others may overrule (reference 7.1)."""
+
+    REJECT = -1
+    ABSTAIN = 0
+    PERMIT = 1
+
+
+class Refusal(NamedTuple):
+    """Why not: a machine's word and a sentence for people."""
+
+    reason: str
+    message: str
+
+
+class Opening(NamedTuple):
+    """What a plugin may look at for the length of one cycle."""
+
+    snapshot: Snapshot
+    nodes: NodeTable
+    """The cycle's own node table; changes as tasks are placed. Read only."""
+    jobs: Mapping[str, JobView]
+    """The cycle's view of every job that it may do something for; changes as tasks are placed. Read only."""
+    holdings: Holdings
+    """What queues and namespaces hold; changes as tasks are placed. Read only."""
+    hierarchy: bool
+    """The plugin's ``enableHierarchy`` switch."""
+
+
+class Plugin(Generic[ArgsT]):
+    """One plugin of one cycle; made anew for each, so nothing survives in it."""
+
+    name: ClassVar[str]
+    args_type: ClassVar[type[msgspec.Struct]] = NoArgs
+
+    def __init__(self, args: ArgsT) -> None:
+        self.args = args
+
+    def open(self, opening: Opening) -> None:
+        """Take what is needed from the cycle's data."""
+
+
+class Point(ABC):
+    """Base of the extension points; ``point`` is the switch that turns a plugin's part in it off."""
+
+    point: ClassVar[str]
+
+
+class JobOrder(Point):
+    """Which job of a namespace goes first."""
+
+    point = "job_order"
+
+    @abstractmethod
+    def job_key(self, job: JobView) -> SortKey:
+        """Smaller goes first."""
+
+
+class TaskOrder(Point):
+    """Which task of a job goes first."""
+
+    point = "task_order"
+
+    @abstractmethod
+    def task_key(self, task: Task) -> SortKey:
+        """Smaller goes first."""
+
+
+class QueueOrder(Point):
+    """Which queue goes first."""
+
+    point = "queue_order"
+
+    @abstractmethod
+    def queue_key(self, queue: Queue) -> SortKey:
+        """Smaller goes first."""
+
+
+class NamespaceOrder(Point):
+    """Which namespace of a queue goes first (seed 000)."""
+
+    point = "namespace_order"
+
+    @abstractmethod
+    def namespace_key(self, queue: str, namespace: str) -> SortKey:
+        """Smaller goes first."""
+
+
+class JobValid(Point):
+    """Whether a job can be worked on at all. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def job_valid(self, job: JobView) -> Refusal | None:
+        """None where nothing is wrong; the first refusal decides."""
+
+
+class JobCondition(Point):
+    """What the PodGroup's condition says when the cycle is over; the first answer decides. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def job_condition(self, job: JobView) -> Condition | None:
+        """None where there is nothing to say."""
+
+
+class JobReady(Point):
+    """Whether what a job holds may be bound; all must agree."""
+
+    point = "job_ready"
+
+    @abstractmethod
+    def job_ready(self, job: JobView) -> bool:
+        """True where the job's minimum is met."""
+
+
+class JobPipelined(Point):
+    """Whether what a job holds and waits for may be kept; a vote."""
+
+    point = "job_pipelined"
+
+    @abstractmethod
+    def job_pipelined(self, job: JobView) -> Vote:
+        """Reject, abstain or permit."""
+
+
+class JobStarving(Point):
+    """Whether a job may take from others; all of the first tier that has an opinion must agree."""
+
+    point = "job_starving"
+
+    @abstractmethod
+    def job_starving(self, job: JobView) -> bool:
+        """True where the job has a claim to more."""
+
+
+class JobEnqueueable(Point):
+    """Whether a waiting job is admitted; a vote."""
+
+    point = "job_enqueued"
+
+    @abstractmethod
+    def job_enqueueable(self, job: JobView) -> Vote | Refusal:
+        """Permit, abstain, or a refusal that says why (counts as a reject)."""
+
+
+class JobEnqueued(Point):
+    """Is told of every job that was admitted."""
+
+    point = "job_enqueued"
+
+    @abstractmethod
+    def job_enqueued(self, job: JobView) -> None:
+        """Take note of the admission."""
+
+
+class Overused(Point):
+    """Whether a queue is to get nothing more; any one suffices."""
+
+    point = "overused"
+
+    @abstractmethod
+    def overused(self, queue: Queue) -> bool:
+        """True where the queue has had its share."""
+
+
+class Allocatable(Point):
+    """Whether a queue may take one more request; all must agree."""
+
+    point = "allocatable"
+
+    @abstractmethod
+    def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """None where it may."""
+
+
+class Preemptive(Point):
+    """Whether a queue may take from others for a request; all must agree."""
+
+    point = "preemptive"
+
+    @abstractmethod
+    def preemptive(self, queue: Queue, request: Amounts) -> bool:
+        """True where it may."""
+
+
+class Preemptable(Point):
+    """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
+
+    point = "preemptable"
+
+    @abstractmethod
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        """The victims this plugin agrees to; None abstains."""
+
+
+class Reclaimable(Point):
+    """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
+
+    point = "reclaimable"
+
+    @abstractmethod
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        """The victims this plugin agrees to; None abstains."""
+
+
+class Check(NamedTuple):
+    """One reason why nodes may be out of the question for a shape."""
+
+    reason: str
+    """As people read it: ``node(s) were unschedulable``."""
+    passes: Mask
+    """bool[nodes]: True where this reason does not apply."""
+    resolvable: bool = False
+    """Whether evicting pods from the node could cure it."""
+
+
+class NodeFilter(Point):
+    """Which nodes a task may run on, amounts aside. Answers for all nodes at once."""
+
+    point = "predicate"
+
+    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
+        """What besides the shape decides for a task of these labels; equal classes share masks. None where nothing."""
+        return None
+
+    def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Checks by attributes of nodes alone: asked once a shape and cycle, and remembered."""
+        return ()
+
+    def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
+        """Whether placements of this cycle can change the answer for this shape and class."""
+        return False
+
+    def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
+        """Checks that depend on the pods on nodes; asked before each placement of a dynamic shape."""
+        return ()
+
+
+class NodeScore(Point):
+    """How well nodes suit a task; the sum over plugins decides, ties go to the first name."""
+
+    point = "node_order"
+
+    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
+        """Scores that depend on the shape and on each node alone, for the given rows; None where there are none."""
+        return None
+
+    def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
+        """The same for one row, in plain numbers: what runs after each placement. Equal to ``score`` bit for bit."""
+        scores = self.score(shape, nodes, [row])
+        return 0.0 if scores is None else float(scores[0])
+
+    def is_relative(self, shape: Shape, task_class: Hashable) -> bool:
+        """Whether ``relative_score`` has anything to say for this shape and class."""
+        return False
+
+    def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
+        """Scores whose scale depends on which nodes are candidates, for all nodes; asked before each placement."""
+        return None
+
+
+class BestNode(Point):
+    """Overrides the choice among scored candidates; the first answer decides."""
+
+    point = "best_node"
+
+    @abstractmethod
+    def best_node(self, task: Task, scores: Floats, candidates: Mask) -> int | None:
+        """The row to take, or None."""
+
+
+@runtime_checkable
+class PlacementListener(Protocol):
+    """A plugin whose state follows placements; called by the ledger forwards and in undo."""
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """The task was placed on the row (allocated or pipelined)."""
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """The placement was taken back, or the task is to leave."""
+
+
+class QueueDivision(NamedTuple):
+    """How a plugin divides the cluster for one queue; for reports."""
+
+    share: float
+    """Dominant share of what the queue deserves; above 1 it has more."""
+    deserved: Mapping[int, float]
+    """Base units by column."""
+    overused: bool
+    capability: Amounts
+    """What the queue may hold at most, as the plugin reads its spec."""
+
+
+class QueueDivider(Point):
+    """Divides the cluster among queues and can say how; the first answer is reported. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def division(self, queue: Queue) -> QueueDivision | None:
+        """The division of one queue, None where the plugin keeps none for it."""

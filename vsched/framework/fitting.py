@@ -1,0 +1,240 @@
+"""Feasible and best node, worked out once a shape and kept current by the rows that changed.
+
+For each (shape, class of labels) there is a ``ShapeFit``: which nodes attributes allow, which have room, what each
+scores. The ledger's journal says which rows changed since; only those are worked out again. What placements of other
+pods can change as a whole (ports, pod affinity, spread) and scores on a scale of the candidates are asked for anew
+before each choice, and only for shapes that have such rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.extension import Check, NodeFilter, NodeScore
+from vsched.framework.why import Explanation, explain
+from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+
+ROWS_ONE_BY_ONE = 6
+"""Up to this many changed rows are cheaper in plain numbers than in arrays."""
+
+FULL_AT_FRACTION = 3
+"""When more than a third of the rows changed, all are worked out again."""
+
+
+class Choice(NamedTuple):
+    """Where a task goes."""
+
+    row: int
+    waits: bool
+    """The node has room only once others have left."""
+
+
+class ShapeFit:
+    """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
+
+    __slots__ = ("allowed", "checks", "dynamic", "explanation", "position", "ranked", "relative", "score", "shape")
+
+    def __init__(self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool, relative: bool):
+        self.shape = shape
+        self.allowed = allowed
+        """bool[nodes] by attributes alone; None where every node is allowed."""
+        self.checks = checks
+        self.dynamic = dynamic
+        self.relative = relative
+        self.position = -1
+        self.score: Floats | None = None
+        self.ranked: Floats = np.empty(0)
+        """float64[nodes]: the score where the node is allowed and has room, else minus infinity."""
+        self.explanation: tuple[int, Explanation] | None = None
+
+
+class Fitting:
+    """Chooses nodes for tasks over one cycle's node table."""
+
+    def __init__(
+        self,
+        nodes: NodeTable,
+        journal: list[int],
+        filters: Sequence[NodeFilter],
+        scorers: Sequence[NodeScore],
+    ) -> None:
+        self._nodes = nodes
+        self._idle = nodes.idle.data
+        self._journal = journal
+        self._filters = filters
+        self._scorers = scorers
+        self._fits: dict[tuple[Shape, Hashable], ShapeFit] = {}
+        self._releasing = bool(nodes.releasing.any())
+
+    def note_releasing(self) -> None:
+        """Something will leave its node in this cycle: from now on waiting for room can make sense."""
+        self._releasing = True
+
+    def choose(self, task: Task) -> Choice | None:
+        """The best node for a task: one with room now, else one with room later; None where there is none."""
+        fit = self._current(task)
+        ranked = fit.ranked
+        if fit.dynamic:
+            ranked = self._filtered(fit, task, ranked)
+        choice = self._best(fit, task, ranked)
+        if choice >= 0:
+            return Choice(choice, waits=False)
+        if not self._releasing:
+            return None
+        choice = self._best(fit, task, self._later(fit, task))
+        return Choice(choice, waits=True) if choice >= 0 else None
+
+    def choose_at(self, task: Task, row: int) -> Choice | None:
+        """The given node if the task may go there, now or later (reference 3.2.1 e: a nominated node)."""
+        fit = self._current(task)
+        now = self._filtered(fit, task, fit.ranked) if fit.dynamic else fit.ranked
+        if now[row] > -np.inf:
+            return Choice(row, waits=False)
+        later = self._later(fit, task)
+        return Choice(row, waits=True) if later[row] > -np.inf else None
+
+    def explain(self, task: Task) -> Explanation:
+        """Why no node takes the task as things stand; remembered until a placement changes something."""
+        fit = self._current(task)
+        position = len(self._journal)
+        if fit.explanation is None or fit.explanation[0] != position:
+            dynamic = self._dynamic_checks(fit, task) if fit.dynamic else ()
+            fit.explanation = (position, explain(self._nodes, fit.shape, fit.checks, dynamic))
+        return fit.explanation[1]
+
+    # -- keeping a fit current ----------------------------------------------------------------------------------
+
+    def _class_of(self, task: Task) -> Hashable:
+        filters = self._filters
+        if len(filters) == 1:
+            return filters[0].task_class(task.shape, task.labels)
+        return tuple(one.task_class(task.shape, task.labels) for one in filters)
+
+    def _one_class(self, task_class: Hashable, position: int) -> Hashable:
+        return task_class if len(self._filters) == 1 else task_class[position]  # type: ignore[index]  # the tuple above
+
+    def _current(self, task: Task) -> ShapeFit:
+        task_class = self._class_of(task)
+        key = (task.shape, task_class)
+        fit = self._fits.get(key)
+        if fit is None:
+            fit = self._fits[key] = self._begin(task.shape, task_class)
+        position = len(self._journal)
+        if fit.position != position:
+            self._refresh(fit)
+            fit.position = position
+        return fit
+
+    def _begin(self, shape: Shape, task_class: Hashable) -> ShapeFit:
+        checks = [check for one in self._filters for check in one.static_checks(shape, self._nodes)]
+        allowed: Mask | None = None
+        for check in checks:
+            allowed = check.passes if allowed is None else allowed & check.passes
+        dynamic = any(
+            one.is_dynamic(shape, self._one_class(task_class, position)) for position, one in enumerate(self._filters)
+        )
+        relative = any(one.is_relative(shape, task_class) for one in self._scorers)
+        return ShapeFit(shape, allowed, checks, dynamic, relative)
+
+    def _refresh(self, fit: ShapeFit) -> None:
+        if fit.score is None:
+            self._refresh_all(fit)
+            return
+        changed = self._journal[fit.position :]
+        if len(changed) > ROWS_ONE_BY_ONE:
+            changed = list(dict.fromkeys(changed))
+        if len(changed) <= ROWS_ONE_BY_ONE:
+            for row in changed:
+                self._refresh_row(fit, row)
+        elif len(changed) * FULL_AT_FRACTION < len(self._nodes):
+            self._refresh_rows(fit, changed)
+        else:
+            self._refresh_all(fit)
+
+    def _refresh_all(self, fit: ShapeFit) -> None:
+        nodes, shape = self._nodes, fit.shape
+        total = np.zeros(len(nodes))
+        for scorer in self._scorers:
+            scores = scorer.score(shape, nodes, slice(None))
+            if scores is not None:
+                total += scores
+        fit.score = total
+        room = fit.allowed
+        for column, amount in shape.request:
+            enough = nodes.idle[column] >= amount
+            room = enough if room is None else room & enough
+        fit.ranked = total.copy() if room is None else np.where(room, total, -np.inf)
+
+    def _refresh_rows(self, fit: ShapeFit, rows: list[int]) -> None:
+        nodes, shape = self._nodes, fit.shape
+        index = np.array(rows)
+        total = np.zeros(len(rows))
+        for scorer in self._scorers:
+            scores = scorer.score(shape, nodes, rows)
+            if scores is not None:
+                total += scores
+        room = np.ones(len(rows), dtype=np.bool_) if fit.allowed is None else fit.allowed[index]
+        for column, amount in shape.request:
+            room &= nodes.idle[column, index] >= amount
+        fit.ranked[index] = np.where(room, total, -np.inf)
+
+    def _refresh_row(self, fit: ShapeFit, row: int) -> None:
+        if fit.allowed is not None and not fit.allowed[row]:
+            return
+        idle = self._idle
+        for column, amount in fit.shape.request:
+            if idle[column, row] < amount:
+                fit.ranked[row] = -np.inf
+                return
+        total = 0.0
+        for scorer in self._scorers:
+            total += scorer.score_row(fit.shape, self._nodes, row)
+        fit.ranked[row] = total
+
+    # -- choosing -----------------------------------------------------------------------------------------------
+
+    def _best(self, fit: ShapeFit, task: Task, ranked: Floats) -> int:
+        """The first row of the highest score, -1 where no row is a candidate."""
+        if not len(ranked):
+            return -1
+        if fit.relative:
+            candidates = ranked > -np.inf
+            if not candidates.any():
+                return -1
+            for scorer in self._scorers:
+                scores = scorer.relative_score(fit.shape, task.labels, self._nodes, candidates)
+                if scores is not None:
+                    ranked = ranked + scores
+        row = int(ranked.argmax())
+        return row if ranked[row] > -np.inf else -1
+
+    def _dynamic_checks(self, fit: ShapeFit, task: Task) -> list[Check]:
+        task_class = self._class_of(task)
+        return [
+            check
+            for position, one in enumerate(self._filters)
+            for check in one.dynamic_checks(fit.shape, self._one_class(task_class, position), self._nodes)
+        ]
+
+    def _filtered(self, fit: ShapeFit, task: Task, ranked: Floats) -> Floats:
+        for check in self._dynamic_checks(fit, task):
+            ranked = np.where(check.passes, ranked, -np.inf)
+        return ranked
+
+    def _later(self, fit: ShapeFit, task: Task) -> Floats:
+        """Scores of the nodes that have room once everything on its way back is back."""
+        nodes = self._nodes
+        total = np.zeros(len(nodes))
+        for scorer in self._scorers:
+            scores = scorer.score(fit.shape, nodes, slice(None))
+            if scores is not None:
+                total += scores
+        ranked = total if fit.allowed is None else np.where(fit.allowed, total, -np.inf)
+        for column, amount in fit.shape.request:
+            ranked = np.where(nodes.future_idle(column) >= amount, ranked, -np.inf)
+        return self._filtered(fit, task, ranked) if fit.dynamic else ranked

@@ -1,0 +1,282 @@
+"""The plugins of one cycle, and the one place that says how their answers combine (reference 7.1, 7.2).
+
+Plugins are walked tier by tier, in order, each only for the points whose switch is on. What combines how:
+
+order        the first key that differs decides; then creation time, then name (tasks: uid)
+veto         all must agree: ready, allocatable, preemptive, valid
+any          one suffices: overused
+vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
+first tier   all of the first tier that has an opinion must agree: starving
+victims      within a tier the intersection; a tier that ends empty passes the question on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from vsched.framework.extension import (
+    Allocatable,
+    BestNode,
+    JobCondition,
+    JobEnqueueable,
+    JobEnqueued,
+    JobOrder,
+    JobPipelined,
+    JobReady,
+    JobStarving,
+    JobValid,
+    NamespaceOrder,
+    NodeFilter,
+    NodeScore,
+    Opening,
+    Overused,
+    PlacementListener,
+    Plugin,
+    Point,
+    Preemptable,
+    Preemptive,
+    QueueDivider,
+    QueueDivision,
+    QueueOrder,
+    Reclaimable,
+    Refusal,
+    SortKey,
+    TaskOrder,
+    Vote,
+)
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Policy, Switches
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.job import Condition
+from vsched.model.queue import Queue
+from vsched.model.resources import Amounts
+from vsched.model.task import Task
+
+PointT = TypeVar("PointT", bound=Point)
+VictimAnswer = Callable[[Task, Sequence[Task]], Sequence[Task] | None]
+OrderKey = tuple[SortKey | str, ...]
+
+
+class PluginSet:
+    """One cycle's plugins, asked together."""
+
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+        self._trace = trace
+        self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
+            [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
+        ]
+        self.filters = [plugin for tier in self._in_tiers(NodeFilter) for plugin in tier]
+        self.scorers = [plugin for tier in self._in_tiers(NodeScore) for plugin in tier]
+        self._bind_orders()
+        self._bind_decisions()
+        self._bind_votes()
+
+    def open(self, opening: Opening) -> None:
+        """Give every plugin the cycle's data, in tier order."""
+        for tier in self._tiers:
+            for plugin, switches in tier:
+                with self._trace.span("open", plugin.name):
+                    plugin.open(opening._replace(hierarchy=switches.hierarchy))
+
+    def listeners(self) -> list[PlacementListener]:
+        """Plugins whose state follows placements."""
+        return [plugin for tier in self._tiers for plugin, _ in tier if isinstance(plugin, PlacementListener)]
+
+    def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
+        """Plugins that take part in a point, by tier; tiers without one are empty lists."""
+        return [list(_parts(tier, point)) for tier in self._tiers]
+
+    def _flat(self, point: type[PointT]) -> list[PointT]:
+        return [plugin for tier in self._in_tiers(point) for plugin in tier]
+
+    def _bind_orders(self) -> None:
+        self._job_keys = [plugin.job_key for plugin in self._flat(JobOrder)]
+        self._task_keys = [plugin.task_key for plugin in self._flat(TaskOrder)]
+        self._queue_keys = [plugin.queue_key for plugin in self._flat(QueueOrder)]
+        self._namespace_keys = [plugin.namespace_key for plugin in self._flat(NamespaceOrder)]
+        self.orders_namespaces = bool(self._namespace_keys)
+        """Whether any plugin orders namespaces within a queue."""
+
+    def _bind_decisions(self) -> None:
+        self._valid = [plugin.job_valid for plugin in self._flat(JobValid)]
+        self._ready = [plugin.job_ready for plugin in self._flat(JobReady)]
+        self._conditions = [plugin.job_condition for plugin in self._flat(JobCondition)]
+        self._overused = [plugin.overused for plugin in self._flat(Overused)]
+        self._allocatable = [plugin.allocatable for plugin in self._flat(Allocatable)]
+        self._preemptive = [plugin.preemptive for plugin in self._flat(Preemptive)]
+        self._enqueued = [plugin.job_enqueued for plugin in self._flat(JobEnqueued)]
+        self._best_node = [plugin.best_node for plugin in self._flat(BestNode)]
+        self._dividers = [plugin.division for plugin in self._flat(QueueDivider)]
+
+    def _bind_votes(self) -> None:
+        self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
+        self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
+        self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
+        self._preemptable = [[plugin.preemptable for plugin in tier] for tier in self._in_tiers(Preemptable)]
+        self._reclaimable = [[plugin.reclaimable for plugin in tier] for tier in self._in_tiers(Reclaimable)]
+
+    # -- orders -------------------------------------------------------------------------------------------------
+
+    def job_key(self, job: JobView) -> OrderKey:
+        """Where a job stands; smaller goes first."""
+        return (*[key(job) for key in self._job_keys], job.created, job.key)
+
+    def queue_key(self, queue: Queue) -> OrderKey:
+        """Where a queue stands; smaller goes first."""
+        return (*[key(queue) for key in self._queue_keys], queue.created, queue.name)
+
+    def namespace_key(self, queue: str, namespace: str) -> tuple[SortKey, ...]:
+        """Where a namespace of a queue stands; equal keys leave it to the order of their jobs."""
+        return tuple([key(queue, namespace) for key in self._namespace_keys])
+
+    def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
+        """Tasks of one job in their order: plugins, then the number at the end of the name, then age, then uid."""
+        found = list(tasks)
+        keys = self._task_keys
+        if len(found) < 2:
+            return found
+        numbers = {task.uid: _number_of(task.name) for task in found}
+        numbered = all(number is not None for number in numbers.values())
+        return sorted(
+            found,
+            key=lambda task: (
+                *[key(task) for key in keys],
+                (numbers[task.uid] or 0) if numbered else 0,
+                task.created,
+                task.uid,
+            ),
+        )
+
+    # -- decisions ----------------------------------------------------------------------------------------------
+
+    def job_valid(self, job: JobView) -> Refusal | None:
+        """The first objection to working on a job at all."""
+        for ask in self._valid:
+            refusal = ask(job)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def job_ready(self, job: JobView) -> bool:
+        """Whether what the job holds may be bound."""
+        return all(ask(job) for ask in self._ready)
+
+    def job_condition(self, job: JobView) -> Condition | None:
+        """What the PodGroup's condition is to say."""
+        for ask in self._conditions:
+            condition = ask(job)
+            if condition is not None:
+                return condition
+        return None
+
+    def overused(self, queue: Queue) -> bool:
+        """Whether the queue is to get nothing more in this cycle."""
+        return any(ask(queue) for ask in self._overused)
+
+    def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """The first objection to one more request in the queue."""
+        for ask in self._allocatable:
+            refusal = ask(queue, request)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def preemptive(self, queue: Queue, request: Amounts) -> bool:
+        """Whether the queue may take from others for the request."""
+        return all(ask(queue, request) for ask in self._preemptive)
+
+    def job_enqueued(self, job: JobView) -> None:
+        """Tell everyone who wants to know that a job was admitted."""
+        for tell in self._enqueued:
+            tell(job)
+
+    def division(self, queue: Queue) -> QueueDivision | None:
+        """How the cluster is divided for the queue, where a plugin divides it."""
+        for ask in self._dividers:
+            division = ask(queue)
+            if division is not None:
+                return division
+        return None
+
+    # -- votes --------------------------------------------------------------------------------------------------
+
+    def job_pipelined(self, job: JobView) -> bool:
+        """Whether what the job holds and waits for may be kept."""
+        return vote(self._pipelined, job) is None
+
+    def job_enqueueable(self, job: JobView) -> Refusal | None:
+        """The objection to admitting the job, None where it is admitted."""
+        return vote(self._enqueueable, job)
+
+    def job_starving(self, job: JobView) -> bool:
+        """Whether the job may take from others: all of the first tier that has an opinion agree."""
+        for tier in self._starving:
+            if tier:
+                return all(ask(job) for ask in tier)
+        return False
+
+    # -- victims ------------------------------------------------------------------------------------------------
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Victims within the queue that the plugins agree on."""
+        return victims(self._preemptable, preemptor, candidates)
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Victims of other queues that the plugins agree on."""
+        return victims(self._reclaimable, reclaimer, candidates)
+
+
+def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iterator[PointT]:
+    for plugin, switches in tier:
+        if isinstance(plugin, point) and switches.enabled(point.point):
+            yield plugin
+
+
+REJECTED = Refusal("Rejected", "a plugin rejected it")
+
+
+def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
+    """The vote of reference 7.1: None where it passes, else the objection."""
+    for tier in tiers:
+        permitted = False
+        for ask in tier:
+            answer = ask(job)
+            if isinstance(answer, Refusal):
+                return answer
+            if answer is Vote.REJECT:
+                return REJECTED
+            permitted = permitted or answer is Vote.PERMIT
+        if permitted:
+            return None
+    return None
+
+
+def victims(tiers: Sequence[Sequence[VictimAnswer]], evictor: Task, candidates: Sequence[Task]) -> list[Task]:
+    """The victims of reference 7.2, in the order of the candidates.
+
+    Every plugin of a tier sees all candidates; those that abstain (None) do not count. An empty answer, or an
+    intersection that becomes empty, ends the tier empty, and the next tier is asked.
+    """
+    for tier in tiers:
+        agreed: set[str] | None = None
+        for ask in tier:
+            answer = ask(evictor, candidates)
+            if answer is None:
+                continue
+            chosen = {task.uid for task in answer}
+            agreed = chosen if agreed is None else agreed & chosen
+            if not agreed:
+                break
+        if agreed:
+            return [task for task in candidates if task.uid in agreed]
+    return []
+
+
+def _number_of(name: str) -> int | None:
+    """The number at the end of a pod's name of three or more dash-separated parts, as controllers give it."""
+    parts = name.rsplit("-", 2)
+    if len(parts) < 3 or not parts[2].isdecimal():
+        return None
+    return int(parts[2])

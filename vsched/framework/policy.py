@@ -1,0 +1,91 @@
+"""The policy: what the decision core is told to run, and with which arguments.
+
+A value, complete and checked. It is not the file: reading, spelling and refusing are ``vsched.settings``' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Protocol, Self, runtime_checkable
+
+import msgspec
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
+"""A length of time; the file writes it with units (``1m30s``)."""
+
+
+@runtime_checkable
+class Normalising(Protocol):
+    """Arguments with documented leniency: what Volcano takes for a bad value replaces it here, in one place."""
+
+    def normalised(self) -> Self:
+        """The arguments in force; raises ValueError or BadInput with one line where they contradict each other."""
+
+
+class Switches(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of its extension points a plugin takes part in; ``hierarchy`` is a mode of the plugin, not a point."""
+
+    job_order: bool = True
+    task_order: bool = True
+    queue_order: bool = True
+    namespace_order: bool = True
+    queue_score_order: bool = True
+    sub_job_order: bool = True
+    cluster_order: bool = False
+    job_ready: bool = True
+    sub_job_ready: bool = True
+    job_pipelined: bool = True
+    sub_job_pipelined: bool = True
+    job_enqueued: bool = True
+    job_starving: bool = True
+    overused: bool = True
+    allocatable: bool = True
+    preemptive: bool = True
+    preemptable: bool = True
+    reclaimable: bool = True
+    victim: bool = True
+    predicate: bool = True
+    best_node: bool = True
+    node_order: bool = True
+    hyper_node_order: bool = True
+    hyper_node_gradient: bool = True
+    target_job: bool = True
+    reserved_nodes: bool = True
+    hierarchy: bool = False
+
+    def enabled(self, point: str) -> bool:
+        """Whether the point is on; a point without a switch (empty name) always is."""
+        return not point or bool(getattr(self, point))
+
+
+class PluginConf(msgspec.Struct, frozen=True):
+    """One plugin's place in the policy."""
+
+    name: str
+    args: msgspec.Struct
+    """An instance of the plugin's own ``args_type``."""
+    switches: Switches = Switches()
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """Plugins that decide together, in order; an earlier tier goes before a later one."""
+
+    plugins: tuple[PluginConf, ...]
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """The actions to run in order, the plugins to ask, and what each action was told."""
+
+    actions: tuple[str, ...]
+    tiers: tuple[Tier, ...]
+    action_args: Mapping[str, msgspec.Struct] = {}
+    """Arguments by action; an instance of the action's own ``args_type``. Read only."""
+
+    def plugins(self) -> Iterator[PluginConf]:
+        """Every plugin, tier by tier."""
+        for tier in self.tiers:
+            yield from tier.plugins
+
+    def plugin(self, name: str) -> PluginConf | None:
+        """The plugin of that name, None where the policy does not use it."""
+        return next((conf for conf in self.plugins() if conf.name == name), None)

@@ -1,0 +1,63 @@
+"""The registry: which plugins and actions this build has. A value, made once from the rooms' tables of contents.
+
+It knows what a name stands for, not whether a policy may use it.
+
+Arguments are declared by type: the encoded name of a field is its key in the file, dotted as Volcano writes it. A
+name with a star is a family of keys, and its field is a dict by what the star stands for::
+
+    class BinpackArgs(msgspec.Struct, frozen=True):
+        cpu: int = msgspec.field(default=1, name="binpack.cpu")
+        resources: dict[str, int] = msgspec.field(default_factory=dict, name="binpack.resources.*")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from vsched.framework.extension import NoArgs, Plugin, Point
+
+T = TypeVar("T")
+
+
+class Action(NamedTuple):
+    """One step of a cycle: a function of the session, and the type of its arguments."""
+
+    name: str
+    run: Callable[[Any], None]
+    args_type: type[msgspec.Struct] = NoArgs
+
+
+class Registry(NamedTuple):
+    """Plugins and actions by name."""
+
+    plugins: Mapping[str, type[Plugin[Any]]]
+    actions: Mapping[str, Action]
+
+    @classmethod
+    def of(cls, plugins: Iterable[type[Plugin[Any]]], actions: Iterable[Action]) -> Registry:
+        """The registry of these; two of one name are a mistake in the program."""
+        return cls(
+            MappingProxyType(_by_name((plugin.name, plugin) for plugin in plugins)),
+            MappingProxyType(_by_name((action.name, action) for action in actions)),
+        )
+
+
+def points_of(plugin: type[Plugin[Any]]) -> tuple[str, ...]:
+    """The switches of the extension points a plugin class takes part in, in the order it inherits them."""
+    points = (
+        base.__dict__.get("point", "") for base in plugin.__mro__ if issubclass(base, Point) and base is not Point
+    )
+    return tuple(dict.fromkeys(point for point in points if point))
+
+
+def _by_name(named: Iterable[tuple[str, T]]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for name, value in named:
+        if name in found:
+            raise ValueError(f"{name!r} is registered twice")
+        found[name] = value
+    return found

@@ -1,0 +1,82 @@
+"""One scheduling cycle over a private copy of the cluster: what actions work with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from vsched.framework.extension import Opening, Refusal
+from vsched.framework.fitting import Fitting
+from vsched.framework.holdings import Holdings
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Entry, Ledger
+from vsched.framework.pluginset import PluginSet
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.statement import Statement
+from vsched.framework.trace import Trace
+from vsched.framework.why import Explanation
+from vsched.model.queue import Queue
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
+
+
+class Session:
+    """The cycle's snapshot, jobs, plugins, ledger and fitting, and what has been decided so far."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace) -> None:
+        self.snapshot = snapshot
+        self.policy = policy
+        self.nodes = snapshot.nodes.copy()
+        self.holdings = Holdings(snapshot)
+        self.jobs: dict[str, JobView] = {
+            key: JobView(snapshot.jobs[key]) for key in snapshot.active if self._has_queue(snapshot, key)
+        }
+        """Jobs that the cycle may do something for, by key; those without a known queue are left out."""
+        self.plugins = PluginSet(policy, registry, trace)
+        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners())
+        self.committed: list[Entry] = []
+        """Placements to carry out, in decision order."""
+        self.job_refusals: dict[str, Refusal] = {}
+        """Why a job was not worked on or not admitted, by key; the last word counts."""
+        self.task_refusals: dict[str, Explanation | Refusal] = {}
+        """Why a task was not placed, by uid; the last word counts."""
+        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, hierarchy=False))
+        self.fitting = Fitting(self.nodes, self.ledger.journal, self.plugins.filters, self.plugins.scorers)
+
+    @staticmethod
+    def _has_queue(snapshot: Snapshot, key: str) -> bool:
+        return snapshot.jobs[key].spec.queue in snapshot.queues
+
+    def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
+        """What the policy tells an action, its defaults where it says nothing."""
+        found = self.policy.action_args.get(action)
+        return found if isinstance(found, args_type) else args_type()
+
+    def queue(self, job: JobView) -> Queue:
+        """The queue of a job."""
+        return self.snapshot.queues[job.queue]
+
+    def statement(self) -> Statement:
+        """A try that leaves no trace unless committed or kept."""
+        return Statement(self.ledger, self.committed)
+
+    def dispatch(self, job: JobView) -> None:
+        """Carry out every placement of the job that stands and has not been carried out yet (reference 7.5)."""
+        done = {entry.task.uid for entry in self.committed if entry.job is job}
+        self.committed.extend(
+            entry
+            for entry in self.ledger.log
+            if entry.job is job and entry.status is Status.ALLOCATED and entry.task.uid not in done
+        )
+
+    def pending_tasks(self, job: JobView, *, best_effort: bool) -> Iterator[Task]:
+        """Ungated pending tasks of a job that this cycle has not placed, best-effort ones or the others."""
+        for task in job.job.pending.values():
+            if not task.gated and task.shape.best_effort is best_effort and task.uid not in job.moved:
+                yield task

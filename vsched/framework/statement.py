@@ -1,0 +1,62 @@
+"""A try: placements that leave no trace unless they are committed or kept."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Entry, Ledger
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+
+class Statement:
+    """Placements of one try. Leaving the ``with`` block without ``commit`` or ``keep`` takes them all back."""
+
+    __slots__ = ("_committed", "_ledger", "_mark", "_open")
+
+    def __init__(self, ledger: Ledger, committed: list[Entry]) -> None:
+        self._ledger = ledger
+        self._committed = committed
+        self._mark = len(ledger.log)
+        self._open = True
+
+    def __enter__(self) -> Statement:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._open:
+            self.rollback(self._mark)
+            self._open = False
+
+    def allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Place a task on what is idle."""
+        self._ledger.place(job, task, row, Status.ALLOCATED)
+
+    def pipeline(self, job: JobView, task: Task, row: int) -> None:
+        """Reserve for a task what is on its way back."""
+        self._ledger.place(job, task, row, Status.PIPELINED)
+
+    def savepoint(self) -> int:
+        """A point to roll back to."""
+        return len(self._ledger.log)
+
+    def rollback(self, savepoint: int) -> None:
+        """Take back everything since the savepoint."""
+        self._ledger.undo_to(savepoint)
+
+    @property
+    def placed(self) -> int:
+        """How many placements stand."""
+        return len(self._ledger.log) - self._mark
+
+    def commit(self) -> None:
+        """Carry the placements out: allocated tasks become bindings, in the order they were placed."""
+        self._committed.extend(entry for entry in self._ledger.log[self._mark :] if entry.status is Status.ALLOCATED)
+        self._open = False
+
+    def keep(self) -> None:
+        """Leave the placements standing for the rest of the cycle without carrying them out (reference 3.2)."""
+        self._open = False

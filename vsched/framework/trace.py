@@ -1,0 +1,56 @@
+"""Where a cycle's time goes, for those who ask. Wraps the work from outside; the timer is the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Trace:
+    """Sums of seconds by (kind, name). Without a timer it measures nothing and costs nothing."""
+
+    def __init__(self, timer: Callable[[], float] | None = None, *, plugins: bool = False) -> None:
+        self._timer = timer
+        self._plugins = plugins and timer is not None
+        self.seconds: dict[tuple[str, str], float] = {}
+
+    @contextmanager
+    def span(self, kind: str, name: str) -> Iterator[None]:
+        """Measure a block."""
+        if self._timer is None:
+            yield
+            return
+        start = self._timer()
+        try:
+            yield
+        finally:
+            self._add(kind, name, self._timer() - start)
+
+    def wrap(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, measured as the plugin ``name`` where plugins are to be measured."""
+        timer = self._timer
+        if timer is None or not self._plugins:
+            return function
+
+        @wraps(function)
+        def measured(*args: P.args, **kwargs: P.kwargs) -> R:
+            start = timer()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._add("plugin", name, timer() - start)
+
+        return measured
+
+    def spans(self) -> tuple[tuple[str, str, float], ...]:
+        """Everything measured, as (kind, name, seconds)."""
+        return tuple((kind, name, seconds) for (kind, name), seconds in self.seconds.items())
+
+    def _add(self, kind: str, name: str, seconds: float) -> None:
+        key = (kind, name)
+        self.seconds[key] = self.seconds.get(key, 0.0) + seconds

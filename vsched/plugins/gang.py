@@ -1,0 +1,108 @@
+"""gang: all of a job's minimum or nothing, for the job and for each role with a minimum (reference 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vsched.framework.extension import (
+    JobCondition,
+    JobOrder,
+    JobPipelined,
+    JobReady,
+    JobStarving,
+    JobValid,
+    NoArgs,
+    Opening,
+    Plugin,
+    Preemptable,
+    Reclaimable,
+    Refusal,
+    Vote,
+)
+from vsched.framework.jobs import JobView
+from vsched.model.job import Condition
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+NOT_ENOUGH_TASKS = "NotEnoughTasks"
+NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
+NOT_ENOUGH_RESOURCES = "NotEnoughResources"
+READY_REASON = "tasks in gang are ready to be scheduled"
+
+
+class Gang(
+    Plugin[NoArgs], JobValid, JobReady, JobPipelined, JobStarving, JobOrder, Preemptable, Reclaimable, JobCondition
+):
+    """Holds a job back until its minimum fits, and protects the minimum of jobs that run."""
+
+    name = "gang"
+
+    def open(self, opening: Opening) -> None:
+        """Keep the jobs, to look up the minimum of a victim's job."""
+        self._jobs = opening.snapshot.jobs
+
+    def job_valid(self, job: JobView) -> Refusal | None:
+        """Enough tasks exist for every role's minimum and for the job's."""
+        missing = job.roles_missing(waiting=True, pending=True)
+        if missing:
+            return Refusal(NOT_ENOUGH_OF_ROLE, f"not enough pods exist for the minima of its roles: {_told(missing)}")
+        if job.valid_count < job.min_member:
+            return Refusal(
+                NOT_ENOUGH_TASKS, f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist"
+            )
+        return None
+
+    def job_key(self, job: JobView) -> bool:
+        """Jobs whose minimum is not met go first."""
+        return job.is_ready
+
+    def job_ready(self, job: JobView) -> bool:
+        """The minimum is met, of the job and of every role."""
+        return job.is_ready and not job.roles_missing()
+
+    def job_pipelined(self, job: JobView) -> Vote:
+        """The minimum will be met once everything the job waits for is back."""
+        return Vote.PERMIT if job.is_pipelined and not job.roles_missing(waiting=True) else Vote.REJECT
+
+    def job_starving(self, job: JobView) -> bool:
+        """The minimum is not in sight; minima of roles do not count here."""
+        return job.is_starving
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Tasks that their jobs can lose without falling below their minimum."""
+        return self._spare(candidates)
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Tasks that their jobs can lose without falling below their minimum."""
+        return self._spare(candidates)
+
+    def _spare(self, candidates: Sequence[Task]) -> list[Task]:
+        left: dict[str, int] = {}
+        spare: list[Task] = []
+        for victim in candidates:
+            job = self._jobs.get(victim.job)
+            if job is None:
+                continue
+            ready = left.get(victim.job, job.ready)
+            if ready > job.spec.min_member:
+                left[victim.job] = ready - 1
+                spare.append(victim)
+        return spare
+
+    def job_condition(self, job: JobView) -> Condition | None:
+        """Unschedulable while the minimum is not met, Scheduled once it is; nothing while only others have to leave."""
+        if not job.job.tasks:
+            return None
+        if job.is_ready:
+            return Condition("Scheduled", "True", READY_REASON, "")
+        if job.ready + job.job.counts[Status.RELEASING] >= job.min_member:
+            return None
+        refusal = self.job_valid(job)
+        if refusal is not None:
+            return Condition("Unschedulable", "True", refusal.reason, refusal.message)
+        message = f"{job.min_member - job.ready} more of the minimum of {job.min_member} tasks are to be placed"
+        return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
+
+
+def _told(missing: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} of {role or '(no role)'}" for role, count in sorted(missing.items()))

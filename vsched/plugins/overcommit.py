@@ -1,0 +1,63 @@
+"""overcommit: admits jobs up to a little more than the cluster has, so that the queue of work never runs dry.
+
+Reference 4.10.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Refusal, Vote
+from vsched.framework.jobs import JobView
+from vsched.framework.why import exceeding
+from vsched.model.job import without_gated
+from vsched.model.resources import Vector, add
+
+OVERUSED = "ClusterOverused"
+FACTOR_DEFAULT = 1.2
+
+
+class OvercommitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of overcommit."""
+
+    factor: float = msgspec.field(default=FACTOR_DEFAULT, name="overcommit-factor")
+    """How many times the cluster may be promised; less than 1 means the default, as in Volcano."""
+
+    def normalised(self) -> OvercommitArgs:
+        """A factor below 1 would refuse work the cluster has room for: the default takes its place."""
+        return self if self.factor >= 1 else OvercommitArgs()
+
+
+class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
+    """Admits jobs while what was promised stays below the cluster times a factor, less what is used."""
+
+    name = "overcommit"
+    args_type = OvercommitArgs
+
+    def open(self, opening: Opening) -> None:
+        """Work out what is left to promise."""
+        snapshot = opening.snapshot
+        self._names = snapshot.axis.names
+        factor = self.args.normalised().factor
+        self._limit = {
+            column: total * factor - used
+            for column, (total, used) in enumerate(zip(snapshot.total, snapshot.used, strict=True))
+        }
+        self._promised: Vector = {}
+        for books in snapshot.books.values():
+            add(self._promised, books.promised.items())
+
+    def job_enqueueable(self, job: JobView) -> Vote | Refusal:
+        """What was promised and the job's minimum stay within the limit."""
+        wanted = job.spec.min_resources
+        if wanted is None:
+            return Vote.PERMIT
+        short = exceeding(self._names, wanted, self._limit, self._promised)
+        if short:
+            return Refusal(OVERUSED, f"resource in cluster is overused: overused {', '.join(sorted(short))}")
+        return Vote.PERMIT
+
+    def job_enqueued(self, job: JobView) -> None:
+        """Count the admitted job's minimum as promised."""
+        if job.spec.min_resources is not None:
+            add(self._promised, without_gated(job.job, job.spec.min_resources))

@@ -1,0 +1,185 @@
+"""proportion: the cluster divided among queues by weight, at most what they ask for (reference 4.5).
+
+What a queue deserves is worked out once a cycle by water-filling; a queue that holds all of it is overused, and gets
+no request that would lead past it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from vsched.framework.extension import (
+    Allocatable,
+    JobEnqueueable,
+    JobEnqueued,
+    NoArgs,
+    Opening,
+    Overused,
+    Plugin,
+    Preemptive,
+    QueueDivider,
+    QueueDivision,
+    QueueOrder,
+    Refusal,
+    Vote,
+)
+from vsched.framework.jobs import JobView
+from vsched.framework.why import exceeding
+from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
+from vsched.model.job import without_gated
+from vsched.model.nodes import Floats
+from vsched.model.queue import Queue
+from vsched.model.resources import CPU, MEMORY, Amounts, Vector, add
+from vsched.model.snapshot import Snapshot
+
+QUEUE_NOT_OPEN = "QueueNotOpen"
+QUEUE_OVER_SHARE = "QueueOverShare"
+QUEUE_FULL = "QueueQuotaInsufficient"
+
+
+class Proportion(
+    Plugin[NoArgs], QueueOrder, Overused, Allocatable, Preemptive, JobEnqueueable, JobEnqueued, QueueDivider
+):
+    """Divides the cluster by weight, and holds queues to their part."""
+
+    name = "proportion"
+
+    def open(self, opening: Opening) -> None:
+        """Work out what every queue with jobs deserves."""
+        snapshot = opening.snapshot
+        self._names = snapshot.axis.names
+        self._holdings = opening.holdings
+        self._queues = snapshot.queues
+        queues = [snapshot.queues[name] for name in snapshot.books if name in snapshot.queues]
+        limits = real_capabilities(snapshot, queues)
+        deserved = water_fill(np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits))
+        self._deserved: dict[str, dict[int, float]] = {
+            queue.name: _nonzero(row) for queue, row in zip(queues, deserved, strict=True)
+        }
+        self._limits: dict[str, dict[int, float]] = {
+            queue.name: dict(enumerate(row.tolist())) for queue, row in zip(queues, limits, strict=True)
+        }
+        self._admitted: dict[str, Vector] = {}
+        for queue in queues:
+            books = snapshot.books[queue.name]
+            admitted = dict(books.inqueue)
+            add(admitted, ((column, -value) for column, value in books.elastic.items()))
+            self._admitted[queue.name] = admitted
+
+    def share(self, queue: Queue) -> float:
+        """The largest part the queue holds of anything it deserves."""
+        held = self._holdings.queue(queue.name)
+        deserved = self._deserved.get(queue.name, {})
+        return max((ratio(held.get(column, 0), amount) for column, amount in deserved.items()), default=0.0)
+
+    def queue_key(self, queue: Queue) -> tuple[float, float]:
+        """Higher priority first, then the smaller share."""
+        return (-queue.priority, self.share(queue))
+
+    def overused(self, queue: Queue) -> bool:
+        """The queue holds all it deserves, of every resource."""
+        held = self._holdings.queue(queue.name)
+        deserved = self._deserved.get(queue.name, {})
+        return all(amount < held.get(column, 0) + EPSILON for column, amount in deserved.items())
+
+    def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """The queue is open, and stays within what it deserves of what is asked for."""
+        if not queue.open:
+            return _not_open(queue)
+        deserved = self._deserved.get(queue.name, {})
+        short = exceeding(self._names, request, deserved, self._holdings.queue(queue.name))
+        if short:
+            return Refusal(
+                QUEUE_OVER_SHARE, f"queue {queue.name} would hold more than it deserves of {', '.join(sorted(short))}"
+            )
+        return None
+
+    def preemptive(self, queue: Queue, request: Amounts) -> bool:
+        """The same as allocatable: what is taken from others has to be deserved."""
+        return self.allocatable(queue, request) is None
+
+    def job_enqueueable(self, job: JobView) -> Vote | Refusal:
+        """What is held and admitted already, and the job's minimum, fit what the queue may hold at most."""
+        queue = self._queues[job.queue]
+        if not queue.open:
+            return _not_open(queue)
+        wanted = job.spec.min_resources
+        if wanted is None:
+            return Vote.PERMIT
+        taken = dict(self._holdings.queue(queue.name))
+        add(taken, self._admitted[queue.name].items())
+        short = exceeding(self._names, wanted, self._limits[queue.name], taken)
+        if short:
+            return Refusal(
+                QUEUE_FULL, f"queue {queue.name} resource quota insufficient: insufficient {', '.join(sorted(short))}"
+            )
+        return Vote.PERMIT
+
+    def job_enqueued(self, job: JobView) -> None:
+        """Count the admitted job's minimum."""
+        if job.spec.min_resources is not None:
+            add(self._admitted[job.queue], without_gated(job.job, job.spec.min_resources))
+
+    def division(self, queue: Queue) -> QueueDivision | None:
+        """Share, deserved amounts and whether the queue has all of them."""
+        deserved = self._deserved.get(queue.name)
+        if deserved is None:
+            return None
+        return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
+
+
+def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
+    """What each queue may hold at most: the cluster without what others are guaranteed, and its own capability.
+
+    ``float64[queue, resource]``; a capability that names no amount of a resource does not limit it.
+    """
+    width = len(snapshot.axis)
+    guaranteed = np.zeros(width)
+    for queue in snapshot.queues.values():
+        guaranteed += _dense(queue.guarantee, width)
+    free = np.maximum(_padded(snapshot.total, width) - guaranteed, 0.0)
+    limits = np.empty((len(queues), width))
+    for row, queue in enumerate(queues):
+        limits[row] = np.minimum(free + _dense(queue.guarantee, width), _capability(queue.capability, width))
+    return limits
+
+
+def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
+    width = len(snapshot.axis)
+    request = np.zeros((len(queues), width))
+    floor = np.zeros((len(queues), width))
+    for row, queue in enumerate(queues):
+        books = snapshot.books[queue.name]
+        request[row] = _dense(books.allocated.items(), width) + _dense(books.pending.items(), width)
+        floor[row] = _dense(queue.guarantee, width)
+    weights = np.array([queue.weight for queue in queues], dtype=np.float64)
+    return Demand(weights, request, limits, floor)
+
+
+def _dense(amounts: Iterable[tuple[int, int]], width: int) -> Floats:
+    row = np.zeros(width)
+    for column, value in amounts:
+        row[column] = value
+    return row
+
+
+def _capability(capability: Amounts, width: int) -> Floats:
+    row = np.full(width, np.inf)
+    for column, value in capability:
+        if value > 0 or column not in (CPU, MEMORY):
+            row[column] = value
+    return row
+
+
+def _padded(total: Iterable[int], width: int) -> Floats:
+    return _dense(enumerate(total), width)
+
+
+def _nonzero(row: Floats) -> dict[int, float]:
+    return {column: value for column, value in enumerate(row.tolist()) if value >= EPSILON}
+
+
+def _not_open(queue: Queue) -> Refusal:
+    return Refusal(QUEUE_NOT_OPEN, f"queue {queue.name} is {queue.state}, not Open")
