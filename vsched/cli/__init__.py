@@ -1,1 +1,67 @@
+"""What a person types: one command a file, loaded only when it is called."""
 
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from vsched import __version__
+from vsched.errors import VschedError
+
+COMMANDS = {
+    "run": "the scheduler daemon, against a cluster",
+    "demo": "an embedded cluster, the daemon and a sample workload, live",
+    "cluster": "the embedded cluster alone: a Kubernetes API on loopback",
+    "plan": "what would be bound, and why the rest waits, from manifests",
+    "check": "validates a policy file",
+    "bench": "measures the decision core on this machine",
+}
+"""Commands and what they do; each lives in ``vsched.cli.<name>`` as ``command``."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"vsched.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VSCHED"},
+    epilog="Example:  vsched demo",
+)
+@click.version_option(__version__, prog_name="vsched")
+def cli() -> None:
+    """A batch scheduler for Kubernetes: gangs, queues and fair shares, decided on arrays."""
+
+
+def main() -> None:
+    """Run the command line; errors that a person can do something about are one line and exit code 1."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except VschedError as error:
+        for line in str(error).splitlines():
+            click.echo(f"vsched: {line}", err=True)
+        code = 1
+    except BrokenPipeError:
+        code = 141
+    sys.exit(code if isinstance(code, int) else 0)

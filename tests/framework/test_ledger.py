@@ -1,0 +1,143 @@
+"""The ledger and statements: whatever was tried and taken back leaves every book as it was, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.small import SmallCluster
+from vsched.framework.holdings import Holdings
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Entry, Ledger
+from vsched.framework.statement import Statement
+from vsched.model.nodes import NodeTable
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+
+class Books:
+    """A ledger over two nodes and two jobs, and a picture of everything it keeps."""
+
+    def __init__(self) -> None:
+        cluster = SmallCluster().node("n1").node("n2", cpu=2000)
+        cluster.job("a", 4, min_member=3, min_task_member=(("", 1),))
+        cluster.job("b", 4, shape=cluster.shape(cpu=500, memory=0, **{"example.com/gpu": 1000}), queue="default")
+        snapshot = cluster.snapshot()
+        self.nodes: NodeTable = snapshot.nodes.copy()
+        self.jobs = [JobView(job) for job in snapshot.jobs.values()]
+        self.tasks = [(job, task) for job in self.jobs for task in job.job.pending.values()]
+        self.holdings = Holdings(snapshot)
+        self.heard: list[tuple[str, int]] = []
+        self.ledger = Ledger(self.nodes, self.holdings, [self])
+        self.committed: list[Entry] = []
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        self.heard.append((task.uid, row))
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        self.heard.remove((task.uid, row))
+
+    def statement(self) -> Statement:
+        return Statement(self.ledger, self.committed)
+
+    def picture(self) -> dict[str, Any]:
+        nodes = self.nodes
+        return {
+            "nodes": [array.tobytes() for array in (nodes.idle, nodes.pipelined, nodes.requested, nodes.scoring)],
+            "jobs": [
+                (
+                    job.ready,
+                    job.waiting,
+                    job.pending_count,
+                    {column: value for column, value in job.allocated.items() if value},
+                    {uid: (status, node) for uid, (status, node, _) in job.moved.items()},
+                    {role: (c.ready, c.waiting, c.pending) for role, c in (job.roles or {}).items()},
+                )
+                for job in self.jobs
+            ],
+            "queue": {column: value for column, value in self.holdings.queue("default").items() if value},
+            "share": {column: value for column, value in self.holdings.namespace("default", "ns").items() if value},
+            "heard": sorted(self.heard),
+        }
+
+
+Step = tuple[int, int, bool]
+"""Which task, which node, and whether it waits."""
+
+steps = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 1), st.booleans()), max_size=8, unique_by=lambda step: step[0]
+)
+
+
+def play(books: Books, statement: Statement, plan: list[Step]) -> None:
+    for number, row, waits in plan:
+        job, task = books.tasks[number]
+        (statement.pipeline if waits else statement.allocate)(job, task, row)
+
+
+@given(steps)
+def test_a_statement_that_is_left_takes_everything_back(plan: list[Step]) -> None:
+    books = Books()
+    before = books.picture()
+
+    with books.statement() as statement:
+        play(books, statement, plan)
+        assert statement.placed == len(plan)
+
+    assert books.picture() == before
+    assert books.committed == []
+
+
+@given(steps, st.integers(0, 8))
+def test_a_rollback_to_a_savepoint_keeps_what_was_before_it(plan: list[Step], cut: int) -> None:
+    books, shorter = Books(), Books()
+    with books.statement() as statement, shorter.statement() as reference:
+        play(books, statement, plan[:cut])
+        savepoint = statement.savepoint()
+        play(books, statement, plan[cut:])
+        statement.rollback(savepoint)
+        play(shorter, reference, plan[:cut])
+        assert books.picture() == shorter.picture()
+        statement.commit()
+        reference.commit()
+
+    assert [entry.task.uid for entry in books.committed] == [
+        books.tasks[number][1].uid for number, _, waits in plan[:cut] if not waits
+    ]
+
+
+def test_what_is_kept_stands_but_is_not_carried_out() -> None:
+    books = Books()
+    with books.statement() as statement:
+        play(books, statement, [(0, 0, False), (1, 1, True)])
+        statement.keep()
+
+    assert books.committed == []
+    assert books.jobs[0].ready == 1
+    assert books.jobs[0].waiting == 1
+
+
+def test_an_exception_takes_everything_back() -> None:
+    books = Books()
+    before = books.picture()
+    try:
+        with books.statement() as statement:
+            play(books, statement, [(0, 0, False)])
+            raise KeyError("a bug in a plugin")
+    except KeyError:
+        pass
+
+    assert books.picture() == before
+
+
+def test_placing_takes_from_idle_and_waiting_takes_from_what_comes_back() -> None:
+    books = Books()
+    with books.statement() as statement:
+        play(books, statement, [(0, 0, False), (1, 0, True)])
+        assert books.nodes.idle[0].tolist() == [3000, 2000]
+        assert books.nodes.pipelined[0].tolist() == [1000, 0]
+        assert books.nodes.requested[0].tolist() == [2000, 0]
+        assert books.jobs[0].job.pending, "the mirror's record stays as it was"
+        assert books.jobs[0].moved[books.tasks[0][1].uid][0] is Status.ALLOCATED

@@ -1,0 +1,125 @@
+"""A small cluster straight in the model, for tests of the engine that need no API objects."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsched.model.job import Job, JobSpec, claim_of
+from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
+from vsched.model.placed import PlacedPods
+from vsched.model.queue import Namespace, Queue
+from vsched.model.resources import ResourceAxis, add
+from vsched.model.shape import Shape, ShapeTable
+from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.model.status import HOLDS, Phase, Status
+from vsched.model.task import Task
+
+GIB = 1 << 30
+
+
+class SmallCluster:
+    """Collects nodes, queues and jobs; ``snapshot`` is what a cycle sees of them."""
+
+    def __init__(self) -> None:
+        self.axis = ResourceAxis()
+        self.shapes = ShapeTable()
+        self.nodes: dict[str, dict[str, int]] = {}
+        self.labels: dict[str, dict[str, str]] = {}
+        self.queues: dict[str, Queue] = {"default": Queue("default")}
+        self.namespaces: dict[str, Namespace] = {}
+        self.jobs: dict[str, Job] = {}
+
+    def node(self, name: str, cpu: int = 4000, memory: int = 16 * GIB, pods: int = 110, **labels: str) -> SmallCluster:
+        self.nodes[name] = {"cpu": cpu, "memory": memory, "pods": pods}
+        self.labels[name] = labels
+        return self
+
+    def queue(self, name: str, **fields: object) -> SmallCluster:
+        self.queues[name] = Queue(name, **fields)  # type: ignore[arg-type]
+        return self
+
+    def shape(self, cpu: int = 1000, memory: int = GIB, **others: int) -> Shape:
+        amounts = {"cpu": cpu, "memory": memory, "pods": 1, **others}
+        request = tuple(sorted((self.axis.column(name), value) for name, value in amounts.items() if value))
+        return self.shapes.shape(request, scoring_cpu=cpu, scoring_memory=memory)
+
+    def job(self, name: str, tasks: int, *, shape: Shape | None = None, created: float = 0.0, **spec: object) -> Job:
+        """A job of ``tasks`` pending tasks in namespace ``ns`` unless the spec says otherwise."""
+        namespace = str(spec.pop("namespace", "ns"))
+        spec.setdefault("phase", Phase.INQUEUE)
+        key = f"{namespace}/{name}"
+        job = Job(key, JobSpec(namespace, name, created=created, **spec))  # type: ignore[arg-type]
+        for number in range(tasks):
+            self.task(job, f"{name}-{number}", shape or self.shape())
+        self.jobs[key] = job
+        return job
+
+    def task(
+        self, job: Job, name: str, shape: Shape, status: Status = Status.PENDING, node: str = "", **fields: object
+    ) -> Task:
+        namespace = job.spec.namespace
+        labels = self.shapes.labels(namespace, {"job": job.spec.name})
+        task = Task(f"{namespace}-{name}", namespace, name, job.key, shape, labels, status, node, **fields)  # type: ignore[arg-type]
+        job.put(task)
+        return task
+
+    def snapshot(self) -> Snapshot:
+        names = sorted(self.nodes)
+        statics = NodeStatics([NodeAttributes(name, self.labels[name]) for name in names])
+        size = (len(self.axis), len(names))
+        allocatable = np.zeros(size, dtype=np.int64)
+        for row, name in enumerate(names):
+            for resource, amount in self.nodes[name].items():
+                allocatable[self.axis.column(resource), row] = amount
+        table = NodeTable(
+            self.axis,
+            statics,
+            allocatable,
+            allocatable.copy(),
+            *(np.zeros(size, dtype=np.int64) for _ in range(3)),
+            np.zeros((2, len(names)), dtype=np.int64),
+        )
+        placed, books, shares = PlacedPods(), {}, {}
+        for job in self.jobs.values():
+            for task in job.tasks.values():
+                if task.node:
+                    self._occupy(table, placed, task)
+            claim = claim_of(job)
+            sums = books.setdefault(claim.queue, QueueBooks())
+            sums.jobs += 1
+            for kept, amounts in (
+                (sums.allocated, claim.allocated),
+                (sums.pending, claim.pending),
+                (sums.elastic, claim.elastic),
+                (sums.inqueue, claim.inqueue),
+                (sums.promised, claim.promised),
+            ):
+                add(kept, amounts)
+            add(shares.setdefault((claim.queue, claim.namespace), {}), claim.allocated)
+        return Snapshot(
+            now=0.0,
+            axis=self.axis,
+            nodes=table,
+            jobs=self.jobs,
+            active=sorted(key for key, job in self.jobs.items() if job.pending or job.spec.phase == Phase.PENDING),
+            changed=sorted(self.jobs),
+            queues=self.queues,
+            books=books,
+            shares=shares,
+            namespaces=self.namespaces,
+            placed=placed,
+            total=[int(value) for value in table.allocatable.sum(axis=1)],
+            used=[int(value) for value in (table.allocatable - table.idle).sum(axis=1)],
+        )
+
+    @staticmethod
+    def _occupy(table: NodeTable, placed: PlacedPods, task: Task) -> None:
+        row, holds, shape = table.statics.row[task.node], HOLDS[task.status], task.shape
+        for column, amount in shape.request:
+            if holds.uses:
+                table.idle[column, row] -= amount
+                table.requested[column, row] += amount
+            if holds.releasing:
+                table.releasing[column, row] += amount
+        table.scoring[0, row] += shape.scoring_cpu
+        table.scoring[1, row] += shape.scoring_memory
