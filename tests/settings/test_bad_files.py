@@ -299,9 +299,13 @@ BAD_ARGUMENTS = {
         "strategies:\n- name: x\n  params:\n    cpu: low",
         ["9: strategies[0].params.cpu: expected a number, got 'low'"],
     ),
+    "a number for a member that is a struct": (
+        "resources.gpu: 3",
+        ["6: resources.gpu: expected a mapping with resources.<name>.weight, resources.<name>.type; got '3'"],
+    ),
     "a misspelled key of a family": (
         "resources:\n  gpu:\n    wieght: 1",
-        ["8: resources.gpu.wieght: unknown argument; did you mean 'resources.<name>.weight'?"],
+        ["8: resources.gpu.wieght: unknown argument; did you mean 'resources.gpu.weight'?"],
     ),
 }
 
@@ -318,7 +322,7 @@ BAD_METRICS = {
     "an unknown type": (
         "type: prometeus",
         [
-            "6: metrics.type: expected one of prometheus, prometheus_adaptor, prometheus_adapt, elasticsearch, "
+            "6: metrics.type: expected one of elasticsearch, prometheus, prometheus_adapt, prometheus_adaptor, "
             "got 'prometeus'"
         ],
     ),

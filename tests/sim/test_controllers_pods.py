@@ -14,7 +14,9 @@ from vsched.sim.controllers.pods import Host, PodTimes, next_steps, script_probl
 UP = Host("172.16.0.1", ready=True)
 
 
-def steps(obj: dict[str, Any], elapsed: float = 0.0, times: PodTimes | None = None, host: Host | None = UP) -> list[Any]:
+def steps(
+    obj: dict[str, Any], elapsed: float = 0.0, times: PodTimes | None = None, host: Host | None = UP
+) -> list[Any]:
     return next_steps(obj, host, elapsed, NOW, times or PodTimes(), lambda: "10.128.0.9")
 
 
@@ -69,7 +71,7 @@ def test_init_containers_have_completed_when_the_pod_runs() -> None:
         pytest.param(pod(phase="Succeeded"), 99, PodTimes(run=1), UP, [], id="what is finished stays finished"),
         pytest.param(deleting(pod(ready=True)), 0, PodTimes(termination=2), UP, [After(2)], id="ending takes its time"),
         pytest.param(
-            deleting(pod(ready=True), grace=1), 0, PodTimes(termination=9), UP, [After(1)], id="but not beyond its grace"
+            deleting(pod(ready=True), grace=1), 0, PodTimes(termination=9), UP, [After(1)], id="never beyond its grace"
         ),
         pytest.param(
             deleting(pod(ready=True)), 2, PodTimes(termination=2), UP,

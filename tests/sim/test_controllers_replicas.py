@@ -11,8 +11,8 @@ from vsched.sim.controllers.actions import After, Create, Delete, SetStatus, Upd
 from vsched.sim.controllers.replicas import BURST, reconcile
 
 
-def replica_set(replicas: int, **status: Any) -> dict[str, Any]:
-    return workload("ReplicaSet", "rs", spec={"replicas": replicas}, status={"observedGeneration": 1, **status})
+def replica_set(wanted: int, **status: Any) -> dict[str, Any]:
+    return workload("ReplicaSet", "rs", spec={"replicas": wanted}, status={"observedGeneration": 1, **status})
 
 
 def of(owner: dict[str, Any], *pods: dict[str, Any]) -> list[dict[str, Any]]:

@@ -24,7 +24,9 @@ def deployment(replicas: int, *, image: str = "i:1", revision: int = 1, **spec: 
     return made
 
 
-def replica_set(owner: dict[str, Any], replicas: int, available: int, *, image: str = "", revision: int = 1) -> dict[str, Any]:
+def replica_set(
+    owner: dict[str, Any], replicas: int, available: int, *, image: str = "", revision: int = 1
+) -> dict[str, Any]:
     template = owner["spec"]["template"]
     if image:
         template = deployment(1, image=image)["spec"]["template"]
@@ -140,11 +142,14 @@ def test_progress_deadline(seconds: int, reason: str) -> None:
     owner = deployment(1)
     owner["status"] = {
         "replicas": 1,
+        "updatedReplicas": 1,
         "conditions": [
             {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated", "lastUpdateTime": ago(seconds)}
         ],
     }
-    conditions = {each["type"]: each for each in status_of(reconcile(owner, [replica_set(owner, 1, 0)], 0, NOW))["conditions"]}
+    conditions = {
+        each["type"]: each for each in status_of(reconcile(owner, [replica_set(owner, 1, 0)], 0, NOW))["conditions"]
+    }
     assert conditions["Progressing"]["reason"] == reason
 
 
@@ -167,12 +172,18 @@ def test_a_roll_out_stays_within_its_bounds_and_ends(
         wanted_old = changed.get(old["metadata"]["name"], old["spec"]["replicas"])
         wanted_new = changed.get(new["metadata"]["name"], new["spec"]["replicas"])
         available = min(wanted_new, new["status"]["availableReplicas"] + step)
-        old, new = replica_set(owner, wanted_old, wanted_old, image="i:1"), replica_set(owner, wanted_new, available, revision=2)
+        old, new = (
+            replica_set(owner, wanted_old, wanted_old, image="i:1"),
+            replica_set(owner, wanted_new, available, revision=2),
+        )
         assert wanted_old + wanted_new <= replicas + bounds.surge
         assert wanted_old + available >= replicas - bounds.unavailable
     for _ in range(60):
         changed = sizes(reconcile(owner, [old, new], 0, NOW))
         wanted_old = changed.get(old["metadata"]["name"], old["spec"]["replicas"])
         wanted_new = changed.get(new["metadata"]["name"], new["spec"]["replicas"])
-        old, new = replica_set(owner, wanted_old, wanted_old, image="i:1"), replica_set(owner, wanted_new, wanted_new, revision=2)
+        old, new = (
+            replica_set(owner, wanted_old, wanted_old, image="i:1"),
+            replica_set(owner, wanted_new, wanted_new, revision=2),
+        )
     assert (wanted_old, wanted_new) == (0, replicas)

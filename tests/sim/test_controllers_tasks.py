@@ -148,7 +148,9 @@ def test_indexed_pods_carry_their_index_everywhere() -> None:
 
 
 def test_an_index_counts_once_however_often_it_succeeds() -> None:
-    indexed = job(completionMode="Indexed", completions=3, parallelism=1, status={"completedIndexes": "0", "succeeded": 1})
+    indexed = job(
+        completionMode="Indexed", completions=3, parallelism=1, status={"completedIndexes": "0", "succeeded": 1}
+    )
     status = status_of(look(indexed, task("a", "Succeeded", index=0), task("b", "Succeeded", index=2)))
     assert (status["completedIndexes"], status["succeeded"]) == ("0,2", 2)
 
@@ -157,7 +159,9 @@ def test_an_index_counts_once_however_often_it_succeeds() -> None:
     ("ago_seconds", "expected"),
     [
         pytest.param(4, [After(6)], id="a finished job stays for its time"),
-        pytest.param(10, [Delete("batch/jobs", "default", "j", uid="uid-j", propagation="Foreground")], id="then it goes"),
+        pytest.param(
+            10, [Delete("batch/jobs", "default", "j", uid="uid-j", propagation="Foreground")], id="then it goes"
+        ),
     ],
 )
 def test_ttl_after_finished(ago_seconds: int, expected: list[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 import msgspec
 
@@ -65,6 +65,8 @@ def workable(session: Session, job: JobView) -> bool:
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """One try for one job; True where it is to have another turn."""
+    if no_room(session, job, sheet):
+        return False
     with session.statement() as statement:
         place_until_ready(session, queue, job, sheet, statement)
         if session.plugins.job_ready(job):
@@ -73,6 +75,29 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
     return False
+
+
+def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
+    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order: then nothing is tried.
+
+    The room of each shape is counted as if the others were not there, so a job that could fit is never turned away.
+    It is counted only for shapes that failed before in this cycle: the work is for backlogs, not for the common case.
+    """
+    missing = session.plugins.tasks_missing(job)
+    if missing < 2 or session.plugins.job_pipelined(job):
+        return False
+    tasks = Counter(task.shape for task in sheet)
+    first = {task.shape: task for task in reversed(sheet)}
+    if not any(session.fitting.has_failed(task) for task in first.values()):
+        return False
+    fits = 0
+    for shape, count in tasks.items():
+        fits += min(count, session.fitting.room(first[shape]).tasks)
+        if fits >= missing:
+            return False
+    stopped = sheet[min(fits, len(sheet) - 1)]
+    session.task_refusals[stopped.uid] = session.fitting.room(stopped).full
+    return True
 
 
 def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:

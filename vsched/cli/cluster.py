@@ -46,34 +46,30 @@ class ClusterArguments:
     settings: ClusterSettings
 
 
-class NodesType(click.ParamType):
+def _nodes(context: click.Context, option: click.Parameter, value: str) -> int | Path:
     """A number of nodes, or a file that describes them."""
-
-    name = "N|FILE"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | Path:
-        if isinstance(value, (int, Path)):
-            return value
-        text = str(value)
-        return int(text) if text.isdecimal() else Path(text)
+    return int(value) if value.isdecimal() else Path(value)
 
 
-class DurationType(click.ParamType):
+def _seconds(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
     """A length of time such as 500ms, 30s or 1h30m."""
-
-    name = "DURATION"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, (int, float)):
-            return float(value)
-        try:
-            return duration_seconds(str(value))
-        except BadInput as error:
-            self.fail(str(error), param, ctx)
+    if value is None:
+        return None
+    try:
+        return duration_seconds(value)
+    except BadInput as error:
+        raise click.BadParameter(str(error), context, option) from None
 
 
 @click.command(epilog=EXAMPLES, short_help="An embedded Kubernetes cluster on a loopback port.")
-@click.option("--nodes", type=NodesType(), default=3, show_default=True, help="How many nodes, or a YAML file of them.")
+@click.option(
+    "--nodes",
+    metavar="N|FILE",
+    callback=_nodes,
+    default="3",
+    show_default=True,
+    help="How many, or a YAML file of them.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address; there is no authentication.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
 @click.option(
@@ -91,7 +87,9 @@ class DurationType(click.ParamType):
     type=click.Path(dir_okay=False, path_type=Path),
     help="Objects to create at the start, YAML or JSON; may be repeated; - is standard input.",
 )
-@click.option("--default-duration", type=DurationType(), help="Pods that say nothing end after this; without, never.")
+@click.option(
+    "--default-duration", metavar="DURATION", callback=_seconds, help="Pods that say nothing end after this, not never."
+)
 @click.option(
     "--termination-seconds",
     type=click.FloatRange(min=0),
@@ -132,9 +130,6 @@ def cluster(
             runner.run(serve(arguments))
     except VschedError as error:
         raise click.ClickException(str(error)) from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise click.ClickException(f"cannot listen on {host}:{port}: {reason}") from None
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

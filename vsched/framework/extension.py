@@ -152,6 +152,10 @@ class JobReady(Point):
     def job_ready(self, job: JobView) -> bool:
         """True where the job's minimum is met."""
 
+    def tasks_missing(self, job: JobView) -> int:
+        """At least how many more tasks have to be placed before ``job_ready`` can be true; 0 where nothing is known."""
+        return 0
+
 
 class JobPipelined(Point):
     """Whether what a job holds and waits for may be kept; a vote."""

@@ -14,13 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.extension import Check, NodeFilter, NodeScore
-from vsched.framework.why import Explanation, explain
-from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.framework.why import Explanation, explain, explain_filled
+from vsched.model.nodes import Floats, Ints, Mask, NodeTable
+from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Shape
 from vsched.model.task import Task
 
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows are cheaper in plain numbers than in arrays."""
+
+FITS_MAX = 256
+"""Shapes remembered at a time, oldest dropped first: at 5,000 nodes each takes 45 KB."""
 
 FULL_AT_FRACTION = 3
 """When more than a third of the rows changed, all are worked out again."""
@@ -34,10 +38,29 @@ class Choice(NamedTuple):
     """The node has room only once others have left."""
 
 
+class Room(NamedTuple):
+    """How many tasks of one shape there is room for."""
+
+    tasks: int
+    full: Explanation
+    """What is in the way of one more."""
+
+
 class ShapeFit:
     """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
 
-    __slots__ = ("allowed", "checks", "dynamic", "explanation", "position", "ranked", "relative", "score", "shape")
+    __slots__ = (
+        "allowed",
+        "checks",
+        "dynamic",
+        "explanation",
+        "failed",
+        "position",
+        "ranked",
+        "relative",
+        "room",
+        "shape",
+    )
 
     def __init__(self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool, relative: bool):
         self.shape = shape
@@ -47,10 +70,13 @@ class ShapeFit:
         self.dynamic = dynamic
         self.relative = relative
         self.position = -1
-        self.score: Floats | None = None
+        """Journal entries taken in so far; -1 before the first time."""
         self.ranked: Floats = np.empty(0)
         """float64[nodes]: the score where the node is allowed and has room, else minus infinity."""
         self.explanation: tuple[int, Explanation] | None = None
+        self.room: tuple[int, Room] | None = None
+        self.failed = False
+        """Whether a task found no node in this cycle: only then is it worth counting room."""
 
 
 class Fitting:
@@ -84,10 +110,15 @@ class Fitting:
         choice = self._best(fit, task, ranked)
         if choice >= 0:
             return Choice(choice, waits=False)
-        if not self._releasing:
-            return None
-        choice = self._best(fit, task, self._later(fit, task))
-        return Choice(choice, waits=True) if choice >= 0 else None
+        choice = self._best(fit, task, self._later(fit, task)) if self._releasing else -1
+        if choice >= 0:
+            return Choice(choice, waits=True)
+        fit.failed = True
+        return None
+
+    def has_failed(self, task: Task) -> bool:
+        """Whether a task like this one found no node before in this cycle."""
+        return self._current(task).failed
 
     def choose_at(self, task: Task, row: int) -> Choice | None:
         """The given node if the task may go there, now or later (reference 3.2.1 e: a nominated node)."""
@@ -107,6 +138,30 @@ class Fitting:
             fit.explanation = (position, explain(self._nodes, fit.shape, fit.checks, dynamic))
         return fit.explanation[1]
 
+    def room(self, task: Task) -> Room:
+        """How many tasks like this one the nodes could take at most, now or later; other pods' wishes left aside.
+
+        Remembered until a placement changes something, so that a backlog of gangs that cannot fit costs one look.
+        """
+        fit = self._current(task)
+        position = len(self._journal)
+        if fit.room is None or fit.room[0] != position:
+            fit.room = (position, self._measure(fit))
+        return fit.room[1]
+
+    def _measure(self, fit: ShapeFit) -> Room:
+        nodes = self._nodes
+        rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+        for column, amount in fit.shape.request:
+            free = nodes.idle[column]
+            if self._releasing:
+                free = np.maximum(free, nodes.future_idle(column))
+            np.minimum(rows, free // amount, out=rows)
+        np.maximum(rows, 0, out=rows)
+        if fit.allowed is not None:
+            rows[~fit.allowed] = 0
+        return Room(int(rows.sum()), explain_filled(nodes, fit.shape, fit.checks, rows))
+
     # -- keeping a fit current ----------------------------------------------------------------------------------
 
     def _class_of(self, task: Task) -> Hashable:
@@ -123,6 +178,8 @@ class Fitting:
         key = (task.shape, task_class)
         fit = self._fits.get(key)
         if fit is None:
+            if len(self._fits) >= FITS_MAX:
+                del self._fits[next(iter(self._fits))]
             fit = self._fits[key] = self._begin(task.shape, task_class)
         position = len(self._journal)
         if fit.position != position:
@@ -142,7 +199,7 @@ class Fitting:
         return ShapeFit(shape, allowed, checks, dynamic, relative)
 
     def _refresh(self, fit: ShapeFit) -> None:
-        if fit.score is None:
+        if fit.position < 0:
             self._refresh_all(fit)
             return
         changed = self._journal[fit.position :]
@@ -157,18 +214,20 @@ class Fitting:
             self._refresh_all(fit)
 
     def _refresh_all(self, fit: ShapeFit) -> None:
-        nodes, shape = self._nodes, fit.shape
-        total = np.zeros(len(nodes))
+        total = self._scores(fit.shape)
+        room = fit.allowed
+        for column, amount in fit.shape.request:
+            enough = self._nodes.idle[column] >= amount
+            room = enough if room is None else room & enough
+        fit.ranked = total if room is None else np.where(room, total, -np.inf)
+
+    def _scores(self, shape: Shape) -> Floats:
+        total: Floats = np.zeros(len(self._nodes))
         for scorer in self._scorers:
-            scores = scorer.score(shape, nodes, slice(None))
+            scores = scorer.score(shape, self._nodes, slice(None))
             if scores is not None:
                 total += scores
-        fit.score = total
-        room = fit.allowed
-        for column, amount in shape.request:
-            enough = nodes.idle[column] >= amount
-            room = enough if room is None else room & enough
-        fit.ranked = total.copy() if room is None else np.where(room, total, -np.inf)
+        return total
 
     def _refresh_rows(self, fit: ShapeFit, rows: list[int]) -> None:
         nodes, shape = self._nodes, fit.shape
@@ -228,13 +287,8 @@ class Fitting:
 
     def _later(self, fit: ShapeFit, task: Task) -> Floats:
         """Scores of the nodes that have room once everything on its way back is back."""
-        nodes = self._nodes
-        total = np.zeros(len(nodes))
-        for scorer in self._scorers:
-            scores = scorer.score(fit.shape, nodes, slice(None))
-            if scores is not None:
-                total += scores
+        total = self._scores(fit.shape)
         ranked = total if fit.allowed is None else np.where(fit.allowed, total, -np.inf)
         for column, amount in fit.shape.request:
-            ranked = np.where(nodes.future_idle(column) >= amount, ranked, -np.inf)
+            ranked = np.where(self._nodes.future_idle(column) >= amount, ranked, -np.inf)
         return self._filtered(fit, task, ranked) if fit.dynamic else ranked

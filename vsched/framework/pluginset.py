@@ -102,6 +102,7 @@ class PluginSet:
     def _bind_decisions(self) -> None:
         self._valid = [plugin.job_valid for plugin in self._flat(JobValid)]
         self._ready = [plugin.job_ready for plugin in self._flat(JobReady)]
+        self._missing = [plugin.tasks_missing for plugin in self._flat(JobReady)]
         self._conditions = [plugin.job_condition for plugin in self._flat(JobCondition)]
         self._overused = [plugin.overused for plugin in self._flat(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self._flat(Allocatable)]
@@ -162,6 +163,10 @@ class PluginSet:
     def job_ready(self, job: JobView) -> bool:
         """Whether what the job holds may be bound."""
         return all(ask(job) for ask in self._ready)
+
+    def tasks_missing(self, job: JobView) -> int:
+        """At least how many more tasks have to be placed before the job can be ready."""
+        return max((ask(job) for ask in self._missing), default=0)
 
     def job_condition(self, job: JobView) -> Condition | None:
         """What the PodGroup's condition is to say."""

@@ -19,7 +19,11 @@ class Normalising(Protocol):
     """Arguments with documented leniency: what Volcano takes for a bad value replaces it here, in one place."""
 
     def normalised(self) -> Self:
-        """The arguments in force; raises ValueError or BadInput with one line where they contradict each other."""
+        """The arguments in force; what is normal already stays as it is.
+
+        Raises ValueError or BadInput with one line where the arguments contradict each other; a line that begins with
+        a key and a colon (``binpack.weight: …``) is told at that key's place in the file.
+        """
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.extension import Check
-from vsched.model.nodes import NodeTable
+from vsched.model.nodes import Ints, NodeTable
 from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape
 
@@ -42,6 +42,18 @@ def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Se
     for check in dynamic:
         _count(reasons, check.reason, open_rows & ~check.passes)
         open_rows &= check.passes
+    return Explanation(sentence(len(nodes), reasons), reasons)
+
+
+def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> Explanation:
+    """Why no node takes one more task of a shape once ``room`` (int64[nodes]) of them are on each."""
+    open_rows = np.ones(len(nodes), dtype=np.bool_)
+    reasons: dict[str, int] = {}
+    for check in static:
+        _count(reasons, check.reason, open_rows & ~check.passes)
+        open_rows &= check.passes
+    for column, amount in shape.request:
+        _count(reasons, insufficient(nodes, column), open_rows & (nodes.idle[column] - room * amount < amount))
     return Explanation(sentence(len(nodes), reasons), reasons)
 
 

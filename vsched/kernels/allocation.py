@@ -48,9 +48,7 @@ def capacity_of(allocatable: Ints | Floats) -> Capacity:
 
 def capacity_at(capacity: Capacity, rows: slice | Sequence[int] | npt.NDArray[np.intp]) -> Capacity:
     """The capacity of some nodes."""
-    return Capacity(
-        capacity.amounts[:, rows], capacity.divisor[:, rows], capacity.counted[rows], capacity.complete
-    )
+    return Capacity(capacity.amounts[:, rows], capacity.divisor[:, rows], capacity.counted[rows], capacity.complete)
 
 
 def least_allocated(taken: Floats, capacity: Capacity) -> Floats:
@@ -105,6 +103,7 @@ def balanced_allocation(taken: Floats, capacity: Capacity) -> Floats:
     """
     fractions = np.divide(taken, capacity.divisor)
     np.minimum(fractions, 1.0, out=fractions)
+    deviation: Floats
     if capacity.complete and len(fractions) == 2:
         deviation = np.subtract(fractions[0], fractions[1])
         np.abs(deviation, out=deviation)
@@ -113,7 +112,8 @@ def balanced_allocation(taken: Floats, capacity: Capacity) -> Floats:
         deviation = _deviation(fractions, capacity.amounts != 0.0)
     np.subtract(1.0, deviation, out=deviation)
     deviation *= MAX_SCORE
-    return np.floor(deviation, out=deviation)
+    np.floor(deviation, out=deviation)
+    return deviation
 
 
 def balanced_allocation_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
@@ -139,7 +139,8 @@ def _mean(scores: Floats, counted: Floats) -> Floats:
     for more in scores[1:]:
         total = np.add(total, more, out=total)
     total /= counted
-    return np.floor(total, out=total)
+    np.floor(total, out=total)
+    return total
 
 
 def _deviation(fractions: Floats, present: Mask) -> Floats:

@@ -53,10 +53,13 @@ def binpack(
         return np.zeros(idle.shape[1])
     total /= float(weight_sum)
     total *= scale
-    return np.multiply(total, enough, out=total)
+    np.multiply(total, enough, out=total)
+    return total
 
 
-def binpack_row(wishes: Sequence[Wish], idle: Sequence[int], allocatable: Sequence[int], weight_sum: int, scale: float) -> float:
+def binpack_row(
+    wishes: Sequence[Wish], idle: Sequence[int], allocatable: Sequence[int], weight_sum: int, scale: float
+) -> float:
     """``binpack`` of one node; ``idle`` and ``allocatable`` are in the order of the wishes."""
     total = 0.0
     for wish, free, has in zip(wishes, idle, allocatable, strict=True):

@@ -35,6 +35,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     min_resources: Amounts | None = None
     priority_class: str = ""
     phase: str = Phase.PENDING
+    written_phase: str = ""
+    """What the object still says where ``phase`` is on its way there; empty where they agree."""
     conditions: tuple[Condition, ...] = ()
     running: int = 0
     succeeded: int = 0

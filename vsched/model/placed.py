@@ -1,4 +1,4 @@
-"""Which pods, by what selectors see of them, are on which nodes: the data behind pod affinity and spread.
+"""Which pods, by what selectors see of them, are on which nodes: the data behind pod affinity, spread and host ports.
 
 Counts are kept by interned label set (not by pod), with an index from label pair to label sets, so that a selector
 finds its pods without walking all of them. One writer, the mirror; ``publish`` brings a second index up to date at the
@@ -10,35 +10,58 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import TypeVar
 
-from vsched.model.shape import PodAffinity, PodLabels, Selector
+from vsched.model.shape import HostPort, PodLabels, PodTerm, Selector, Shape
+from vsched.model.termindex import TermIndex, TermKey
 
 NodeCounts = dict[str, int]
 Key = TypeVar("Key", bound=Hashable)
 
 
 class PlacedPods:
-    """Counts of pods by label set and node, and of pods with affinity terms by term set and node."""
+    """Counts of pods by label set, by the affinity terms they carry and by host port, each by node."""
 
-    __slots__ = ("_by_namespace", "_by_pair", "_dirty", "_dirty_terms", "counts", "terms")
+    __slots__ = (
+        "_by_namespace",
+        "_by_pair",
+        "_dirty",
+        "_dirty_ports",
+        "_dirty_terms",
+        "counts",
+        "ports",
+        "preferring",
+        "repelling",
+        "terms",
+    )
 
     def __init__(self) -> None:
         self.counts: dict[PodLabels, NodeCounts] = {}
-        self.terms: dict[tuple[PodAffinity, str], NodeCounts] = {}
+        self.terms: dict[TermKey, NodeCounts] = {}
         """Pods that carry affinity terms, by terms and namespace."""
-        self._by_pair: dict[tuple[str, str], dict[PodLabels, None]] = {}
+        self.ports: dict[HostPort, NodeCounts] = {}
+        """Pods that hold a port of their host."""
+        self.repelling = TermIndex()
+        """Carriers in ``terms`` with required anti-affinity, by whom they repel."""
+        self.preferring = TermIndex()
+        """Carriers in ``terms`` with preferred (anti-)affinity, by whom it is about."""
         self._by_namespace: dict[str, dict[PodLabels, None]] = {}
+        self._by_pair: dict[tuple[str, str], dict[PodLabels, None]] = {}
         self._dirty: dict[PodLabels, None] = {}
-        self._dirty_terms: dict[tuple[PodAffinity, str], None] = {}
+        self._dirty_ports: dict[HostPort, None] = {}
+        self._dirty_terms: dict[TermKey, None] = {}
 
-    def shift(self, labels: PodLabels, affinity: PodAffinity | None, node: str, by: int) -> None:
+    def shift(self, labels: PodLabels, shape: Shape, node: str, by: int) -> None:
         """One pod more (``by=1``) or less (``by=-1``) on a node."""
         if _shift(self.counts, labels, node, by):
             self._index(labels, labels in self.counts)
         self._dirty[labels] = None
-        if affinity is not None:
-            key = (affinity, labels.namespace)
-            _shift(self.terms, key, node, by)
+        if shape.affinity is not None:
+            key = (shape.affinity, labels.namespace)
+            if _shift(self.terms, key, node, by):
+                self._index_terms(key, key in self.terms)
             self._dirty_terms[key] = None
+        for port in shape.ports:
+            _shift(self.ports, port, node, by)
+            self._dirty_ports[port] = None
 
     def matching(self, selector: Selector, namespaces: frozenset[str] | None) -> Iterator[PodLabels]:
         """Label sets with pods on nodes that the selector matches; ``namespaces`` None means all of them."""
@@ -64,22 +87,16 @@ class PlacedPods:
     def publish(self, to: PlacedPods) -> None:
         """Bring ``to`` up to date with this index; cost follows what changed since the last call."""
         for labels in self._dirty:
-            known = labels in to.counts
-            counts = self.counts.get(labels)
-            if counts is None:
-                to.counts.pop(labels, None)
-            else:
-                to.counts[labels] = counts.copy()
-            if known is not (counts is not None):
-                to._index(labels, counts is not None)
+            if _copy(self.counts, to.counts, labels):
+                to._index(labels, labels in to.counts)
         for key in self._dirty_terms:
-            counts = self.terms.get(key)
-            if counts is None:
-                to.terms.pop(key, None)
-            else:
-                to.terms[key] = counts.copy()
+            if _copy(self.terms, to.terms, key):
+                to._index_terms(key, key in to.terms)
+        for port in self._dirty_ports:
+            _copy(self.ports, to.ports, port)
         self._dirty.clear()
         self._dirty_terms.clear()
+        self._dirty_ports.clear()
 
     def _index(self, labels: PodLabels, present: bool) -> None:
         groups = [self._by_namespace.setdefault(labels.namespace, {})]
@@ -99,6 +116,17 @@ class PlacedPods:
             if not self._by_pair[pair]:
                 del self._by_pair[pair]
 
+    def _index_terms(self, key: TermKey, present: bool) -> None:
+        affinity = key[0]
+        preferences: list[PodTerm] = [term for _, term in (*affinity.preferred, *affinity.anti_preferred)]
+        for index, terms in ((self.repelling, affinity.anti_required), (self.preferring, preferences)):
+            if not terms:
+                continue
+            if present:
+                index.add(key, terms)
+            else:
+                index.discard(key, terms)
+
 
 def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:
     """Change one count; True where the key came or went."""
@@ -115,3 +143,14 @@ def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:
         return False
     del table[key]
     return True
+
+
+def _copy(table: dict[Key, NodeCounts], to: dict[Key, NodeCounts], key: Key) -> bool:
+    """Bring one key of ``to`` up to date; True where it came or went."""
+    known = key in to
+    counts = table.get(key)
+    if counts is None:
+        to.pop(key, None)
+    else:
+        to[key] = counts.copy()
+    return known is (counts is None)

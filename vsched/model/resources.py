@@ -61,6 +61,10 @@ class ResourceAxis:
             self.names.append(name)
         return column
 
+    def find(self, name: str) -> int | None:
+        """The column of ``name``, None where nothing has named it yet: a cycle must not grow the axis."""
+        return self._columns.get(name)
+
     def parse(self, quantities: Mapping[str, object] | None) -> Amounts:
         """A Kubernetes ResourceList as Amounts; raises BadQuantity naming the resource."""
         if not quantities:

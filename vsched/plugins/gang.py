@@ -60,6 +60,10 @@ class Gang(
         """The minimum is met, of the job and of every role."""
         return job.is_ready and not job.roles_missing()
 
+    def tasks_missing(self, job: JobView) -> int:
+        """What is missing of the job's minimum."""
+        return max(0, job.min_member - job.ready - job.best_effort_pending)
+
     def job_pipelined(self, job: JobView) -> Vote:
         """The minimum will be met once everything the job waits for is back."""
         return Vote.PERMIT if job.is_pipelined and not job.roles_missing(waiting=True) else Vote.REJECT

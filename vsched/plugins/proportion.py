@@ -135,11 +135,11 @@ def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
 
     ``float64[queue, resource]``; a capability that names no amount of a resource does not limit it.
     """
-    width = len(snapshot.axis)
+    width = len(snapshot.total)
     guaranteed = np.zeros(width)
     for queue in snapshot.queues.values():
         guaranteed += _dense(queue.guarantee, width)
-    free = np.maximum(_padded(snapshot.total, width) - guaranteed, 0.0)
+    free = np.maximum(np.array(snapshot.total, dtype=np.float64) - guaranteed, 0.0)
     limits = np.empty((len(queues), width))
     for row, queue in enumerate(queues):
         limits[row] = np.minimum(free + _dense(queue.guarantee, width), _capability(queue.capability, width))
@@ -147,7 +147,7 @@ def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
 
 
 def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
-    width = len(snapshot.axis)
+    width = len(snapshot.total)
     request = np.zeros((len(queues), width))
     floor = np.zeros((len(queues), width))
     for row, queue in enumerate(queues):
@@ -171,10 +171,6 @@ def _capability(capability: Amounts, width: int) -> Floats:
         if value > 0 or column not in (CPU, MEMORY):
             row[column] = value
     return row
-
-
-def _padded(total: Iterable[int], width: int) -> Floats:
-    return _dense(enumerate(total), width)
 
 
 def _nonzero(row: Floats) -> dict[int, float]:

@@ -1,0 +1,94 @@
+"""``vsched plan``: a one-shot what-if on manifests. The daemon's mirror and cycle, without a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+import orjson
+import yaml
+from rich.console import Console
+
+from vsched.cli.plan_view import Document, as_document, as_text
+from vsched.cluster.cache import Cache
+from vsched.cluster.manifests import Manifests, decode_manifests, read
+from vsched.errors import BadInput, BadObject
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.settings import default_settings, load_file
+from vsched.settings.built_in import REGISTRY
+
+OUR_NAMES = ("vsched", "volcano", "")
+"""Pods of these scheduler names are planned for; the empty one stands for pods that name none."""
+
+EPILOG = """\b
+Examples:
+  vsched plan -f cluster.yaml
+  kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
+  vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
+"""
+
+
+def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float) -> Document:
+    """Decide ``cycles`` times; between cycles what was decided has come true."""
+    cache = Cache(frozenset(names), open_without_state=True)
+    for kind, objects in manifests.objects.items():
+        cache.replace(kind, objects)
+    if cache.broken:
+        raise BadObject("\n".join(broken.message for broken in cache.broken.values()))
+    reports = []
+    for _ in range(cycles):
+        report = run_cycle(cache.snapshot(now), policy, REGISTRY)
+        reports.append(report)
+        cache.settle(report)
+    return as_document(reports, manifests.ignored)
+
+
+@click.command("plan", epilog=EPILOG)
+@click.option("-f", "--filename", "files", multiple=True, required=True, help="Manifests, YAML or JSON; - is stdin.")
+@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
+@click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
+@click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
+@click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
+def command(
+    files: tuple[str, ...], config: str | None, cycles: int, now: str | None, names: tuple[str, ...], output: str
+) -> None:
+    """What would be bound, evicted and nominated, and why the rest waits, from manifests alone."""
+    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
+    for warning in settings.warnings:
+        click.echo(f"vsched: {warning}", err=True)
+    manifests = decode_manifests(read(files, sys.stdin))
+    moment = _moment(now) if now else _newest(manifests)
+    show(make_plan(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment), output)
+
+
+def show(document: Document, output: str) -> None:
+    """Print a document as people or programs want it."""
+    if output == "json":
+        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    elif output == "yaml":
+        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+    else:
+        Console(soft_wrap=not sys.stdout.isatty()).print(as_text(document))
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"--now: {text!r} is not a time (expected RFC 3339, such as 2026-01-31T12:00:00Z)") from None
+    if moment.tzinfo is None:
+        raise BadInput(f"--now: {text!r} has no time zone (expected RFC 3339, such as 2026-01-31T12:00:00Z)")
+    return moment.timestamp()
+
+
+def _newest(manifests: Manifests) -> float:
+    """The creation time of the newest object: a moment that is the same for the same input."""
+    stamps: list[Any] = [
+        found.metadata.creation_timestamp for objects in manifests.objects.values() for found in objects
+    ]
+    return max((stamp.timestamp() for stamp in stamps if stamp is not None), default=0.0)

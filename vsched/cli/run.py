@@ -1,0 +1,88 @@
+"""``vsched run``: the scheduler daemon. Flags to ``Options``; what runs is the daemon's business."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from vsched.daemon.options import Options
+from vsched.log import LEVELS, LogFormat, configure
+
+EPILOG = """\b
+Examples:
+  vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
+  vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
+
+Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
+"""
+
+_DEFAULTS = Options()
+
+
+@click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
+@click.option("--kubeconfig", type=click.Path(path_type=Path), help="kubeconfig file; without one, the pod's account")
+@click.option("--context", help="context of the kubeconfig, where not its current one")
+@click.option(
+    "--scheduler-name",
+    "scheduler_names",
+    multiple=True,
+    default=_DEFAULTS.scheduler_names,
+    help="pods with this spec.schedulerName are ours; repeatable",
+)
+@click.option(
+    "--scheduler-conf",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    help="policy file; without one, the built-in one",
+)
+@click.option(
+    "--schedule-period", "period_seconds", type=float, default=1.0, help="seconds after which a session starts anyway"
+)
+@click.option("--coalesce", "window_ms", type=float, default=10.0, help="milliseconds a change waits for more of them")
+@click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
+@click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
+@click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
+@click.option(
+    "--kube-api-qps", "api_qps", type=click.FloatRange(min=1), default=_DEFAULTS.api_qps, help="writes a second"
+)
+@click.option(
+    "--kube-api-burst", "api_burst", type=click.IntRange(min=1), default=_DEFAULTS.api_burst, help="writes at once"
+)
+@click.option(
+    "--max-in-flight", type=click.IntRange(1, 64), default=_DEFAULTS.max_in_flight, help="bindings on the wire at once"
+)
+@click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
+@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
+@click.option(
+    "--log-format",
+    type=click.Choice([*LogFormat, "auto"]),
+    default="auto",
+    help="auto: console on a terminal, else json",
+)
+def command(
+    kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
+) -> None:
+    """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
+    from vsched.daemon.app import serve  # here, so that --help does not load numpy and aiohttp
+    from vsched.kube.config import load_connection
+
+    if log_format == "auto":
+        log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
+    configure(log_level, log_format)
+    options = msgspec.convert({**flags, "window_seconds": window_ms / 1000}, Options)
+    connection = load_connection(kubeconfig, context)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve(options, connection))
+
+
+def _loop_factory() -> Any:
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop

@@ -1,0 +1,153 @@
+"""What is said to the API server about jobs, queues and pods: paths and patch bodies. Pure.
+
+Patches carry no resourceVersion: each names only fields that belong to the scheduler, so there is nothing to lose to
+another writer, and a repeat is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from vsched.cluster.writer import Write
+from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.model.job import Condition
+from vsched.model.plan import JobOutcome, QueueOutcome
+from vsched.model.resources import format_amount
+
+GROUP_PATH = "/apis/scheduling.volcano.sh/v1beta1"
+
+
+class Reference(NamedTuple):
+    """Enough of an object to hang an Event on it."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+
+    def as_object(self) -> dict[str, str]:
+        """The reference as an Event's ``involvedObject``."""
+        fields = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "resourceVersion": self.resource_version,
+        }
+        return {key: value for key, value in fields.items() if value}
+
+
+def pod_reference(namespace: str, name: str, uid: str) -> Reference:
+    return Reference("v1", "Pod", namespace, name, uid)
+
+
+def podgroup_reference(key: str, uid: str) -> Reference:
+    namespace, _, name = key.partition("/")
+    return Reference("scheduling.volcano.sh/v1beta1", "PodGroup", namespace, name, uid)
+
+
+def time_stamp(now: float) -> str:
+    """Seconds since the epoch as the API writes times."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
+    """Set a PodGroup's status; with or without a status subresource, as its definition has it."""
+    namespace, _, name = outcome.key.partition("/")
+    status: dict[str, Any] = {
+        "phase": outcome.phase,
+        "running": outcome.running,
+        "succeeded": outcome.succeeded,
+        "failed": outcome.failed,
+    }
+    listed = list(conditions)
+    if listed:
+        status["conditions"] = listed
+    path = f"{GROUP_PATH}/namespaces/{namespace}/podgroups/{name}{'/status' if subresource else ''}"
+    return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def podgroup_conditions(
+    conditions: Iterable[Condition], since: Mapping[tuple[str, str], str], transition: str
+) -> list[dict[str, str]]:
+    """Conditions with their times; ``since`` tells when each (type, status) began."""
+    return [
+        {
+            "type": condition.kind,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": since[condition.kind, condition.status],
+            "transitionID": transition,
+        }
+        for condition in conditions
+    ]
+
+
+def queue_write(
+    outcome: QueueOutcome, before: Iterable[str], counts: Mapping[str, int], state: str, subresource: bool
+) -> Write:
+    """Set a queue's status; resources in ``before`` that are no longer held are taken out of the object's map."""
+    allocated: dict[str, str | None] = {name: None for name in before if name not in outcome.allocated}
+    allocated |= {name: format_amount(name, value) for name, value in outcome.allocated.items()}
+    status: dict[str, Any] = {"allocated": allocated, **counts}
+    if state:
+        status["state"] = state
+    path = f"{GROUP_PATH}/queues/{outcome.name}{'/status' if subresource else ''}"
+    return Write("queue", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:
+    """Set a pod's ``PodScheduled=False``; conditions merge by type, the uid makes it this pod or none."""
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time_stamp(now),
+    }
+    return pod_status_write(namespace, name, uid, {"conditions": [condition]})
+
+
+def pod_status_write(namespace: str, name: str, uid: str, status: Mapping[str, Any]) -> Write:
+    """A strategic merge patch of a pod's status."""
+    body = orjson.dumps({"metadata": {"uid": uid}, "status": status})
+    return Write("pod", "PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, STRATEGIC_PATCH)
+
+
+def event_create(
+    about: Reference, name: str, severity: str, reason: str, message: str, component: str, count: int, now: float
+) -> Write:
+    """Create an Event about an object; cluster objects' Events live in ``default``."""
+    namespace = about.namespace or "default"
+    stamp = time_stamp(now)
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": about.as_object(),
+        "type": severity,
+        "reason": reason,
+        "message": message[:1024],
+        "count": count,
+        "firstTimestamp": stamp,
+        "lastTimestamp": stamp,
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }
+    return Write("event", "POST", f"/api/v1/namespaces/{namespace}/events", orjson.dumps(body))
+
+
+def event_count(namespace: str, name: str, count: int, now: float) -> Write:
+    """Say that an Event happened again."""
+    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now)})
+    path = f"/api/v1/namespaces/{namespace or 'default'}/events/{name}"
+    return Write("event", "PATCH", path, body, STRATEGIC_PATCH)

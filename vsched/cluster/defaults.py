@@ -1,0 +1,169 @@
+"""What small objects mean for others: priority classes, queues, namespaces and their quotas.
+
+Nothing here walks pods or jobs; it answers what a priority or a default queue is, and says when answers changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+import msgspec
+
+from vsched.cluster.ingest import DEFAULT_PRIORITY
+from vsched.cluster.ingest_objects import ClassFacts, QueueFacts
+from vsched.model.job import JobSpec
+from vsched.model.queue import Namespace, Queue
+
+
+class ClusterDefaults:
+    """Priority classes, queues and namespaces by name."""
+
+    def __init__(self, default_queue: str) -> None:
+        self._default_queue = default_queue
+        self._classes: dict[str, ClassFacts] = {}
+        self._queues: dict[str, QueueFacts] = {}
+        self._stateless: set[str] = set()
+        self._namespaces: dict[str, Namespace] = {}
+        self._weights: dict[str, dict[str, int]] = {}
+        """By namespace, then by quota."""
+        self._published_queues: Mapping[str, Queue] | None = None
+        self._published_namespaces: Mapping[str, Namespace] | None = None
+        self._priorities_changed = False
+        self._default_queues_changed = False
+
+    def put_class(self, facts: ClassFacts) -> bool:
+        """A priority class as its object says it; True where that is new."""
+        if self._classes.get(facts.name) == facts:
+            return False
+        self._classes[facts.name] = facts
+        self._note_priorities()
+        return True
+
+    def put_queue(self, facts: QueueFacts, stateless: bool) -> bool:
+        """A queue as its object says it; True where that is new."""
+        name = facts.queue.name
+        (self._stateless.add if stateless else self._stateless.discard)(name)
+        before = self._queues.get(name)
+        if before == facts:
+            return False
+        self._queues[name] = facts
+        self._published_queues = None
+        if before is None or before[1:] != facts[1:]:
+            self._note_priorities()
+        return True
+
+    def put_namespace(self, namespace: Namespace) -> bool:
+        """A namespace as its object says it; True where that is new."""
+        before = self._namespaces.get(namespace.name)
+        if before == namespace:
+            return False
+        self._namespaces[namespace.name] = namespace
+        self._published_namespaces = None
+        if (before.queue if before is not None else "") != namespace.queue:
+            self._default_queues_changed = True
+        return True
+
+    def put_weight(self, namespace: str, quota: str, weight: int) -> bool:
+        """The weight a quota gives its namespace, 0 for none; True where that is new."""
+        weights = self._weights.setdefault(namespace, {})
+        if weights.get(quota, 0) == weight:
+            return False
+        if weight:
+            weights[quota] = weight
+        else:
+            del weights[quota]
+        self._published_namespaces = None
+        return True
+
+    def drop(self, kind: str, key: str) -> bool:
+        """An object is gone; True where it was known."""
+        match kind:
+            case "PriorityClass":
+                known = self._classes.pop(key, None) is not None
+                self._note_priorities()
+                return known
+            case "Queue":
+                known = self._queues.pop(key, None) is not None
+                self._stateless.discard(key)
+                self._note_priorities()
+                return known
+            case "Namespace":
+                self._published_namespaces = None
+                self._default_queues_changed = True
+                return self._namespaces.pop(key, None) is not None
+            case "ResourceQuota":
+                return self.put_weight(key.partition("/")[0], key, 0)
+        return False
+
+    def has_no_state(self, queue: str) -> bool:
+        """Whether the Queue object has no ``status.state`` yet."""
+        return queue in self._stateless
+
+    def take_priorities_changed(self) -> bool:
+        """Whether priorities may have changed since this was last asked."""
+        changed, self._priorities_changed = self._priorities_changed, False
+        return changed
+
+    def take_default_queues_changed(self) -> bool:
+        """Whether a namespace's default queue may have changed since this was last asked."""
+        changed, self._default_queues_changed = self._default_queues_changed, False
+        return changed
+
+    def pod_priority(self, name: str) -> int:
+        """The priority of a pod that names a class and has none of its own."""
+        found = self._classes.get(name)
+        return DEFAULT_PRIORITY if found is None else found.value
+
+    def job_priority(self, spec: JobSpec) -> int:
+        """The priority of a job: its class, else its queue's, else the cluster's default class, else 0."""
+        found = self._classes.get(spec.priority_class)
+        if found is not None:
+            return found.value
+        queue = self._queues.get(spec.queue)
+        inherited = None if queue is None else self._queue_priority(queue)
+        return self._default_class_value() if inherited is None else inherited
+
+    def queue_of(self, namespace: str) -> str:
+        """The queue of jobs in a namespace that name none."""
+        found = self._namespaces.get(namespace)
+        return found.queue if found is not None and found.queue else self._default_queue
+
+    def queues(self, wanted: Container[str], may_make_up: bool) -> Mapping[str, Queue]:
+        """Every queue with its priority. The default queue is made up where jobs want it and there is no object."""
+        if self._published_queues is None:
+            self._published_queues = {name: self._with_priority(facts) for name, facts in sorted(self._queues.items())}
+        default = self._default_queue
+        if may_make_up and default not in self._published_queues and default in wanted:
+            return {**self._published_queues, default: Queue(default)}
+        return self._published_queues
+
+    def namespaces(self) -> Mapping[str, Namespace]:
+        """Every namespace that has an object or a weight."""
+        if self._published_namespaces is None:
+            names = sorted(self._namespaces.keys() | {name for name, weights in self._weights.items() if weights})
+            self._published_namespaces = {name: self._with_weight(name) for name in names}
+        return self._published_namespaces
+
+    def _note_priorities(self) -> None:
+        self._priorities_changed = True
+        self._published_queues = None
+
+    def _queue_priority(self, facts: QueueFacts) -> int | None:
+        """What a queue's object or class says, None where neither says anything."""
+        if facts.priority is not None:
+            return facts.priority
+        found = self._classes.get(facts.priority_class)
+        return None if found is None else found.value
+
+    def _default_class_value(self) -> int:
+        return min((found.value for found in self._classes.values() if found.is_default), default=0)
+
+    def _with_priority(self, facts: QueueFacts) -> Queue:
+        priority = self._queue_priority(facts) or 0
+        queue = facts.queue
+        return queue if queue.priority == priority else msgspec.structs.replace(queue, priority=priority)
+
+    def _with_weight(self, name: str) -> Namespace:
+        namespace = self._namespaces.get(name) or Namespace(name)
+        weight = max(self._weights.get(name, {}).values(), default=1)
+        return namespace if weight == namespace.weight else msgspec.structs.replace(namespace, weight=weight)

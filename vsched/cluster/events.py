@@ -1,0 +1,123 @@
+"""Events on objects: what happens again is counted rather than repeated, and all of them fit a budget.
+
+An Event costs the API server as much as a binding, so Events are the first thing to give way: beyond half of the
+budget those that only say that a pod was placed are dropped, and counted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.cluster.bodies import Reference, event_count, event_create
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import BackOff, Recent, TokenBucket
+from vsched.cluster.writer import Writer
+
+NORMAL, WARNING = "Normal", "Warning"
+
+
+class EventSettings(msgspec.Struct, frozen=True):
+    """The budget of Events."""
+
+    component: str = "vsched"
+    """Who says so: the Event's source."""
+    per_second: float = 50.0
+    burst: float = 200.0
+    workers: int = 4
+    limit: int = 5_000
+    """Events that may wait for their turn."""
+    repeat_seconds: float = 10.0
+    """How long repeats of a known Event are gathered before its count is written."""
+    remembered: int = 10_000
+    """Events whose repeats are counted; older ones are created anew."""
+    back_off: BackOff = BackOff(attempts=2, first_seconds=0.2, ceiling_seconds=2.0)
+
+
+class EventKey(NamedTuple):
+    """Two Events with the same key are one Event that happened twice."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+    message: str
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """What is to be said, and how often it happened since it was last said."""
+
+    about: Reference
+    severity: str
+    times: int = 1
+
+
+class Known(NamedTuple):
+    """An Event that exists: its name and how often it says it happened."""
+
+    name: str
+    times: int
+
+
+class EventRecorder:
+    """Takes Events at any rate and writes them within the budget."""
+
+    def __init__(self, writer: Writer, settings: EventSettings, clock: Clock) -> None:
+        self._writer = writer
+        self._settings = settings
+        self._clock = clock
+        self._known: Recent[EventKey, Known] = Recent(settings.remembered)
+        self._spare = TokenBucket(settings.per_second / 2, settings.burst / 2)
+        bounds = LaneSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
+        self.lane: Lane[EventKey, Occurrence] = Lane(bounds, self._write)
+        self.dropped: Counter[str] = Counter()
+        """Events that were not written, by reason."""
+
+    def record(self, about: Reference, severity: str, reason: str, message: str, *, spare: bool = False) -> None:
+        """Say something about an object; a ``spare`` one is dropped when there is much to say."""
+        if spare and not self._spare.try_take():
+            self.dropped[reason] += 1
+            return
+        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, message)
+        waiting = self.lane.get(key)
+        occurrence = Occurrence(about, severity, 1 if waiting is None else waiting.times + 1)
+        wait_seconds = self._settings.repeat_seconds if self._known.get(key) else 0.0
+        if not self.lane.put(key, occurrence, wait_seconds):
+            self.dropped[reason] += 1
+
+    async def _write(self, key: EventKey, occurrence: Occurrence) -> None:
+        known = self._known.get(key)
+        if known is not None and await self._count(key, known, occurrence):
+            return
+        name = f"{key.name[:230]}.{uuid.uuid4().hex[:16]}"
+        write = event_create(
+            occurrence.about,
+            name,
+            occurrence.severity,
+            key.reason,
+            key.message,
+            self._settings.component,
+            occurrence.times,
+            self._clock.now(),
+        )
+        answer = await self._writer.send(write, self._settings.back_off)
+        if answer.done:
+            self._known.put(key, Known(name, occurrence.times))
+        else:
+            self.dropped[key.reason] += occurrence.times
+
+    async def _count(self, key: EventKey, known: Known, occurrence: Occurrence) -> bool:
+        """Raise the count of an Event that exists; False where it has expired."""
+        count = known.times + occurrence.times
+        write = event_count(key.namespace, known.name, count, self._clock.now())
+        answer = await self._writer.send(write, self._settings.back_off)
+        if answer.done:
+            self._known.put(key, Known(known.name, count))
+            return True
+        self._known.drop(key)
+        return answer.code != 404

@@ -1,0 +1,165 @@
+"""Pods to tasks.
+
+An object that cannot be used raises BadObject with one line: kind, name, field, what was expected. What one object
+means for another (priority classes, default queues, membership) is the mirror's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import intern
+from typing import NamedTuple
+
+from vsched.cluster import wire
+from vsched.cluster.ingest_objects import (
+    PREEMPTABLE,
+    QUEUE_NAME,
+    choice_of,
+    created_of,
+    flag_of,
+    integer_of,
+    scheduling_annotations,
+)
+from vsched.cluster.ingest_shape import Shaper
+from vsched.errors import BadInput, BadObject
+from vsched.model.job import JobSpec
+from vsched.model.resources import ResourceAxis
+from vsched.model.status import Phase, Status
+from vsched.model.task import Task
+
+GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+TASK_SPEC = "volcano.sh/task-spec"
+TASK_PRIORITY = "volcano.sh/task-priority"
+PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
+DEFAULT_PRIORITY = 1
+"""The priority of a pod that says nothing (reference 0.3)."""
+
+_NONE: Mapping[str, str] = {}
+
+
+class PodFacts(NamedTuple):
+    """A pod as a task, and what the mirror needs to place it among others."""
+
+    task: Task
+    needs_class: bool
+    """Names a priority class and has no priority of its own: the class decides."""
+    implicit: JobSpec | None
+    """For pods of ours that name no PodGroup: the job they stand for, its queue empty where the pod names none."""
+
+
+class PodReader:
+    """Turns pods into tasks; pods of other schedulers count once they have a node."""
+
+    def __init__(self, axis: ResourceAxis, scheduler_names: frozenset[str]) -> None:
+        self.shaper = Shaper(axis)
+        self.scheduler_names = scheduler_names
+
+    def read(self, pod: wire.Pod) -> PodFacts | None:
+        """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
+        spec = pod.spec
+        ours = (spec.scheduler_name or "") in self.scheduler_names
+        if not ours and not spec.node_name:
+            return None
+        try:
+            return self._read(pod, ours)
+        except BadInput as error:
+            raise BadObject(f"{wire.named('Pod', pod.metadata)}: {error}") from None
+
+    def occupant(self, pod: wire.Pod) -> Task | None:
+        """A pod on a node that cannot be used, as far as it takes from the node; None where not even that."""
+        if not pod.spec.node_name:
+            return None
+        try:
+            shape, status = self.shaper.occupant(pod), _pod_status(pod)
+        except BadInput:
+            return None
+        metadata = pod.metadata
+        namespace = intern(metadata.namespace or "default")
+        labels = self.shaper.labels(namespace, metadata.labels or {})
+        return Task(uid_of(metadata), namespace, metadata.name, "", shape, labels, status, intern(pod.spec.node_name))
+
+    def _read(self, pod: wire.Pod, ours: bool) -> PodFacts:
+        metadata, spec = pod.metadata, pod.spec
+        annotations = metadata.annotations or _NONE
+        namespace = intern(metadata.namespace or "default")
+        created = created_of(metadata)
+        group = next((annotations[name] for name in GROUP_NAMES if annotations.get(name)), "")
+        implicit = _implicit_job(pod, namespace, created) if ours and not group else None
+        if implicit is not None:
+            group = implicit.name
+        override = integer_of(annotations, TASK_PRIORITY)
+        priority = override if override is not None else spec.priority
+        task = Task(
+            uid_of(metadata),
+            namespace,
+            metadata.name,
+            intern(f"{namespace}/{group}") if group else "",
+            self.shaper.shape(pod),
+            self.shaper.labels(namespace, metadata.labels or {}),
+            _pod_status(pod),
+            intern(spec.node_name or ""),
+            DEFAULT_PRIORITY if priority is None else priority,
+            created,
+            intern(annotations.get(TASK_SPEC) or (metadata.labels or _NONE).get(TASK_SPEC, "")),
+            bool(spec.scheduling_gates),
+            pod.status.nominated_node_name or "",
+            flag_of(metadata, PREEMPTABLE) is not False,
+            choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
+            intern(spec.priority_class_name or ""),
+            _scheduled_condition(pod),
+        )
+        return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit)
+
+
+def uid_of(metadata: wire.Metadata) -> str:
+    """The identity of a pod; its name where the object has no uid."""
+    return metadata.uid or f"{metadata.namespace or 'default'}/{metadata.name}"
+
+
+def _pod_status(pod: wire.Pod) -> Status:
+    match pod.status.phase or "Pending":
+        case "Running":
+            return Status.RUNNING if pod.metadata.deletion_timestamp is None else Status.RELEASING
+        case "Pending":
+            if pod.metadata.deletion_timestamp is not None:
+                return Status.RELEASING
+            return Status.BOUND if pod.spec.node_name else Status.PENDING
+        case "Succeeded":
+            return Status.SUCCEEDED
+        case "Failed":
+            return Status.FAILED
+        case "Unknown":
+            return Status.UNKNOWN
+        case phase:
+            raise BadObject(
+                f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
+            )
+
+
+def _scheduled_condition(pod: wire.Pod) -> str:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"{condition.reason or ''}: {condition.message or ''}"
+    return ""
+
+
+def _implicit_job(pod: wire.Pod, namespace: str, created: float) -> JobSpec:
+    metadata = pod.metadata
+    annotations = metadata.annotations or _NONE
+    owner = next((owner.uid for owner in metadata.owner_references or () if owner.controller and owner.uid), "")
+    minimum = integer_of(annotations, GROUP_MIN_MEMBER)
+    if minimum is not None and minimum < 1:
+        raise BadObject(f"metadata.annotations[{GROUP_MIN_MEMBER}]: {minimum} (expected 1 or more)")
+    return JobSpec(
+        namespace=namespace,
+        name=f"podgroup-{owner or uid_of(metadata)}",
+        created=created,
+        queue=intern(annotations.get(QUEUE_NAME, "")),
+        min_member=minimum or 1,
+        priority_class=pod.spec.priority_class_name or "",
+        phase=Phase.INQUEUE,
+        preemptable=flag_of(metadata, PREEMPTABLE),
+        annotations=scheduling_annotations(metadata),
+        implicit=True,
+    )

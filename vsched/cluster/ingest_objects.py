@@ -1,0 +1,252 @@
+"""Every kind but the pod to the model: pure functions of one object each, and the metadata rules all kinds share.
+
+What one object means for another (priority classes, default queues, weights) is the mirror's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import intern
+from typing import NamedTuple
+
+from vsched.cluster import wire
+from vsched.cluster.ingest_request import quantities
+from vsched.errors import BadInput, BadObject, BadQuantity
+from vsched.model.job import Condition, JobSpec
+from vsched.model.nodes import NodeAttributes, Taint
+from vsched.model.quantity import parse_quantity
+from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, Queue
+from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.status import Phase
+
+QUEUE_NAME = "scheduling.volcano.sh/queue-name"
+PREEMPTABLE = "volcano.sh/preemptable"
+NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
+OVERSUBSCRIPTION = "volcano.sh/oversubscription"
+OVERSUBSCRIBED = {
+    "volcano.sh/oversubscription-cpu": ("cpu", "m"),
+    "volcano.sh/oversubscription-memory": ("memory", ""),
+}
+"""Annotations with lent amounts, milli-cores and bytes: the resource, and the suffix that makes the number one."""
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "false", "FALSE", "False"), False
+)
+QUEUE_STATES = (OPEN, CLOSED, CLOSING, UNKNOWN)
+JOB_PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
+
+_NONE: Mapping[str, str] = {}
+_INT32 = 1 << 31
+
+
+class NodeFacts(NamedTuple):
+    """A node's attributes and what it has to give."""
+
+    attributes: NodeAttributes
+    allocatable: Amounts
+
+
+class QueueFacts(NamedTuple):
+    """A queue, its priority as far as the object itself says it."""
+
+    queue: Queue
+    priority: int | None
+    priority_class: str
+
+
+class ClassFacts(NamedTuple):
+    """A priority class."""
+
+    name: str
+    value: int
+    is_default: bool
+
+
+def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str) -> JobSpec:
+    """What a PodGroup says; raises BadObject."""
+    metadata, spec, status = group.metadata, group.spec, group.status
+    try:
+        return JobSpec(
+            namespace=intern(metadata.namespace or "default"),
+            name=metadata.name,
+            uid=metadata.uid,
+            created=created_of(metadata),
+            queue=intern(spec.queue or default_queue),
+            min_member=_count(spec.min_member, "spec.minMember"),
+            min_task_member=tuple(
+                (intern(role), _count(count, f"spec.minTaskMember.{role}"))
+                for role, count in sorted((spec.min_task_member or {}).items())
+            ),
+            min_resources=None
+            if spec.min_resources is None
+            else _amounts(axis, spec.min_resources, "spec.minResources"),
+            priority_class=spec.priority_class_name or "",
+            phase=_member(status.phase or Phase.PENDING, JOB_PHASES, "status.phase"),
+            conditions=tuple(
+                Condition(found.type, found.status, found.reason or "", found.message or "")
+                for found in status.conditions or ()
+            ),
+            running=status.running or 0,
+            succeeded=status.succeeded or 0,
+            failed=status.failed or 0,
+            preemptable=flag_of(metadata, PREEMPTABLE),
+            annotations=scheduling_annotations(metadata),
+        )
+    except BadInput as error:
+        raise BadObject(f"{wire.named('PodGroup', metadata)}: {error}") from None
+
+
+def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool) -> QueueFacts:
+    """What a Queue says; raises BadObject."""
+    metadata, spec = queue.metadata, queue.spec
+    try:
+        weight = 1 if spec.weight is None else spec.weight
+        if not 1 <= weight <= 65535:
+            raise BadObject(f"spec.weight: {weight} (expected 1 to 65535)")
+        if spec.priority is not None:
+            _count(spec.priority, "spec.priority")
+        state = queue.status.state or (OPEN if open_without_state else UNKNOWN)
+        guarantee = spec.guarantee.resource if spec.guarantee is not None else None
+        found = Queue(
+            name=intern(metadata.name),
+            uid=metadata.uid,
+            created=created_of(metadata),
+            weight=weight,
+            capability=_amounts(axis, spec.capability, "spec.capability"),
+            deserved=_amounts(axis, spec.deserved, "spec.deserved"),
+            guarantee=_amounts(axis, guarantee, "spec.guarantee.resource"),
+            reclaimable=spec.reclaimable is not False,
+            priority=spec.priority or 0,
+            parent=spec.parent or "",
+            state=_member(state, QUEUE_STATES, "status.state"),
+            annotations=scheduling_annotations(metadata),
+        )
+    except BadInput as error:
+        raise BadObject(f"{wire.named('Queue', metadata)}: {error}") from None
+    return QueueFacts(found, spec.priority, spec.priority_class_name or "")
+
+
+def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
+    """What a Node says; raises BadObject."""
+    metadata, spec = node.metadata, node.spec
+    try:
+        allocatable = _amounts(axis, node.status.allocatable, "status.allocatable")
+        lent = _oversubscribed(metadata, axis)
+    except BadInput as error:
+        raise BadObject(f"{wire.named('Node', metadata)}: {error}") from None
+    attributes = NodeAttributes(
+        name=intern(metadata.name),
+        labels={intern(key): intern(value) for key, value in (metadata.labels or _NONE).items()},
+        taints=tuple(Taint(taint.key, taint.value or "", taint.effect) for taint in spec.taints or ()),
+        unschedulable=bool(spec.unschedulable),
+        images={
+            intern(name): image.size_bytes or 0 for image in node.status.images or () for name in image.names or ()
+        },
+        annotations={
+            key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
+        },
+    )
+    return NodeFacts(attributes, plus(allocatable, lent) if lent else allocatable)
+
+
+def class_of(found: wire.PriorityClass) -> ClassFacts:
+    """What a PriorityClass says; raises BadObject."""
+    if not -_INT32 <= found.value < _INT32:
+        name = wire.named("PriorityClass", found.metadata)
+        raise BadObject(f"{name}: value: {found.value} (expected a 32-bit integer)")
+    return ClassFacts(found.metadata.name, found.value, bool(found.global_default))
+
+
+def namespace_of(found: wire.Namespace) -> Namespace:
+    """What a Namespace says; its weight comes from its quotas."""
+    metadata = found.metadata
+    labels = {NAMESPACE_NAME: metadata.name} | (metadata.labels or {})
+    queue = (metadata.annotations or _NONE).get(QUEUE_NAME, "")
+    return Namespace(intern(metadata.name), labels=tuple(sorted(labels.items())), queue=queue)
+
+
+def weight_of(quota: wire.ResourceQuota) -> int:
+    """The namespace weight a ResourceQuota gives, 0 where it gives none that is a positive integer."""
+    text = str((quota.spec.hard or {}).get(NAMESPACE_WEIGHT, "0"))
+    try:
+        weight = parse_quantity(text.strip(), 1000)
+    except BadQuantity:
+        return 0
+    return weight // 1000 if weight > 0 and weight % 1000 == 0 else 0
+
+
+def created_of(metadata: wire.Metadata) -> float:
+    """Seconds since the epoch, 0 where the object does not say."""
+    stamp = metadata.creation_timestamp
+    return 0.0 if stamp is None else stamp.timestamp()
+
+
+def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
+    """The annotations that schedulers read, sorted; tools' own annotations are left out."""
+    return tuple(
+        sorted(
+            (key, value)
+            for key, value in (metadata.annotations or _NONE).items()
+            if "volcano.sh/" in key or key == "sla-waiting-time"
+        )
+    )
+
+
+def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
+    """A boolean annotation, else label of that name; raises BadObject where it is not a boolean."""
+    for field, values in (("annotations", metadata.annotations), ("labels", metadata.labels)):
+        if values is not None and name in values:
+            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", "true or false")
+    return None
+
+
+def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
+    """An annotation that holds an integer, None where it is absent; raises BadObject."""
+    text = annotations.get(name)
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise BadObject(f"metadata.annotations[{name}]: {text!r} (expected an integer)") from None
+
+
+def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:
+    """What a word stands for; raises BadObject naming the field and the words that were expected."""
+    if word not in choices:
+        raise BadObject(f"{at}: {word!r} is unknown (expected {expected or ' or '.join(filter(None, choices))})")
+    return choices[word]
+
+
+def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
+    if BOOLEANS.get((metadata.labels or _NONE).get(OVERSUBSCRIPTION, "")) is not True:
+        return NOTHING
+    annotations = metadata.annotations or _NONE
+    lent: wire.ResourceList = {}
+    for key, (resource, suffix) in OVERSUBSCRIBED.items():
+        text = annotations.get(key)
+        if text is not None:
+            if not text.isdecimal():
+                raise BadObject(f"metadata.annotations[{key}]: {text!r} (expected a whole number)")
+            lent[resource] = text + suffix
+    return _amounts(axis, lent, "metadata.annotations")
+
+
+def _amounts(axis: ResourceAxis, resources: wire.ResourceList | None, at: str) -> Amounts:
+    found = quantities(axis, resources, at)
+    return tuple(sorted((column, value) for column, value in found.items() if value))
+
+
+def _count(value: int | None, at: str) -> int:
+    if value is None:
+        return 0
+    if not 0 <= value < _INT32:
+        raise BadObject(f"{at}: {value} (expected zero or more)")
+    return value
+
+
+def _member(word: str, words: tuple[str, ...], at: str) -> str:
+    if word not in words:
+        raise BadObject(f"{at}: {word!r} is unknown (expected {', '.join(words)})")
+    return word

@@ -1,0 +1,178 @@
+"""What a pod takes from a node: the sums over its containers, by the rules of Kubernetes (reference 0.3).
+
+Init containers run one after the other, restartable ones (sidecars) stay; pod-level resources replace the sums they
+name; overhead comes on top; during an in-place resize the larger of wanted and given counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.cluster.ingest_rules import decoded
+from vsched.cluster.wire import Container, ContainerStatus, Pod, ResourceList, Wire
+from vsched.errors import BadObject, BadQuantity
+from vsched.model.resources import CPU, MEMORY, PODS, Amounts, ResourceAxis, is_schedulable, parse_amount
+
+SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
+"""What scoring assumes of a container that asks for none: milli-cores and bytes."""
+
+_POD_LEVEL = ("cpu", "memory")
+_POD_LEVEL_PREFIX = "hugepages-"
+_NO_STATUSES: Mapping[str, ContainerStatus] = {}
+
+Amount = dict[int, int]
+"""By column, explicit zeros kept: a container that asks for zero is not one that asks for nothing."""
+
+
+class Resources(Wire):
+    """The resources of a container or of a pod."""
+
+    requests: ResourceList | None = None
+    limits: ResourceList | None = None
+
+
+class Request(NamedTuple):
+    """What a pod takes, and what scoring counts it as."""
+
+    amounts: Amounts
+    scoring_cpu: int
+    scoring_memory: int
+
+
+def request_of(pod: Pod, axis: ResourceAxis) -> Request:
+    """The request of a pod; raises BadObject naming the field."""
+    spec = pod.spec
+    statuses = resize_statuses(pod)
+    infeasible = bool(statuses) and resize_infeasible(pod)
+
+    def asked(containers: Sequence[Container] | None, field: str) -> list[Amount]:
+        return [
+            _container_request(axis, container, f"spec.{field}[{position}]", statuses, infeasible)
+            for position, container in enumerate(containers or ())
+        ]
+
+    apps, inits = asked(spec.containers, "containers"), asked(spec.init_containers, "initContainers")
+    restartable = [container.restart_policy == "Always" for container in spec.init_containers or ()]
+    total = _aggregate(apps, inits, restartable)
+    scoring = _aggregate(list(map(_with_defaults, apps)), list(map(_with_defaults, inits)), restartable)
+    pod_level = _pod_level(axis, decoded(spec.resources, Resources, "spec.resources"), total)
+    overhead = quantities(axis, decoded(spec.overhead, ResourceList, "spec.overhead"), "spec.overhead")
+    for sums in (total, scoring):
+        sums.update(pod_level)
+        _add(sums, overhead)
+    total[PODS] = 1
+    amounts = tuple(sorted((column, value) for column, value in total.items() if value))
+    return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0))
+
+
+def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
+    """What the kubelet says it has given, by container; nothing for a pod without a node."""
+    if not pod.spec.node_name:
+        return _NO_STATUSES
+    status = pod.status
+    if not status.container_statuses and not status.init_container_statuses:
+        return _NO_STATUSES
+    both = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    return {found.name: found for found in both}
+
+
+def resize_infeasible(pod: Pod) -> bool:
+    """Whether the kubelet has refused a resize for good, so that the wanted amounts will not come."""
+    return any(
+        condition.type == "PodResizePending" and condition.status == "True" and condition.reason == "Infeasible"
+        for condition in pod.status.conditions or ()
+    )
+
+
+def quantities(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amount:
+    """A ResourceList by column, zeros kept; raises BadObject naming the resource."""
+    found: Amount = {}
+    for name, quantity in (resources or {}).items():
+        if is_schedulable(name):
+            try:
+                found[axis.column(name)] = parse_amount(name, quantity)
+            except BadQuantity as error:
+                raise BadObject(f"{at}.{error}") from None
+    return found
+
+
+def _container_request(
+    axis: ResourceAxis, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
+) -> Amount:
+    wanted = _defaulted(axis, decoded(container.resources, Resources, f"{at}.resources"), f"{at}.resources")
+    status = statuses.get(container.name)
+    if status is None:
+        return wanted
+    where = f"status.containerStatuses[{container.name}]"
+    given = decoded(status.allocated_resources, ResourceList, f"{where}.allocatedResources")
+    actual = decoded(status.resources, Resources, f"{where}.resources")
+    if given is None and actual is None:
+        return wanted
+    held = quantities(axis, given, f"{where}.allocatedResources")
+    _raise_to(held, quantities(axis, actual.requests if actual else None, f"{where}.resources.requests"))
+    if not infeasible:
+        _raise_to(held, wanted)
+    return held
+
+
+def _defaulted(axis: ResourceAxis, resources: Resources | None, at: str) -> Amount:
+    if resources is None:
+        return {}
+    asked = quantities(axis, resources.limits, f"{at}.limits")
+    asked.update(quantities(axis, resources.requests, f"{at}.requests"))
+    return asked
+
+
+def _pod_level(axis: ResourceAxis, resources: Resources | None, total: Amount) -> Amount:
+    if resources is None:
+        return {}
+    at = "spec.resources"
+    limits, requests = _counted_a_pod(resources.limits), _counted_a_pod(resources.requests)
+    found = quantities(axis, requests, f"{at}.requests")
+    for column, value in quantities(axis, limits, f"{at}.limits").items():
+        if column not in total:
+            found.setdefault(column, value)
+    return found
+
+
+def _counted_a_pod(resources: ResourceList | None) -> ResourceList:
+    return {
+        name: value
+        for name, value in (resources or {}).items()
+        if name in _POD_LEVEL or name.startswith(_POD_LEVEL_PREFIX)
+    }
+
+
+def _aggregate(apps: Iterable[Amount], inits: Iterable[Amount], restartable: Iterable[bool]) -> Amount:
+    total: Amount = {}
+    for asked in apps:
+        _add(total, asked)
+    sidecars: Amount = {}
+    largest: Amount = {}
+    for asked, stays in zip(inits, restartable, strict=True):
+        if stays:
+            _add(total, asked)
+            _add(sidecars, asked)
+            _raise_to(largest, sidecars)
+        else:
+            step = dict(sidecars)
+            _add(step, asked)
+            _raise_to(largest, step)
+    _raise_to(total, largest)
+    return total
+
+
+def _with_defaults(asked: Amount) -> Amount:
+    return SCORING_DEFAULTS | asked
+
+
+def _add(into: Amount, amount: Amount) -> None:
+    for column, value in amount.items():
+        into[column] = into.get(column, 0) + value
+
+
+def _raise_to(into: Amount, amount: Amount) -> None:
+    for column, value in amount.items():
+        if value > into.get(column, -1):
+            into[column] = value

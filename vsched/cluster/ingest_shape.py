@@ -1,0 +1,179 @@
+"""From a pod's spec to its interned ``Shape``, at the cost of one dictionary look-up where the spec was seen before.
+
+The memo's key is the raw bytes of the parts that decide, so it splits on spelling; ``ShapeTable`` interns by meaning
+behind it. Parts that differ between equal pods (mounts, environment, injected tokens) are not in the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+
+import msgspec
+
+from vsched.cluster.ingest_request import request_of, resize_infeasible, resize_statuses
+from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
+from vsched.cluster.wire import Container, Pod, Wire
+from vsched.errors import BadObject
+from vsched.model.resources import ResourceAxis
+from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable
+
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
+_NO_LABELS: Mapping[str, str] = {}
+
+
+class ContainerPort(Wire):
+    """A port of a container."""
+
+    container_port: int = 0
+    host_port: int | None = None
+    protocol: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+
+
+class Shaper:
+    """Reads the shapes of pods, remembering what it has read; bounded."""
+
+    MEMO_LIMIT = 4096
+    TABLE_FLOOR = 2048
+    """Tables smaller than this are never swept."""
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self.axis = axis
+        self._table = ShapeTable()
+        self._memo: dict[Hashable, Shape] = {}
+        self._sweep_at = self.TABLE_FLOOR
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def shape(self, pod: Pod) -> Shape:
+        """The shape of a pod; raises BadObject naming the field."""
+        key = _key(pod)
+        shape = self._memo.get(key)
+        if shape is None:
+            shape = self._read(pod)
+            if len(self._memo) >= self.MEMO_LIMIT:
+                self._memo.clear()
+            self._memo[key] = shape
+        return shape
+
+    def occupant(self, pod: Pod) -> Shape:
+        """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
+        request = request_of(pod, self.axis)
+        return self._table.shape(
+            request.amounts, scoring_cpu=request.scoring_cpu, scoring_memory=request.scoring_memory
+        )
+
+    def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
+        """The interned label set of a pod."""
+        return self._table.labels(namespace, labels)
+
+    @property
+    def overgrown(self) -> bool:
+        """Whether the tables have doubled since the last sweep."""
+        return len(self._table) + self._table.labels_count >= self._sweep_at
+
+    def sweep(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
+        """Forget what no pod uses any more."""
+        self._table.forget_unused(shapes, labels)
+        self._memo.clear()
+        self._sweep_at = max(self.TABLE_FLOOR, 2 * (len(shapes) + len(labels)))
+
+    def _read(self, pod: Pod) -> Shape:
+        spec, metadata = pod.spec, pod.metadata
+        labels = metadata.labels or _NO_LABELS
+        affinity = decoded(spec.affinity, Affinity, "spec.affinity")
+        request = request_of(pod, self.axis)
+        every = (*(spec.containers or ()), *(spec.init_containers or ()))
+        return self._table.shape(
+            request.amounts,
+            scoring_cpu=request.scoring_cpu,
+            scoring_memory=request.scoring_memory,
+            rules=rules_of(spec.node_selector, affinity, spec.tolerations),
+            ports=_host_ports(pod),
+            affinity=pod_affinity_of(affinity, metadata.namespace or "default", labels),
+            spread=spread_of(spec.topology_spread_constraints, labels),
+            images=tuple(sorted(_tagged(container.image) for container in every if container.image)),
+            containers=len(every),
+        )
+
+
+def _key(pod: Pod) -> Hashable:
+    spec = pod.spec
+    affinity, spread = bytes(spec.affinity), bytes(spec.topology_spread_constraints)
+    namespace = pod.metadata.namespace if affinity else ""
+    # "atchLabelKeys" is in both matchLabelKeys and mismatchLabelKeys: terms that depend on the pod's own labels.
+    own = b"atchLabelKeys" in affinity or b"atchLabelKeys" in spread
+    return (
+        affinity,
+        spread,
+        namespace,
+        tuple(sorted((pod.metadata.labels or _NO_LABELS).items())) if own else None,
+        bytes(spec.node_selector),
+        bytes(spec.tolerations),
+        bytes(spec.overhead),
+        bytes(spec.resources),
+        spec.host_network,
+        tuple(map(_container_key, spec.containers or ())),
+        tuple(map(_container_key, spec.init_containers or ())),
+        _resize_key(pod) if spec.node_name else None,
+    )
+
+
+def _container_key(container: Container) -> Hashable:
+    return container.image, bytes(container.resources), bytes(container.ports), container.restart_policy
+
+
+def _resize_key(pod: Pod) -> Hashable:
+    statuses = resize_statuses(pod)
+    if not statuses:
+        return None
+    spec = pod.spec
+    given = tuple(
+        None if status is None else (bytes(status.allocated_resources), bytes(status.resources))
+        for status in (
+            statuses.get(container.name) for container in (*(spec.containers or ()), *(spec.init_containers or ()))
+        )
+    )
+    return given, resize_infeasible(pod)
+
+
+def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    return tuple(sorted(set(_ports(pod)), key=msgspec.structs.astuple))
+
+
+def _ports(pod: Pod) -> Iterator[HostPort]:
+    spec = pod.spec
+    listening = [("containers", position, found) for position, found in enumerate(spec.containers or ())]
+    listening += [
+        ("initContainers", position, found)
+        for position, found in enumerate(spec.init_containers or ())
+        if found.restart_policy == "Always"
+    ]
+    for field, position, container in listening:
+        at = f"spec.{field}[{position}].ports"
+        for number, fields in enumerate(decoded(container.ports, list[ContainerPort], at) or ()):
+            port = _host_port(fields, bool(spec.host_network), f"{at}[{number}]")
+            if port is not None:
+                yield port
+
+
+def _host_port(fields: ContainerPort, host_network: bool, at: str) -> HostPort | None:
+    # The API server fills in hostPort for pods on the host's network; manifests from people may lack it.
+    port = fields.host_port or (fields.container_port if host_network else 0)
+    if not port:
+        return None
+    if not 0 < port < 65536:
+        raise BadObject(f"{at}.hostPort: {port} (expected 1 to 65535)")
+    protocol = fields.protocol or "TCP"
+    if protocol not in _PROTOCOLS:
+        raise BadObject(f"{at}.protocol: {protocol!r} is unknown (expected {', '.join(_PROTOCOLS)})")
+    address = fields.host_ip or ""
+    return HostPort(port, protocol, "0.0.0.0" if address in _EVERY_ADDRESS else address)
+
+
+def _tagged(image: str | None) -> str:
+    """The image name with its tag, as nodes list it."""
+    name = image or ""
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"

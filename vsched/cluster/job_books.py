@@ -1,0 +1,223 @@
+"""The mirror's books of jobs: PodGroups with their tasks, in whatever order they were seen.
+
+Tasks may come before their PodGroup and stay after it; a job is shown once there is a PodGroup, or pods that stand for
+themselves. Jobs of a snapshot are frozen: the first change after it works on a clone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from vsched.cluster.queue_books import QueueSums
+from vsched.model.job import Job, JobSpec, claim_of
+from vsched.model.status import Phase
+from vsched.model.task import Task
+
+_UNSEEN = JobSpec(namespace="", name="")
+"""The spec of a job whose PodGroup has not been seen; such a job is never shown."""
+_FEW = 64
+"""Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
+
+
+class _Said:
+    """What the pods of one implicit job say of it. They may disagree: the oldest speaks for all, whoever came first."""
+
+    __slots__ = ("speaker", "specs")
+
+    def __init__(self) -> None:
+        self.specs: dict[str, JobSpec] = {}
+        self.speaker = ""
+
+    def put(self, uid: str, spec: JobSpec) -> bool:
+        """Take note of what a pod says; True where that may change what is said for all."""
+        if self.specs.get(uid) == spec:
+            return False
+        self.specs[uid] = spec
+        if self.speaker == uid:
+            self._choose()
+            return True
+        if not self.speaker or self._age(uid) < self._age(self.speaker):
+            self.speaker = uid
+            return True
+        return False
+
+    def drop(self, uid: str) -> bool:
+        """A pod is gone; True where that may change what is said for all."""
+        if self.specs.pop(uid, None) is None or self.speaker != uid:
+            return False
+        self._choose()
+        return True
+
+    def _choose(self) -> None:
+        self.speaker = min(self.specs, key=self._age, default="")
+
+    def _age(self, uid: str) -> tuple[float, str]:
+        return self.specs[uid].created, uid
+
+
+class JobBooks:
+    """Every job by key, the sums over them, and what of them snapshots show."""
+
+    def __init__(self, priority_of: Callable[[JobSpec], int], default_queue_of: Callable[[str], str]) -> None:
+        self.sums = QueueSums()
+        self.published: dict[str, Job] = {}
+        self.active: Sequence[str] = ()
+        """Keys of published jobs that a cycle may do something for, sorted."""
+        self._priority_of = priority_of
+        self._default_queue_of = default_queue_of
+        self._jobs: dict[str, Job] = {}
+        self._groups: dict[str, JobSpec] = {}
+        self._implicit: dict[str, _Said] = {}
+        """Jobs that pods stand for, by key."""
+        self._dirty: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def group(self, key: str) -> JobSpec | None:
+        """The PodGroup of this key as it is to be seen, None where there is none."""
+        return self._groups.get(key)
+
+    def set_group(self, key: str, spec: JobSpec | None) -> None:
+        """The PodGroup of this key now says this, None where it is gone."""
+        if spec is None:
+            self._groups.pop(key, None)
+        else:
+            self._groups[key] = spec
+        self._respecify(key)
+
+    def put(self, task: Task) -> None:
+        """Add a task to its job, or replace its earlier record."""
+        if task.job:
+            self._writable(task.job).put(task)
+
+    def imply(self, task: Task, spec: JobSpec | None) -> None:
+        """The job that a pod stands for, None where it names a PodGroup or belongs to no job."""
+        said = self._implicit.get(task.job)
+        if spec is None:
+            if said is not None:
+                self._unsay(task, said)
+            return
+        if said is None:
+            said = self._implicit[task.job] = _Said()
+        if said.put(task.uid, spec):
+            self._respecify(task.job)
+
+    def drop(self, task: Task) -> None:
+        """Take a task from its job."""
+        key = task.job
+        if not key:
+            return
+        self._writable(key).drop(task.uid)
+        said = self._implicit.get(key)
+        if said is not None:
+            self._unsay(task, said)
+        self._discard_empty(key)
+
+    def implicit_of(self, task: Task) -> JobSpec | None:
+        """What a pod said of the job it stands for."""
+        said = self._implicit.get(task.job)
+        return None if said is None else said.specs.get(task.uid)
+
+    def reprice(self) -> None:
+        """Priority classes or queue priorities changed: work out every job's priority again."""
+        for key, job in list(self._jobs.items()):
+            if job.spec is not _UNSEEN and self._priority_of(job.spec) != job.priority:
+                self._writable(key).priority = self._priority_of(job.spec)
+
+    def respecify_implicit(self) -> None:
+        """Default queues of namespaces changed: work out again what pods that stand for themselves belong to."""
+        for key in list(self._implicit):
+            self._respecify(key)
+
+    def publish(self) -> tuple[str, ...]:
+        """Bring ``published``, ``active`` and the sums up to date; returns the keys that changed or went, sorted."""
+        if not self._dirty:
+            return ()
+        changed: list[str] = []
+        started: set[str] = set()
+        stopped: set[str] = set()
+        for key in sorted(self._dirty):
+            job = self._jobs.get(key)
+            if job is None or job.spec is _UNSEEN:
+                if self.published.pop(key, None) is None:
+                    continue
+                self.sums.put(key, None)
+                stopped.add(key)
+            else:
+                job.frozen = True
+                self.published[key] = job
+                self.sums.put(key, claim_of(job))
+                (started if _is_active(job) else stopped).add(key)
+            changed.append(key)
+        self._dirty.clear()
+        self.sums.publish()
+        self._activate(started, stopped)
+        return tuple(changed)
+
+    def _activate(self, started: set[str], stopped: set[str]) -> None:
+        if len(started) + len(stopped) > _FEW:
+            keys = set(self.active)
+            self.active = tuple(sorted((keys - stopped) | started))
+            return
+        active = list(self.active)
+        changed = False
+        for key in started:
+            position = bisect_left(active, key)
+            if position == len(active) or active[position] != key:
+                insort(active, key)
+                changed = True
+        for key in stopped:
+            position = bisect_left(active, key)
+            if position < len(active) and active[position] == key:
+                del active[position]
+                changed = True
+        if changed:
+            self.active = tuple(active)
+
+    def _respecify(self, key: str) -> None:
+        """Work out the spec of a job again: its PodGroup's, else what its pods stand for, else none."""
+        spec = self._groups.get(key) or self._implicit_spec(key)
+        job = self._jobs.get(key)
+        if job is None and spec is None:
+            return
+        if job is not None and job.spec == (spec or _UNSEEN):
+            return
+        job = self._writable(key)
+        job.spec = spec or _UNSEEN
+        job.priority = self._priority_of(job.spec) if spec is not None else 0
+        self._discard_empty(key)
+
+    def _implicit_spec(self, key: str) -> JobSpec | None:
+        said = self._implicit.get(key)
+        if said is None:
+            return None
+        spec = said.specs[said.speaker]
+        return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
+
+    def _unsay(self, task: Task, said: _Said) -> None:
+        if said.drop(task.uid):
+            if not said.specs:
+                del self._implicit[task.job]
+            self._respecify(task.job)
+
+    def _writable(self, key: str) -> Job:
+        self._dirty[key] = None
+        job = self._jobs.get(key)
+        if job is None:
+            job = self._jobs[key] = Job(key, _UNSEEN)
+        elif job.frozen:
+            job = self._jobs[key] = job.clone()
+        return job
+
+    def _discard_empty(self, key: str) -> None:
+        job = self._jobs.get(key)
+        if job is not None and job.spec is _UNSEEN and not job.tasks:
+            del self._jobs[key]
+
+
+def _is_active(job: Job) -> bool:
+    return job.spec.phase == Phase.PENDING or any(not task.gated for task in job.pending.values())

@@ -1,0 +1,190 @@
+"""PodGroup statuses on their way to the API server: phase, counts and conditions, one write for many changes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.cluster.bodies import podgroup_conditions, podgroup_reference, podgroup_write, time_stamp
+from vsched.cluster.events import NORMAL, WARNING, EventRecorder
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import BackOff, Recent
+from vsched.cluster.served import Served
+from vsched.cluster.writer import Answer, Writer
+from vsched.errors import VschedError
+from vsched.model.job import Condition, JobSpec
+from vsched.model.plan import JobOutcome
+from vsched.model.snapshot import Snapshot
+
+SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL}
+"""Condition types that are also told as an Event, with its severity."""
+
+
+class JobStatusSettings(msgspec.Struct, frozen=True):
+    """When a PodGroup's status is written."""
+
+    phase_seconds: float = 0.1
+    """A change of phase waits this long for more of the same."""
+    grace_seconds: float = 1.0
+    """Counts and conditions wait this long: in a burst most are out of date a moment later."""
+    reword_seconds: float = 30.0
+    """A message that changes while everything else stays is written this seldom: it counts nodes, and those change."""
+    repeat_seconds: float = 3.0
+    """The same content is not written again before the watch had this long to show it."""
+    retry_ceiling_seconds: float = 60.0
+    """The longest wait after repeated failures for one object."""
+    lane: LaneSettings = LaneSettings(workers=8, per_second=500.0, burst=500.0)
+    back_off: BackOff = BackOff(attempts=4, first_seconds=0.1, ceiling_seconds=2.0)
+    remembered: int = 50_000
+
+
+class Content(NamedTuple):
+    """What of an outcome reaches the object."""
+
+    phase: str
+    running: int
+    succeeded: int
+    failed: int
+    conditions: tuple[Condition, ...]
+
+    def without_messages(self) -> tuple[object, ...]:
+        """The content but for the words of its conditions."""
+        return (*self[:4], tuple((c.kind, c.status, c.reason) for c in self.conditions))
+
+
+class Written(NamedTuple):
+    """What was written last, and when (by the monotonic clock)."""
+
+    content: Content
+    at: float
+
+
+class Due(msgspec.Struct, frozen=True):
+    """An outcome with the identity of its object."""
+
+    outcome: JobOutcome
+    uid: str
+    known: tuple[Condition, ...]
+    """The conditions the object has, as far as the mirror knows."""
+
+
+Told = Callable[[str, str, str | None], None]
+"""Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+def version_of(answer: Answer) -> str | None:
+    """The resourceVersion in the answer to a write; None where it failed, empty where the answer does not say."""
+    if not answer.done:
+        return None
+    try:
+        return msgspec.json.decode(answer.body, type=_Object).metadata.resource_version
+    except msgspec.DecodeError:
+        return ""
+
+
+def content_of(outcome: JobOutcome) -> Content:
+    return Content(outcome.phase, outcome.running, outcome.succeeded, outcome.failed, outcome.conditions)
+
+
+def spoken_by(spec: JobSpec) -> Content:
+    """The content an object has, as far as the mirror knows."""
+    return Content(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
+
+
+class JobStatuses:
+    """Coalesces and writes the statuses of PodGroups."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        served: Served,
+        events: EventRecorder,
+        settings: JobStatusSettings,
+        clock: Clock,
+        told: Told,
+    ) -> None:
+        self._writer = writer
+        self._served = served
+        self._events = events
+        self._settings = settings
+        self._clock = clock
+        self._told = told
+        self._written: Recent[str, Written] = Recent(settings.remembered)
+        self._failures: Recent[str, int] = Recent(settings.remembered)
+        self._since: Recent[tuple[str, str, str], str] = Recent(4 * settings.remembered)
+        self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
+
+    def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
+        """Take note of what a job's status should be."""
+        key = outcome.key
+        job = snapshot.jobs.get(key)
+        if not outcome.changed or job is None or job.spec.implicit:
+            self.lane.discard(key)
+            return
+        content = content_of(outcome)
+        written = self._written.get(key)
+        if (
+            written is not None
+            and written.content == content
+            and self._clock.monotonic() < written.at + self._settings.repeat_seconds
+        ):
+            self.lane.discard(key)
+            return
+        before = written.content if written is not None else spoken_by(job.spec)
+        self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), self._wait_seconds(key, content, before))
+
+    def _wait_seconds(self, key: str, content: Content, before: Content) -> float:
+        failures = self._failures.get(key)
+        if failures:
+            return min(self._settings.retry_ceiling_seconds, 2.0**failures)
+        if content.phase != before.phase:
+            return self._settings.phase_seconds
+        if content.without_messages() == before.without_messages():
+            return self._settings.reword_seconds
+        return self._settings.grace_seconds
+
+    async def _write(self, key: str, due: Due) -> None:
+        answer = await self._send(due.outcome)
+        if answer.done:
+            self._failures.drop(key)
+            self._written.put(key, Written(content_of(due.outcome), self._clock.monotonic()))
+            self._say(due)
+        elif answer.code == 404:
+            self._served.forget()
+        else:
+            self._failures.put(key, min(10, (self._failures.get(key) or 0) + 1))
+        self._told("PodGroup", key, version_of(answer))
+
+    async def _send(self, outcome: JobOutcome) -> Answer:
+        try:
+            subresource = await self._served.has("podgroups/status")
+        except VschedError as error:
+            return Answer(0, str(error))
+        conditions = self._with_times(outcome)
+        return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.back_off)
+
+    def _with_times(self, outcome: JobOutcome) -> list[dict[str, str]]:
+        since: dict[tuple[str, str], str] = {}
+        for condition in outcome.conditions:
+            began = self._since.get((outcome.key, condition.kind, condition.status)) or time_stamp(self._clock.now())
+            self._since.put((outcome.key, condition.kind, condition.status), began)
+            since[condition.kind, condition.status] = began
+        return podgroup_conditions(outcome.conditions, since, uuid.uuid4().hex)
+
+    def _say(self, due: Due) -> None:
+        about = podgroup_reference(due.outcome.key, due.uid)
+        for condition in due.outcome.conditions:
+            if condition.status == "True" and condition.kind in SAYS and condition not in due.known:
+                self._events.record(about, SAYS[condition.kind], condition.kind, condition.message or condition.reason)

@@ -1,0 +1,97 @@
+"""Bounds on what leaves for the API server: a token bucket, a back-off, and a map that forgets its oldest entries.
+
+Knows nothing of Kubernetes and starts no tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class TokenBucket:
+    """At most ``burst`` at once and ``per_second`` in the long run; those who wait are served in order."""
+
+    __slots__ = ("_clock", "_tokens", "_updated", "burst", "per_second")
+
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_second = per_second
+        self.burst = burst
+        self._clock = clock
+        self._tokens = burst
+        self._updated = clock()
+
+    def _refill(self) -> float:
+        now = self._clock()
+        self._tokens = min(self.burst, self._tokens + (now - self._updated) * self.per_second)
+        self._updated = now
+        return self._tokens
+
+    def try_take(self, keep: float = 0.0) -> bool:
+        """Take a token if more than ``keep`` of them would remain; never waits."""
+        if self._refill() < 1.0 + keep:
+            return False
+        self._tokens -= 1.0
+        return True
+
+    async def take(self) -> None:
+        """Take a token, waiting for it where there is none: the debt is the queue, so order is kept."""
+        tokens = self._refill() - 1.0
+        self._tokens = tokens
+        if tokens < 0.0:
+            await asyncio.sleep(-tokens / self.per_second)
+
+
+class BackOff(msgspec.Struct, frozen=True):
+    """How often and how long to wait between attempts: doubling, with jitter, up to a ceiling."""
+
+    attempts: int = 5
+    """Attempts in all, the first included."""
+    first_seconds: float = 0.05
+    ceiling_seconds: float = 2.0
+
+    def delay(self, attempt: int, asked_seconds: float = 0.0) -> float:
+        """Seconds to wait after the ``attempt``-th failure, from 1; no less than the server asked for, within bounds."""
+        grown = min(self.ceiling_seconds, self.first_seconds * 2.0 ** (attempt - 1))
+        jittered = grown * random.uniform(0.5, 1.0)
+        return max(jittered, min(asked_seconds, 5.0 * self.ceiling_seconds))
+
+
+class Recent(Generic[K, V]):
+    """A map of bounded size that drops the entry unused for longest."""
+
+    __slots__ = ("_entries", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._entries: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: K) -> V | None:
+        """The value of ``key``, which counts as used, or None."""
+        value = self._entries.get(key)
+        if value is not None:
+            self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Set ``key``, making room if need be."""
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        if len(self._entries) > self.limit:
+            self._entries.popitem(last=False)
+
+    def drop(self, key: K) -> V | None:
+        """Remove ``key``; its value, or None where it was not there."""
+        return self._entries.pop(key, None)

@@ -1,0 +1,126 @@
+"""Why pods wait, written on the pods: ``PodScheduled=False``, a FailedScheduling Event, and the nominated node.
+
+A pod that is placed within the grace costs nothing. A reason that only changes its numbers is written seldom.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.cluster.bodies import pod_condition_write, pod_reference, pod_status_write
+from vsched.cluster.events import WARNING, EventRecorder
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import BackOff, Recent
+from vsched.cluster.writer import RETRIED, Writer
+from vsched.model.plan import CycleReport, Nominate, Unschedulable
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+
+
+class PodConditionSettings(msgspec.Struct, frozen=True):
+    """When a pod is told why it waits."""
+
+    grace_seconds: float = 1.0
+    """A pod must have been unschedulable for this long."""
+    reword_seconds: float = 30.0
+    """A message that changes while its reason stays is written this seldom."""
+    repeat_seconds: float = 3.0
+    """The same condition is not written again before the watch had this long to show it."""
+    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    """A status patch costs the API server two bindings, so a long backlog is told slowly."""
+    back_off: BackOff = BackOff(attempts=2, first_seconds=0.2, ceiling_seconds=2.0)
+    remembered: int = 100_000
+
+
+class Written(NamedTuple):
+    """The condition written last, and when (by the monotonic clock)."""
+
+    reason: str
+    message: str
+    at: float
+
+
+class PodConditions:
+    """Coalesces and writes what pods are told."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        events: EventRecorder,
+        settings: PodConditionSettings,
+        clock: Clock,
+    ) -> None:
+        self._writer = writer
+        self._events = events
+        self._settings = settings
+        self._clock = clock
+        self._written: Recent[str, Written] = Recent(settings.remembered)
+        self._waiting: dict[str, dict[str, Unschedulable]] = {}
+        """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
+        self.lane: Lane[str, Unschedulable | Nominate] = Lane(settings.lane, self._write)
+
+    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
+        """Take note of which pods wait and why, and of those that no longer do."""
+        waiting: dict[str, dict[str, Unschedulable]] = {}
+        for verdict in report.unschedulable.values():
+            waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
+        for key in {*report.jobs, *snapshot.changed}:
+            self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
+        self._waiting |= waiting
+        for nomination in report.nominations:
+            self.lane.put(f"nominate/{nomination.uid}", nomination)
+
+    def _compare(
+        self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
+    ) -> None:
+        for uid in before.keys() - waiting.keys():
+            self.lane.discard(uid)
+        job = snapshot.jobs.get(key)
+        if job is None:
+            return
+        for uid, verdict in waiting.items():
+            earlier = before.get(uid)
+            if earlier is None or earlier.message != verdict.message or earlier.reason != verdict.reason:
+                self._put(verdict, job.tasks[uid])
+
+    def _put(self, verdict: Unschedulable, task: Task) -> None:
+        if task.condition == condition_text(verdict.reason, verdict.message):
+            self.lane.discard(verdict.uid)
+            return
+        written, wait_seconds = self._written.get(verdict.uid), self._settings.grace_seconds
+        same_reason = task.condition.startswith(condition_text(verdict.reason, ""))
+        if written is not None:
+            since_seconds = self._clock.monotonic() - written.at
+            if written[:2] == (verdict.reason, verdict.message) and since_seconds < self._settings.repeat_seconds:
+                return
+            same_reason = written.reason == verdict.reason
+            if same_reason:
+                wait_seconds = max(wait_seconds, self._settings.reword_seconds - since_seconds)
+        elif same_reason:
+            wait_seconds = self._settings.reword_seconds
+        self.lane.put(verdict.uid, verdict, wait_seconds)
+
+    async def _write(self, key: str, what: Unschedulable | Nominate) -> None:
+        if isinstance(what, Nominate):
+            status = {"nominatedNodeName": what.node or None}
+            write = pod_status_write(what.namespace, what.name, what.uid, status)
+            await self._writer.send(write, self._settings.back_off)
+            return
+        write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
+        answer = await self._writer.send(write, self._settings.back_off)
+        if answer.done:
+            self._written.put(key, Written(what.reason, what.message, self._clock.monotonic()))
+            about = pod_reference(what.namespace, what.name, what.uid)
+            self._events.record(about, WARNING, "FailedScheduling", what.message)
+            return
+        if answer.code in RETRIED:
+            # Told again at the next opportunity: the verdict is no longer known, so it counts as new.
+            self._waiting.get(what.job, {}).pop(what.uid, None)
+
+
+def condition_text(reason: str, message: str) -> str:
+    """Reason and message as a task's ``condition`` holds them."""
+    return f"{reason}: {message}"

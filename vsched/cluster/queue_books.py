@@ -1,0 +1,91 @@
+"""The mirror's sums by queue and by namespace within a queue, kept by adding and subtracting the claims of jobs."""
+
+from __future__ import annotations
+
+from vsched.model.job import Claim
+from vsched.model.resources import Vector, add, subtract
+from vsched.model.snapshot import QueueBooks
+
+Share = tuple[str, str]
+"""A queue and a namespace."""
+
+
+class QueueSums:
+    """Live sums with one writer, and the published copies that snapshots show."""
+
+    def __init__(self) -> None:
+        self.books: dict[str, QueueBooks] = {}
+        """Published, by queue; brought up to date by ``publish``."""
+        self.shares: dict[Share, Vector] = {}
+        """Published, by queue and namespace; brought up to date by ``publish``."""
+        self._claims: dict[str, Claim] = {}
+        self._live: dict[str, QueueBooks] = {}
+        self._held: dict[Share, Vector] = {}
+        self._jobs: dict[Share, int] = {}
+        self._dirty: dict[Share, None] = {}
+
+    def put(self, key: str, claim: Claim | None) -> None:
+        """The claim of a job is now this one, None where the job is gone."""
+        old = self._claims.get(key)
+        if old == claim:
+            return
+        if old is not None:
+            self._shift(old, -1)
+        if claim is not None:
+            self._claims[key] = claim
+            self._shift(claim, 1)
+        else:
+            del self._claims[key]
+
+    def publish(self) -> None:
+        """Bring ``books`` and ``shares`` up to date; cost follows what changed."""
+        for share in self._dirty:
+            queue = share[0]
+            live = self._live.get(queue)
+            if live is None:
+                self.books.pop(queue, None)
+            else:
+                self.books[queue] = _without_zeros(live)
+            if share in self._jobs:
+                self.shares[share] = _nonzero(self._held[share])
+            else:
+                self.shares.pop(share, None)
+        self._dirty.clear()
+
+    def _shift(self, claim: Claim, sign: int) -> None:
+        share = (claim.queue, claim.namespace)
+        books = self._live.get(claim.queue)
+        if books is None:
+            books = self._live[claim.queue] = QueueBooks()
+        held = self._held.setdefault(share, {})
+        shift = add if sign > 0 else subtract
+        shift(books.allocated, claim.allocated)
+        shift(books.pending, claim.pending)
+        shift(books.elastic, claim.elastic)
+        shift(books.inqueue, claim.inqueue)
+        shift(books.promised, claim.promised)
+        shift(held, claim.allocated)
+        books.jobs += sign
+        if not books.jobs:
+            del self._live[claim.queue]
+        jobs = self._jobs.get(share, 0) + sign
+        if jobs:
+            self._jobs[share] = jobs
+        else:
+            del self._jobs[share], self._held[share]
+        self._dirty[share] = None
+
+
+def _nonzero(vector: Vector) -> Vector:
+    return {column: value for column, value in sorted(vector.items()) if value}
+
+
+def _without_zeros(books: QueueBooks) -> QueueBooks:
+    return QueueBooks(
+        books.jobs,
+        _nonzero(books.allocated),
+        _nonzero(books.pending),
+        _nonzero(books.elastic),
+        _nonzero(books.inqueue),
+        _nonzero(books.promised),
+    )

@@ -1,0 +1,99 @@
+"""Writes back what cycles found out: statuses of PodGroups and Queues, conditions of pods, Events.
+
+Everything is coalesced, rate-limited and off the cycle: ``submit`` only takes notes. Placements are not its business
+(that is ``dispatch``), nor is the mirror, which is told by callback what became of a status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vsched.clock import Clock
+from vsched.cluster.bodies import Reference, pod_reference
+from vsched.cluster.events import NORMAL, WARNING, EventRecorder, EventSettings
+from vsched.cluster.job_statuses import JobStatuses, JobStatusSettings, Told
+from vsched.cluster.lane import Lane
+from vsched.cluster.limits import Recent
+from vsched.cluster.pod_conditions import PodConditions, PodConditionSettings
+from vsched.cluster.queue_statuses import QueueStatuses, QueueStatusSettings
+from vsched.cluster.served import Served
+from vsched.cluster.writer import Client, Writer
+from vsched.model.plan import Bind, CycleReport
+from vsched.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class WritebackSettings:
+    """Bounds and delays of everything that is written back."""
+
+    jobs: JobStatusSettings = field(default_factory=JobStatusSettings)
+    queues: QueueStatusSettings = field(default_factory=QueueStatusSettings)
+    pods: PodConditionSettings = field(default_factory=PodConditionSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+
+
+class Writeback:
+    """The lanes of everything that is written back, fed by reports."""
+
+    def __init__(
+        self,
+        client: Client,
+        writer: Writer,
+        settings: WritebackSettings,
+        clock: Clock,
+        told: Told,
+        stateless: Callable[[str], bool],
+    ) -> None:
+        served = Served(client)
+        self._stateless = stateless
+        self.events = EventRecorder(writer, settings.events, clock)
+        self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, told)
+        self.queues = QueueStatuses(writer, served, settings.queues, told)
+        self.pods = PodConditions(writer, self.events, settings.pods, clock)
+        self._broken: Recent[Reference, str] = Recent(10_000)
+
+    @property
+    def lanes(self) -> Mapping[str, Lane[Any, Any]]:
+        """Every lane by name, for running them and for metrics."""
+        return {
+            "podgroups": self.jobs.lane,
+            "queues": self.queues.lane,
+            "pods": self.pods.lane,
+            "events": self.events.lane,
+        }
+
+    def submit(self, report: CycleReport, snapshot: Snapshot) -> None:
+        """Take note of everything a cycle found out; ``snapshot`` is the one it ran on."""
+        for outcome in report.jobs.values():
+            self.jobs.submit(snapshot, outcome)
+        self.queues.submit(snapshot, report, self._stateless)
+        self.pods.submit(snapshot, report)
+
+    def bound(self, bind: Bind) -> None:
+        """Say on a pod that it was placed, if the budget of Events allows."""
+        about = pod_reference(bind.namespace, bind.name, bind.uid)
+        message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
+        self.events.record(about, NORMAL, "Scheduled", message, spare=True)
+
+    def bind_failed(self, bind: Bind, message: str) -> None:
+        """Say on a pod that its placement could not be carried out."""
+        about = pod_reference(bind.namespace, bind.name, bind.uid)
+        self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
+
+    async def run(self) -> None:
+        """Write what is due, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for name, lane in self.lanes.items():
+                group.create_task(lane.run(), name=f"writeback-{name}")
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Write what waits, pods' conditions aside (the next scheduler finds those anew); counts what is left."""
+        left: Iterable[int] = await asyncio.gather(
+            self.jobs.lane.drain(deadline_seconds),
+            self.queues.lane.drain(deadline_seconds),
+            self.events.lane.drain(deadline_seconds),
+        )
+        return sum(left)

@@ -1,0 +1,93 @@
+"""The spine: one session after another, and the order of everything in it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from vsched.clock import Clock
+from vsched.cluster.dispatch import Dispatcher
+from vsched.cluster.writeback import Writeback
+from vsched.daemon.telemetry import Telemetry, Timing
+from vsched.daemon.triggers import Reason, Trigger
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
+
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
+"""Waits after sessions that failed: doubling between these."""
+
+
+class Mirror(Protocol):
+    """What the spine needs of the mirror."""
+
+    def snapshot(self, now: float) -> Snapshot: ...
+
+    def assume(self, report: CycleReport) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Everything a session passes through, in this order."""
+
+    mirror: Mirror
+    decide: Decide
+    policy: Callable[[], Policy]
+    dispatcher: Dispatcher
+    writeback: Writeback
+    telemetry: Telemetry
+
+
+class Loop:
+    """Runs sessions, one at a time, until told to stop."""
+
+    def __init__(self, hands: Hands, trigger: Trigger, clock: Clock, turned: Callable[[], None]) -> None:
+        self._hands = hands
+        self._trigger = trigger
+        self._clock = clock
+        self._turned = turned
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Start no further session."""
+        self._stopping = True
+        self._trigger.pull()
+
+    async def run(self) -> None:
+        """Sessions whenever the trigger says so; an error in one is told and slept over, not died of."""
+        failures, busy_seconds = 0, 0.0
+        while True:
+            reason = await self._trigger.next(busy_seconds)
+            if self._stopping:
+                return
+            self._turned()
+            try:
+                busy_seconds = await self._session(reason)
+                failures = 0
+            except Exception as error:  # the supervisor: one bad session must not end scheduling
+                failures += 1
+                pause_seconds = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (failures - 1))
+                self._hands.telemetry.session_failed(error, pause_seconds)
+                await asyncio.sleep(pause_seconds)
+            self._turned()
+
+    async def _session(self, reason: Reason) -> float:
+        """One session; returns the seconds it took."""
+        hands = self._hands
+        began = time.perf_counter()
+        snapshot = hands.mirror.snapshot(self._clock.now())
+        frozen = time.perf_counter()
+        report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), Trace(time.perf_counter))
+        decided = time.perf_counter()
+        hands.mirror.assume(report)
+        hands.dispatcher.submit(report.binds)
+        hands.writeback.submit(report, snapshot)
+        ended = time.perf_counter()
+        hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - frozen, ended - decided))
+        return ended - began

@@ -1,0 +1,35 @@
+"""What a daemon is started with, as one value; the command line fills it in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a person may choose about a daemon."""
+
+    scheduler_names: tuple[str, ...] = ("vsched",)
+    """Pods with any of these in ``spec.schedulerName`` are ours."""
+    default_queue: str = "default"
+    """The queue of PodGroups that name none."""
+    policy_file: Path | None = None
+    """None for the built-in policy."""
+    period_seconds: float = 1.0
+    """A session starts at least this often."""
+    window_seconds: float = 0.01
+    """How long the first change waits for more, so that what comes together is decided together."""
+    listen_address: str = ":8080"
+    """Metrics and views; empty for none."""
+    healthz_address: str = ":11251"
+    """Liveness and readiness; empty for none."""
+    api_qps: float = 2000.0
+    """Writes a second, in the long run, all kinds together."""
+    api_burst: int = 2000
+    max_in_flight: int = 32
+    """Bindings on the wire at once."""
+    event_qps: float = 50.0
+    """Events a second in the long run; four times as many at once."""
+    drain_seconds: float = 5.0
+    """How long what was decided may still be carried out once the daemon is told to stop."""

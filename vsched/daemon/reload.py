@@ -1,0 +1,123 @@
+"""The policy in force, and the file it comes from: a good edit takes effect at once, a bad one changes nothing.
+
+The directory is watched rather than the file, because editors and ConfigMap volumes replace files and links. Now and
+then the file is looked at anyway: not every file system tells of its changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from watchfiles import awatch
+
+from vsched.clock import Clock
+from vsched.errors import BadPolicy
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.settings import default_settings, load_file
+from vsched.settings.diff import changes
+
+LOOK_MS = 5_000
+"""How often the file is read without being told of a change."""
+SETTLE_MS = 100
+"""Changes are gathered for this long: an editor writes a file in several steps."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The outcome of reading the policy file once."""
+
+    ok: bool
+    at: float
+    """Seconds since the epoch."""
+    generation: int
+    """Of the policy in force afterwards."""
+    text: str = ""
+    """What changed, in one line."""
+    problems: tuple[str, ...] = ()
+
+
+class PolicyFile:
+    """Owner of the settings in force."""
+
+    def __init__(self, path: Path | None, registry: Registry, clock: Clock) -> None:
+        self.path = path
+        self._registry = registry
+        self._clock = clock
+        self._nudged = asyncio.Event()
+        self._refused = ""
+        self.settings = default_settings(registry) if path is None else load_file(path, registry)
+        """In force. The first reading must succeed: raises BadPolicy."""
+        self.last = Reading(True, clock.now(), self.settings.generation, f"read from {self.settings.source}")
+
+    @property
+    def policy(self) -> Policy:
+        return self.settings.policy
+
+    def to_dict(self) -> dict[str, object]:
+        """For ``/configz``."""
+        return {**self.settings.to_dict(), "lastReload": msgspec.to_builtins(self.last)}
+
+    def nudge(self) -> None:
+        """Read the file again now, changed or not."""
+        self._nudged.set()
+
+    def read(self, *, asked: bool = False) -> Reading | None:
+        """Take the file's content into force if it is new and good; None where there is nothing to tell."""
+        if self.path is None:
+            return None
+        generation = self.settings.generation
+        try:
+            found = load_file(self.path, self._registry, generation=generation + 1)
+        except BadPolicy as error:
+            if str(error) == self._refused and not asked:
+                return None
+            self._refused = str(error)
+            self.last = Reading(False, self._clock.now(), generation, problems=tuple(error.problems))
+            return self.last
+        self._refused = ""
+        if found.sha256 == self.settings.sha256 and not asked:
+            if not self.last.ok:
+                self.last = Reading(True, self._clock.now(), generation, "back to the policy in force")
+                return self.last
+            return None
+        text = changes(self.settings, found)
+        if found.sha256 != self.settings.sha256:
+            self.settings = found
+        self.last = Reading(True, self._clock.now(), self.settings.generation, text)
+        return self.last
+
+    async def follow(self, told: Callable[[Reading], None]) -> None:
+        """Read the file whenever it may have changed, until cancelled."""
+        if self.path is None:
+            await asyncio.Event().wait()
+        else:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._watch(self.path.parent, told))
+                group.create_task(self._answer_nudges(told))
+
+    async def _watch(self, directory: Path, told: Callable[[Reading], None]) -> None:
+        watch = awatch(
+            directory,
+            watch_filter=None,
+            recursive=False,
+            step=50,
+            debounce=SETTLE_MS,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            ignore_permission_denied=True,
+        )
+        async for _ in watch:
+            self._tell(self.read(), told)
+
+    async def _answer_nudges(self, told: Callable[[Reading], None]) -> None:
+        while True:
+            await self._nudged.wait()
+            self._nudged.clear()
+            self._tell(self.read(asked=True), told)
+
+    def _tell(self, reading: Reading | None, told: Callable[[Reading], None]) -> None:
+        if reading is not None:
+            told(reading)

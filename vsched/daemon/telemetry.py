@@ -1,0 +1,168 @@
+"""The only narrator: everything the daemon counts, and every line it logs about its work, is told here.
+
+Decides nothing. Other rooms hand over facts; which number or line they become is this file's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from vsched.clock import Clock
+from vsched.cluster.dispatch import Outcome, Verdict
+from vsched.daemon.reload import Reading
+from vsched.daemon.triggers import Reason
+from vsched.log import logger
+from vsched.model.plan import Bind, CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.web.findings import Findings
+from vsched.web.gauges import Gauges
+from vsched.web.metrics import Metrics
+
+RESULTS = {
+    Verdict.BOUND: "scheduled",
+    Verdict.GONE: "error",
+    Verdict.REFUSED: "error",
+    Verdict.GAVE_UP: "error",
+    Verdict.DROPPED: "error",
+}
+"""How a placement ended, in the words of ``volcano_schedule_attempts_total``."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """How long the parts of one session took, in seconds."""
+
+    reason: Reason
+    snapshot: float
+    decide: float
+    handover: float
+
+    @property
+    def total(self) -> float:
+        return self.snapshot + self.decide + self.handover
+
+
+class Telemetry:
+    """Counts and logs what happens."""
+
+    def __init__(self, clock: Clock, numbers: Callable[[], Mapping[str, Mapping[str, float]]] = dict) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = Metrics(self.registry)
+        self.findings = Findings()
+        self._clock = clock
+        self._log = logger("vsched")
+        self._created: dict[str, float] = {}
+        """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
+        self._last_failure = ""
+        Gauges(self.findings, numbers).register(self.registry)
+
+    # -- sessions
+
+    def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
+        """A session has ended and been handed over."""
+        self._last_failure = ""
+        self.findings.take(snapshot, report)
+        self._measure(report, timing)
+        for bind in report.binds:
+            self._assumed(snapshot, bind)
+        if report.unschedulable:
+            self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
+        if report.binds or report.evictions or report.nominations:
+            self._log.info(
+                "session",
+                reason=timing.reason.value,
+                bound=len(report.binds),
+                evicted=len(report.evictions),
+                waiting=len(report.unschedulable),
+                decide_ms=round(timing.decide * 1e3, 1),
+                total_ms=round(timing.total * 1e3, 1),
+            )
+
+    def _measure(self, report: CycleReport, timing: Timing) -> None:
+        metrics = self.metrics
+        metrics.e2e.observe(timing.total * 1e3)
+        metrics.cycle.labels(timing.reason.value).observe(timing.decide)
+        metrics.snapshot.observe(timing.snapshot)
+        metrics.handover.observe(timing.handover)
+        for kind, name, seconds in report.spans:
+            match kind:
+                case "action":
+                    metrics.action.labels(name).observe(seconds * 1e3)
+                case "plugin":
+                    metrics.plugin.labels(name, "OnSessionOpen").observe(seconds * 1e3)
+                case "session":
+                    metrics.open_session.observe(seconds * 1e3)
+
+    def _assumed(self, snapshot: Snapshot, bind: Bind) -> None:
+        job = snapshot.jobs.get(bind.job)
+        task = job.tasks.get(bind.uid) if job is not None else None
+        if task is not None and task.created:
+            self._created[bind.uid] = task.created
+            self.metrics.task.labels("Assumed").observe(self._age_ms(task.created))
+
+    def _age_ms(self, created: float) -> float:
+        # The creation time stamp has whole seconds only, so an age may come out a little negative.
+        return max(0.0, self._clock.now() - created) * 1e3
+
+    def session_failed(self, error: Exception, pause_seconds: float) -> None:
+        """A session ended in an error: told in full the first time, counted ever after."""
+        self.metrics.failed_cycles.inc()
+        text = f"{type(error).__name__}: {error}"
+        if text == self._last_failure:
+            self._log.warning("session failed again", error=text, next_in_seconds=round(pause_seconds, 1))
+        else:
+            self._last_failure = text
+            self._log.error("session failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+
+    # -- writes
+
+    def request(self, kind: str, code: int, seconds: float) -> None:
+        """A write was answered, or not (code 0)."""
+        self.metrics.requests.labels(kind, str(code)).inc()
+        self.metrics.request_seconds.labels(kind).observe(seconds)
+
+    def outcome(self, outcome: Outcome) -> None:
+        """A placement has been carried out, or not."""
+        created = self._created.pop(outcome.bind.uid, None)
+        self.metrics.bindings.labels(outcome.verdict.value).inc()
+        self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
+        self.metrics.bind_seconds.observe(outcome.seconds)
+        if outcome.bound:
+            self.metrics.bound.inc()
+            if created is not None:
+                self.metrics.task.labels("Bound").observe(self._age_ms(created))
+            return
+        bind = outcome.bind
+        self._log.warning(
+            "binding failed",
+            pod=f"{bind.namespace}/{bind.name}",
+            node=bind.node,
+            verdict=outcome.verdict.value,
+            code=outcome.code,
+            message=outcome.message,
+        )
+
+    # -- everything else
+
+    def reading(self, reading: Reading) -> None:
+        """The policy file was read."""
+        self.metrics.reloads.labels("success" if reading.ok else "failure").inc()
+        self.metrics.generation.set(reading.generation)
+        if reading.ok:
+            self._log.info("policy in force", generation=reading.generation, changes=reading.text)
+        else:
+            self._log.error("policy refused, the last good one stays", problems=reading.problems)
+
+    def lag(self, seconds: float) -> None:
+        """The event loop was late by this much."""
+        self.metrics.loop_lag.observe(seconds)
+
+    def note(self, event: str, **fields: object) -> None:
+        """A step of the daemon's own life: started, synced, stopping."""
+        self._log.info(event, **fields)
+
+    def worry(self, event: str, **fields: object) -> None:
+        """Something that a person should know of, though the daemon goes on."""
+        self._log.warning(event, **fields)

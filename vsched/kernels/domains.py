@@ -1,0 +1,96 @@
+"""Pods by topology domain: sums over the nodes that share a label's value.
+
+A ``Topology`` numbers the domains of one label key. Sums by domain have one place more than there are domains: the
+last belongs to the nodes that lack the label, and stays zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.model.nodes import NO_DOMAIN, Ints, Mask, NodeStatics
+
+Rows = npt.NDArray[np.intp]
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+class Topology(NamedTuple):
+    """The domains of one label key over all nodes."""
+
+    ids: Rows
+    """intp[nodes]: the node's domain, ``size`` where it lacks the label."""
+    size: int
+    """How many domains there are."""
+    present: Mask
+    """bool[nodes]: where the label is."""
+    everywhere: bool
+    """Whether every node has the label."""
+    order: Rows
+    """intp[nodes]: rows grouped by domain."""
+    starts: Rows
+    """intp[size + 2]: domain ``d`` has the rows ``order[starts[d]:starts[d + 1]]``."""
+
+
+def topology(statics: NodeStatics, key: str) -> Topology:
+    """The domains of a label key."""
+
+    def compute() -> Topology:
+        column = statics.label(key)
+        ids = np.where(column.ids == NO_DOMAIN, column.count, column.ids).astype(np.intp)
+        return _topology(ids, column.count)
+
+    return statics.remember(("topology", key), compute)
+
+
+def single_nodes(statics: NodeStatics) -> Topology:
+    """Every node as a domain of its own."""
+    return statics.remember("single nodes", lambda: _topology(np.arange(len(statics), dtype=np.intp), len(statics)))
+
+
+def members(domains: Topology, domain: int) -> Rows:
+    """The rows of one domain."""
+    return domains.order[domains.starts[domain] : domains.starts[domain + 1]]
+
+
+def tally(
+    domains: Topology,
+    weighted: Iterable[tuple[Mapping[str, int], int]],
+    row: Mapping[str, int],
+    eligible: Mask | None = None,
+) -> Ints:
+    """int64[size + 1]: pods by domain, from pods by node name and the weight of each such pod.
+
+    Nodes that are not in the table, and rows that are not ``eligible``, do not count.
+    """
+    sums = np.zeros(domains.size + 1, dtype=np.int64)
+    for by_node, weight in weighted:
+        rows = np.fromiter(map(row.get, by_node, repeat(-1)), dtype=np.intp, count=len(by_node))
+        amounts = np.fromiter(by_node.values(), dtype=np.int64, count=len(by_node))
+        known = rows >= 0
+        if eligible is not None:
+            known &= eligible[rows]
+        np.add.at(sums, domains.ids[rows[known]], amounts[known] * weight)
+    sums[domains.size] = 0
+    return sums
+
+
+def domains_with(domains: Topology, eligible: Mask | None) -> Mask:
+    """bool[size]: domains that have an eligible node."""
+    if eligible is None:
+        return np.ones(domains.size, dtype=np.bool_)
+    found = np.zeros(domains.size + 1, dtype=np.bool_)
+    found[domains.ids[eligible]] = True
+    return found[:-1]
+
+
+def _topology(ids: Rows, count: int) -> Topology:
+    present: Mask = ids < count
+    order = np.argsort(ids, kind="stable")
+    starts = np.searchsorted(ids[order], np.arange(count + 2))
+    return Topology(ids, count, present, bool(present.all()), order, starts)

@@ -1,0 +1,40 @@
+"""How long to wait before trying again: doubling, with jitter, never beyond a ceiling."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+
+
+class BackOffSettings(msgspec.Struct, frozen=True):
+    """Bounds of a back-off."""
+
+    first_seconds: float = 0.2
+    ceiling_seconds: float = 30.0
+    asked_ceiling_seconds: float = 60.0
+    """The longest wait a server may ask for."""
+
+
+class BackOff:
+    """Counts failures in a row and says how long to wait after each."""
+
+    __slots__ = ("_random", "_settings", "failures")
+
+    def __init__(self, settings: BackOffSettings, source: random.Random | None = None) -> None:
+        self._settings = settings
+        self._random = source or random.Random()
+        self.failures = 0
+
+    def reset(self) -> None:
+        """Start again from the shortest wait."""
+        self.failures = 0
+
+    def next_seconds(self, asked_seconds: float | None = None, ceiling_seconds: float | None = None) -> float:
+        """Seconds to wait after one more failure; at least what the server asked for, within bounds."""
+        bound = self._settings.ceiling_seconds if ceiling_seconds is None else ceiling_seconds
+        grown = min(bound, self._settings.first_seconds * 2.0 ** min(self.failures, 32))
+        self.failures += 1
+        # Half of the wait is random, so that many clients of a restarted server do not come back in step.
+        wait_seconds = grown * self._random.uniform(0.5, 1.0)
+        return max(wait_seconds, min(asked_seconds or 0.0, self._settings.asked_ceiling_seconds))

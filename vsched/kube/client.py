@@ -1,0 +1,327 @@
+"""A small client of the Kubernetes API: raw aiohttp and orjson, paths and JSON in, JSON or one typed error out.
+
+It knows no kinds and keeps no state but its connections. Watching (resuming, relisting) is ``reflector``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+import msgspec
+import orjson
+from yarl import URL
+
+from vsched import __version__
+from vsched.errors import Unavailable
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.connection import Connection
+from vsched.kube.credentials import Headers
+from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, one_line, unexpected
+from vsched.kube.paths import Params, target
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+
+IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
+"""Methods that may be sent again after a failure that leaves open whether they were carried out."""
+
+NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError)
+"""What aiohttp raises where a connection is not made, breaks or falls silent."""
+
+Json = dict[str, Any]
+
+
+class ClientSettings(msgspec.Struct, frozen=True):
+    """Bounds of a client."""
+
+    timeout_seconds: float = 30.0
+    """From sending a request to the last byte of its answer."""
+    connect_seconds: float = 10.0
+    connections: int = 64
+    """Requests on the wire at once, watches not counted; more than 64 only gets slower."""
+    attempts: int = 4
+    """For requests that may be repeated, the first one included."""
+    back_off: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=5.0, asked_ceiling_seconds=30.0)
+    answer_bytes: int = 1 << 30
+    """The longest answer that is taken."""
+    read_buffer_bytes: int = 1 << 20
+    """A bigger buffer means fewer, longer chunks of a list or a watch."""
+
+
+class Answer(NamedTuple):
+    """A successful answer."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ApiClient:
+    """The one door to an API server; close it, or use it as an async context manager."""
+
+    def __init__(self, connection: Connection, settings: ClientSettings | None = None) -> None:
+        self.connection = connection
+        self._settings = settings or ClientSettings()
+        self._calls = self._session(self._settings.connections)
+        # Watches hold their connections for minutes: they must not take those of requests away.
+        self._streams = self._session(0)
+
+    def _session(self, limit: int) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(limit=limit, ssl=self.connection.tls or True, keepalive_timeout=60.0)
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # Compressing costs the server and us more than a cluster's network does.
+            headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": f"vsched/{__version__}"},
+            read_bufsize=self._settings.read_buffer_bytes,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; what is on its way fails with Unavailable."""
+        await self._calls.close()
+        await self._streams.close()
+
+    async def get(self, path: str, params: Params | None = None) -> Json:
+        """One object, or whatever JSON object is at a path."""
+        return await self._json("GET", path, params)
+
+    async def list(self, path: str, params: Params | None = None) -> Json:
+        """A whole collection, read in pages of 500; only for small ones, big ones are the reflector's."""
+        page_params = {"limit": "500", **(params or {})}
+        whole = await self._json("GET", path, page_params)
+        items = whole.setdefault("items", None) or []
+        page = whole
+        while token := page.get("metadata", {}).get("continue"):
+            page = await self._json("GET", path, {**page_params, "continue": token})
+            items.extend(page.get("items") or [])
+        whole["items"] = items
+        whole.get("metadata", {}).pop("continue", None)
+        return whole
+
+    async def create(self, path: str, obj: Mapping[str, Any], params: Params | None = None) -> Json:
+        """POST an object to a collection or a subresource."""
+        return await self._json("POST", path, params, orjson.dumps(obj))
+
+    async def replace(self, path: str, obj: Mapping[str, Any], params: Params | None = None) -> Json:
+        """PUT an object; with a resourceVersion in it, only over that version."""
+        return await self._json("PUT", path, params, orjson.dumps(obj))
+
+    async def patch(
+        self, path: str, patch: object, params: Params | None = None, content_type: str = MERGE_PATCH
+    ) -> Json:
+        """PATCH an object in the given dialect."""
+        return await self._json("PATCH", path, params, orjson.dumps(patch), content_type)
+
+    async def delete(self, path: str, options: Mapping[str, Any] | None = None, params: Params | None = None) -> Json:
+        """DELETE an object or a collection; ``options`` are DeleteOptions."""
+        return await self._json("DELETE", path, params, orjson.dumps(options) if options is not None else None)
+
+    async def write(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
+        """Send one request once, for callers with their own rule about repeating."""
+        answer = await self.request(method, path, body=body, content_type=content_type, attempts=1)
+        return answer.body
+
+    async def _json(
+        self, method: str, path: str, params: Params | None, body: bytes | None = None, content_type: str = JSON
+    ) -> Json:
+        answer = await self.request(method, path, params=params, body=body, content_type=content_type)
+        return self._parse(self._at(method, path), answer)
+
+    def _parse(self, where: str, answer: Answer) -> Json:
+        try:
+            content = orjson.loads(answer.body)
+        except orjson.JSONDecodeError as error:
+            problem = f"answered with something that is not JSON: {error}"
+            raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
+        if not isinstance(content, dict):
+            problem = f"answered with a JSON {type(content).__name__}, expected an object"
+            raise unexpected(where, answer.code, answer.headers, answer.body, problem)
+        return content
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        timeout_seconds: float | None = None,
+        attempts: int | None = None,
+    ) -> Answer:
+        """The answer to a request, sent again where that is harmless and may help."""
+        bound = self._settings.attempts if attempts is None else attempts
+        back_off = BackOff(self._settings.back_off)
+        while True:
+            try:
+                return await self._once(method, path, params, body, content_type, timeout_seconds)
+            except (ApiError, Unavailable) as error:
+                if back_off.failures + 1 >= bound or not _may_repeat(method, error):
+                    raise
+                asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
+            await asyncio.sleep(back_off.next_seconds(asked_seconds))
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        params: Params | None,
+        body: bytes | None,
+        content_type: str,
+        timeout_seconds: float | None,
+    ) -> Answer:
+        seconds = self._settings.timeout_seconds if timeout_seconds is None else timeout_seconds
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._settings.connect_seconds)
+        response = await self._open(self._calls, method, target(path, params), timeout, body, content_type)
+        async with response:
+            return Answer(response.status, response.headers, await self._read(method, path, response))
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Params | None = None, *, silence_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of a GET as chunks as they come; ends with Unavailable when nothing comes for too long."""
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=self._settings.connect_seconds, sock_read=silence_seconds
+        )
+        response = await self._open(self._streams, "GET", target(path, params), timeout)
+        async with response:
+            if "html" in response.content_type:
+                page = await response.content.read(4096)
+                raise unexpected(self._at("GET", path), response.status, response.headers, page, "not a stream")
+            yield Chunks(self._at("GET", path), response)
+
+    async def _open(
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        path: str,
+        timeout: aiohttp.ClientTimeout,
+        body: bytes | None = None,
+        content_type: str = JSON,
+    ) -> aiohttp.ClientResponse:
+        """A successful response whose body is still to be read; refused credentials are renewed once."""
+        if session.closed:
+            raise Unavailable(f"{self._at(method, path)}: the client is closed")
+        began = time.monotonic()
+        try:
+            credentials = await self.connection.credentials.headers()
+            response = await self._send(session, method, path, timeout, body, content_type, credentials)
+            if response.status == 401 and await self._renewed(response, credentials):
+                credentials = await self.connection.credentials.headers()
+                response = await self._send(session, method, path, timeout, body, content_type, credentials)
+        except NO_ANSWER as error:
+            problem = why_no_answer(error, time.monotonic() - began)
+            raise Unavailable(f"{self._at(method, path)}: {problem}") from error
+        if 200 <= response.status < 300:
+            return response
+        async with response:
+            content = await self._read(method, path, response)
+            raise error_from_answer(self._at(method, path), response.status, response.headers, content)
+
+    async def _send(
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        path: str,
+        timeout: aiohttp.ClientTimeout,
+        body: bytes | None,
+        content_type: str,
+        credentials: Headers,
+    ) -> aiohttp.ClientResponse:
+        headers = list(credentials)
+        if body is not None:
+            headers.append(("Content-Type", content_type))
+        connection = self.connection
+        return await session.request(
+            method,
+            URL(connection.server + path, encoded=True),
+            data=body,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+            proxy=connection.proxy,
+            server_hostname=connection.server_name,
+        )
+
+    async def _renewed(self, refused: aiohttp.ClientResponse, credentials: Headers) -> bool:
+        """Whether there are other credentials to try; only then the refused response is done with."""
+        if not await self.connection.credentials.refresh(credentials):
+            return False
+        refused.close()
+        return True
+
+    async def _read(self, method: str, path: str, response: aiohttp.ClientResponse) -> bytes:
+        where = self._at(method, path)
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in Chunks(where, response):
+            size += len(chunk)
+            if size > self._settings.answer_bytes:
+                problem = f"the answer is longer than {self._settings.answer_bytes} bytes"
+                raise unexpected(where, response.status, response.headers, parts[0] if parts else chunk, problem)
+            parts.append(chunk)
+        return b"".join(parts)
+
+    def _at(self, method: str, path: str) -> str:
+        """A request for messages: with the server, without the query."""
+        return f"{self.connection.server}: {method} {path.partition('?')[0]}"
+
+
+class Chunks:
+    """The body of a response as chunks of whatever length is there; a broken connection is Unavailable."""
+
+    __slots__ = ("_content", "_where")
+
+    def __init__(self, where: str, response: aiohttp.ClientResponse) -> None:
+        self._where = where
+        self._content = response.content
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        began = time.monotonic()
+        try:
+            chunk = await self._content.readany()
+        except NO_ANSWER as error:
+            problem = why_no_answer(error, time.monotonic() - began)
+            raise Unavailable(f"{self._where}: {problem}") from error
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+
+def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:
+    if isinstance(error, TooManyRequests):
+        # Not carried out. Without a time to come back it is a decision (a disruption budget), not a lack of capacity.
+        return method in IDEMPOTENT or error.retry_after_seconds is not None
+    if isinstance(error, Unavailable):
+        return method in IDEMPOTENT or isinstance(error.__cause__, aiohttp.ClientConnectorError)
+    return method in IDEMPOTENT and isinstance(error, ServerError)
+
+
+def why_no_answer(error: Exception, waited_seconds: float) -> str:
+    """Why there is no answer, in the words of whoever has to mend it."""
+    cause = error.__cause__ or error
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) or isinstance(
+        cause, ssl.SSLError
+    ):
+        return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
+    if isinstance(error, TimeoutError):
+        return f"no answer within {waited_seconds:.1f} s"
+    return one_line(str(error)) or type(error).__name__

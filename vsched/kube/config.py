@@ -1,0 +1,173 @@
+"""From a kubeconfig, or from inside a pod, to a ``Connection``; every complaint is one line that says what to do.
+
+Looked for in this order: the file that was named, ``$KUBECONFIG``, ``~/.kube/config``, the service account of the
+pod. Plugins and auth-providers run through kubernetes_asyncio, which is loaded only for those who have one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.kube.connection import Connection
+from vsched.kube.credentials import Credentials, FixedHeaders, Headers, PluginCredentials, TokenFile, basic, bearer
+from vsched.kube.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, choose, read_files
+from vsched.kube.tls import Material, client_context
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def load_connection(
+    kubeconfig: str | Path | None = None,
+    context: str | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Connection:
+    """The connection to the cluster that is meant."""
+    surroundings = os.environ if environment is None else environment
+    config = find_kubeconfig(kubeconfig, surroundings)
+    if config is not None:
+        return from_kubeconfig(config, context)
+    if "KUBERNETES_SERVICE_HOST" in surroundings:
+        return in_cluster(surroundings, service_account)
+    raise BadInput(
+        "no cluster to connect to: no --kubeconfig, KUBECONFIG is not set, ~/.kube/config does not exist and this is"
+        " not a pod; name a file with --kubeconfig FILE"
+    )
+
+
+def find_kubeconfig(named: str | Path | None, environment: Mapping[str, str]) -> Kubeconfig | None:
+    """The kubeconfig that is meant, read; None where there is none."""
+    if named is not None:
+        file = Path(named).expanduser()
+        if not file.is_file():
+            raise BadInput(f"kubeconfig {file}: does not exist; name another with --kubeconfig FILE")
+        return read_files([file])
+    listed = [Path(part).expanduser() for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if listed:
+        present = [file for file in listed if file.is_file()]
+        if not present:
+            missing = ", ".join(map(str, listed))
+            raise BadInput(f"kubeconfig {missing}: does not exist; it is named by KUBECONFIG: correct or unset it")
+        return read_files(present)
+    home = environment.get("HOME")
+    usual = Path(home, ".kube", "config") if home else None
+    return read_files([usual]) if usual and usual.is_file() else None
+
+
+def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connection:
+    """The connection that one context of a kubeconfig describes."""
+    chosen = choose(config, context)
+    cluster = chosen.cluster.value
+    server = cluster.server.rstrip("/")
+    if not server.startswith(("http://", "https://")):
+        raise BadInput(
+            f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r},"
+            " expected a URL like https://host:6443"
+        )
+    tls = client_context(chosen.where, _material(chosen)) if server.startswith("https://") else None
+    more = _impersonation(chosen.user.value)
+    user = chosen.user.value
+    credentials: Credentials
+    if user.exec is not None or user.auth_provider is not None:
+        who = f"{chosen.where}: user {chosen.context.user!r}"
+        credentials = PluginCredentials(who, _single_context(chosen), more, tls=tls)
+    else:
+        credentials = _plain_credentials(chosen, more)
+    return Connection(
+        server=server,
+        tls=tls,
+        server_name=cluster.tls_server_name or None,
+        proxy=cluster.proxy_url or None,
+        credentials=credentials,
+        namespace=chosen.context.namespace or "default",
+        source=chosen.where,
+    )
+
+
+def _material(chosen: Chosen) -> Material:
+    cluster, user = chosen.cluster, chosen.user
+    return Material(
+        authority_file=cluster.beside(cluster.value.certificate_authority),
+        authority_data=cluster.value.certificate_authority_data,
+        certificate_file=user.beside(user.value.client_certificate),
+        certificate_data=user.value.client_certificate_data,
+        key_file=user.beside(user.value.client_key),
+        key_data=user.value.client_key_data,
+        verify=not cluster.value.insecure_skip_tls_verify,
+    )
+
+
+def _plain_credentials(chosen: Chosen, more: Headers) -> Credentials:
+    user = chosen.user.value
+    try:
+        file = chosen.user.beside(user.token_file)
+        if file is not None:
+            return TokenFile(file, more)
+        if user.token:
+            return FixedHeaders((bearer(user.token.strip()), *more))
+    except BadInput as error:
+        raise BadInput(f"{chosen.where}: user {chosen.context.user!r}: {error}") from error
+    if user.username:
+        return FixedHeaders((basic(user.username, user.password), *more))
+    return FixedHeaders(more)
+
+
+def _impersonation(user: User) -> Headers:
+    named = (("Impersonate-User", user.act_as), ("Impersonate-Uid", user.as_uid))
+    groups = (("Impersonate-Group", group) for group in user.as_groups)
+    return tuple((header, value) for header, value in (*named, *groups) if value)
+
+
+def _single_context(chosen: Chosen) -> dict[str, Any]:
+    """The chosen context as a kubeconfig of its own, with paths that hold from anywhere."""
+    user = _without_relative_paths(chosen.user, "tokenFile", "client-certificate", "client-key")
+    plugin = user.get("exec")
+    if plugin and os.sep in str(plugin.get("command", "")):
+        # A command with a slash in it is meant relative to the kubeconfig, a bare one is looked up on the PATH.
+        user["exec"] = {**plugin, "command": str(chosen.user.beside(str(plugin["command"])))}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "chosen",
+        "contexts": [{"name": "chosen", "context": {"cluster": "chosen", "user": "chosen"}}],
+        "clusters": [{"name": "chosen", "cluster": _without_relative_paths(chosen.cluster, "certificate-authority")}],
+        "users": [{"name": "chosen", "user": user}],
+    }
+
+
+def _without_relative_paths(entry: Entry[User] | Entry[Cluster], *fields: str) -> dict[str, Any]:
+    content = {key: value for key, value in msgspec.to_builtins(entry.value).items() if value}
+    for field in fields:
+        if field in content:
+            content[field] = str(entry.beside(content[field]))
+    return content
+
+
+def in_cluster(environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Connection:
+    """The connection of a pod's service account; its token is read again as the kubelet rotates it."""
+    where = "in-cluster configuration"
+    host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
+    if not host or not port:
+        raise BadInput(f"{where}: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are both needed in a pod")
+    try:
+        credentials = TokenFile(service_account / "token")
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}; does the pod set automountServiceAccountToken: false?") from error
+    try:
+        namespace = (service_account / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        namespace = ""
+    return Connection(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        tls=client_context(where, Material(authority_file=service_account / "ca.crt")),
+        credentials=credentials,
+        namespace=namespace or "default",
+        source=where,
+    )

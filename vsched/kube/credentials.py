@@ -1,0 +1,214 @@
+"""Who we are to an API server: the headers that say so, renewed when they run out or are refused.
+
+One class a way of authenticating. Client certificates are not here: they belong to the TLS context (``tls``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from vsched.clock import Clock, SystemClock
+from vsched.errors import BadInput, Unavailable
+from vsched.kube.errors import one_line
+
+Headers = Sequence[tuple[str, str]]
+
+
+class Credentials(Protocol):
+    """What a client asks before each request."""
+
+    async def headers(self) -> Headers:
+        """The headers to send now."""
+        ...
+
+    async def refresh(self, refused: Headers) -> bool:
+        """Renew headers the server refused; whether there are others to try now."""
+        ...
+
+
+class FixedHeaders:
+    """Headers that never change: nobody, a token in the file itself, or a name and a password."""
+
+    def __init__(self, headers: Headers = ()) -> None:
+        self._headers = tuple(headers)
+
+    async def headers(self) -> Headers:
+        return self._headers
+
+    async def refresh(self, refused: Headers) -> bool:
+        return False
+
+
+def bearer(token: str) -> tuple[str, str]:
+    """The header of a bearer token; one that cannot be sent is refused."""
+    if not token.isascii() or any(ord(letter) <= 32 for letter in token):
+        raise BadInput("the token holds characters that cannot be sent in a header")
+    return "Authorization", f"Bearer {token}"
+
+
+def basic(username: str, password: str) -> tuple[str, str]:
+    """The header of a name and a password."""
+    return "Authorization", "Basic " + b64encode(f"{username}:{password}".encode()).decode()
+
+
+class TokenFile:
+    """A token in a file that somebody else rotates, as the kubelet does for service accounts."""
+
+    def __init__(
+        self, path: Path, more: Headers = (), *, reread_seconds: float = 10.0, clock: Clock | None = None
+    ) -> None:
+        self._path = path
+        self._more = tuple(more)
+        self._reread_seconds = reread_seconds
+        self._clock = clock or SystemClock()
+        self._headers = self._read()
+        self._read_at = self._clock.monotonic()
+
+    def _read(self) -> Headers:
+        try:
+            token = self._path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"token file {self._path}: cannot be read: {_reason(error)}") from error
+        if not token:
+            raise BadInput(f"token file {self._path}: is empty, expected a bearer token")
+        return (bearer(token), *self._more)
+
+    def _reread(self) -> None:
+        self._read_at = self._clock.monotonic()
+        try:
+            self._headers = self._read()
+        except BadInput:
+            # Caught in the middle of a rotation: the token in hand is most likely still good, the next read will do.
+            return
+
+    async def headers(self) -> Headers:
+        if self._clock.monotonic() - self._read_at >= self._reread_seconds:
+            self._reread()
+        return self._headers
+
+    async def refresh(self, refused: Headers) -> bool:
+        self._reread()
+        return self._headers != refused
+
+
+class PluginLimits(msgspec.Struct, frozen=True):
+    """How often a plugin may be asked."""
+
+    skew_seconds: float = 60.0
+    """A token is renewed this long before it runs out, or at nine tenths of its life if that is later."""
+    pause_seconds: float = 10.0
+    """At least this long between two runs, whatever the server says."""
+    timeout_seconds: float = 60.0
+    recheck_seconds: float = 60.0
+    """How often providers are asked that keep the end of the token's life to themselves."""
+
+
+class Obtained(msgspec.Struct, frozen=True):
+    """What a plugin gave."""
+
+    authorization: str | None
+    expires_at: float | None
+    """Seconds since the epoch."""
+    certificate: tuple[str, str] | None
+    """Files of a client certificate and its key."""
+
+
+class PluginCredentials:
+    """Credentials from an exec plugin or an auth-provider of a kubeconfig, through kubernetes_asyncio."""
+
+    def __init__(
+        self,
+        where: str,
+        config: dict[str, Any],
+        more: Headers = (),
+        *,
+        tls: ssl.SSLContext | None = None,
+        limits: PluginLimits | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._where = where
+        self._config = config
+        self._more = tuple(more)
+        self._tls = tls
+        self._limits = limits or PluginLimits()
+        self._clock = clock or SystemClock()
+        self._lock = asyncio.Lock()
+        self._headers: Headers | None = None
+        self._renew_at: float | None = None
+        self._asked_at = 0.0
+
+    async def headers(self) -> Headers:
+        if self._headers is None or self._due():
+            async with self._lock:
+                if self._headers is None or self._due():
+                    await self._renew()
+        return self._headers or ()
+
+    def _due(self) -> bool:
+        if self._clock.monotonic() - self._asked_at < self._limits.pause_seconds:
+            return False
+        return self._renew_at is not None and self._clock.now() >= self._renew_at
+
+    async def refresh(self, refused: Headers) -> bool:
+        async with self._lock:
+            recent = self._clock.monotonic() - self._asked_at < self._limits.pause_seconds
+            if self._headers == refused and not recent:
+                await self._renew()
+            return self._headers != refused
+
+    async def _renew(self) -> None:
+        self._asked_at = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(self._limits.timeout_seconds):
+                got = await ask_plugin(self._config)
+        except TimeoutError:
+            raise Unavailable(
+                f"{self._where}: the plugin gave no credentials within {self._limits.timeout_seconds:g} s"
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError, AssertionError, RuntimeError) as error:
+            raise Unavailable(f"{self._where}: the plugin gave no credentials: {_reason(error)}") from error
+        if got.certificate and self._tls:
+            self._tls.load_cert_chain(*got.certificate)
+        authorization = (("Authorization", got.authorization),) if got.authorization else ()
+        self._headers = (*authorization, *self._more)
+        self._renew_at = self._when_to_renew(got.expires_at)
+
+    def _when_to_renew(self, expires_at: float | None) -> float | None:
+        now = self._clock.now()
+        if expires_at is not None:
+            return max(expires_at - self._limits.skew_seconds, now + 0.9 * (expires_at - now))
+        # A plugin that names no end is asked again only when the server refuses what it gave.
+        return None if "exec" in self._config["users"][0]["user"] else now + self._limits.recheck_seconds
+
+
+async def ask_plugin(config: dict[str, Any]) -> Obtained:
+    """Ask the plugin or provider of a kubeconfig that holds one context."""
+    # Loading this library takes most of a second and 70 MB, so only those pay who need it.
+    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.config import ConfigException, load_kube_config_from_dict
+
+    target = Configuration()
+    try:
+        loader = await load_kube_config_from_dict(config, client_configuration=target)
+    except ConfigException as error:
+        raise ValueError(_reason(error)) from error
+    expiry = getattr(loader, "exec_plugin_expiry", None)
+    return Obtained(
+        authorization=target.api_key.get("BearerToken"),
+        expires_at=expiry.timestamp() if expiry is not None else None,
+        certificate=(target.cert_file, target.key_file) if target.cert_file and target.key_file else None,
+    )
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        named = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{named}"
+    return one_line(str(error)) or type(error).__name__

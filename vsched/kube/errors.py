@@ -1,0 +1,244 @@
+"""Answers of an API server that are no success, as one tree under ``VschedError``; every text is one line.
+
+ApiError
+  BadRequest, Unauthorized, Forbidden, NotFound, Gone, Invalid, TooManyRequests, ServerError
+  Conflict
+    AlreadyExists
+  UnexpectedAnswer    what came is not an answer of a Kubernetes API server
+
+No answer at all is not here: that is ``vsched.errors.Unavailable``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import msgspec
+
+from vsched.errors import VschedError
+
+_TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_TEXT_LIMIT = 500
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """One of several reasons in a refusal: which field, and what about it."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class Details(msgspec.Struct, frozen=True, rename="camel"):
+    """What a refusal is about."""
+
+    name: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: tuple[Cause, ...] | None = None
+    retry_after_seconds: float | None = None
+
+
+class ListMeta(msgspec.Struct, frozen=True):
+    """The metadata of a Status: a fresh continue token after one that expired."""
+
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The body of a refusal (``kind: Status``)."""
+
+    kind: str = ""
+    metadata: ListMeta | None = None
+    message: str = ""
+    reason: str = ""
+    code: int | None = None
+    details: Details | None = None
+
+
+class ApiError(VschedError):
+    """The API server's answer was not a success."""
+
+    def __init__(
+        self,
+        where: str,
+        code: int,
+        message: str,
+        *,
+        reason: str = "",
+        details: Details | None = None,
+        retry_after_seconds: float | None = None,
+        continue_token: str = "",
+    ) -> None:
+        super().__init__(f"{where}: {code} {reason}: {message}" if reason else f"{where}: {code}: {message}")
+        self.where = where
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details or Details()
+        self.retry_after_seconds = retry_after_seconds
+        self.continue_token = continue_token
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        return self.details.causes or ()
+
+
+class BadRequest(ApiError):
+    """400: the request itself is wrong."""
+
+
+class Unauthorized(ApiError):
+    """401: the server does not know who is asking."""
+
+
+class Forbidden(ApiError):
+    """403: known, but not allowed; also quotas and other admission."""
+
+
+class NotFound(ApiError):
+    """404: no such object, or no such kind (yet)."""
+
+
+class Conflict(ApiError):
+    """409: the object is not what the request assumed."""
+
+
+class AlreadyExists(Conflict):
+    """409 on creation: the name is taken."""
+
+
+class Gone(ApiError):
+    """410: the version or continue token asked for is no longer kept."""
+
+
+class Invalid(ApiError):
+    """422: well-formed, but the object is not valid."""
+
+
+class TooManyRequests(ApiError):
+    """429: later; also a disruption budget that refuses an eviction."""
+
+
+class ServerError(ApiError):
+    """5xx: the server, or something in front of it, failed."""
+
+
+class UnexpectedAnswer(ApiError):
+    """Not an answer of a Kubernetes API server: a web page, a redirect, or bytes that are no JSON."""
+
+
+BY_CODE: Mapping[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+"""The class of each code that has one; 500 and above are ServerError, the rest plain ApiError."""
+
+_HTML_FROM_PROXY = frozenset({429, *range(500, 600)})
+"""A page with these comes from a load balancer in front of the server and means what its code says."""
+
+_STATUS = msgspec.json.Decoder(Status)
+
+
+def class_of(code: int, reason: str = "") -> type[ApiError]:
+    """The error class for a code, sharpened by the reason where one code has two meanings."""
+    if reason == "AlreadyExists":
+        return AlreadyExists
+    return BY_CODE.get(code, ServerError if code >= 500 else ApiError)
+
+
+def error_from_status(where: str, body: bytes | msgspec.Raw, code: int, retry_after: str | None = None) -> ApiError:
+    """The error a Status body tells of; ``code`` and ``retry_after`` are those of the HTTP answer, if there was one."""
+    status = _STATUS.decode(body)
+    details = status.details or Details()
+    code = code or status.code or 500
+    return class_of(code, status.reason)(
+        where,
+        code,
+        one_line(status.message) or phrase(code),
+        reason=status.reason,
+        details=details,
+        retry_after_seconds=retry_after_seconds(retry_after) or details.retry_after_seconds,
+        continue_token=status.metadata.continue_token if status.metadata else "",
+    )
+
+
+def error_from_answer(where: str, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The error of an HTTP answer outside 200-299, whatever its body is."""
+    if looks_like_html(headers, body):
+        return _from_page(where, code, headers, body)
+    retry_after = headers.get("Retry-After")
+    if 300 <= code < 400:
+        target = headers.get("Location", "somewhere else")
+        return UnexpectedAnswer(where, code, f"redirects to {target}: is the server URL that of a Kubernetes API?")
+    try:
+        return error_from_status(where, body, code, retry_after)
+    except msgspec.DecodeError:
+        text = one_line(body[:_TEXT_LIMIT].decode("utf-8", "replace")) or phrase(code)
+        return class_of(code)(where, code, text, retry_after_seconds=retry_after_seconds(retry_after))
+
+
+def _from_page(where: str, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    found = _TITLE.search(body)
+    title = f" titled {one_line(found[1].decode('utf-8', 'replace'))!r}" if found else ""
+    if code in _HTML_FROM_PROXY:
+        wait = retry_after_seconds(headers.get("Retry-After"))
+        message = f"{phrase(code)} (a web page{title}, so from something in front of the API server)"
+        return class_of(code)(where, code, message, retry_after_seconds=wait)
+    return UnexpectedAnswer(
+        where, code, f"answered with a web page{title}, not JSON: is the server URL that of a Kubernetes API?"
+    )
+
+
+def unexpected(where: str, code: int, headers: Mapping[str, str], body: bytes, problem: str) -> UnexpectedAnswer:
+    """The error of a success whose body cannot be used."""
+    if looks_like_html(headers, body):
+        page = _from_page(where, code, headers, body)
+        if isinstance(page, UnexpectedAnswer):
+            return page
+    start = one_line(body[:80].decode("utf-8", "replace"))
+    return UnexpectedAnswer(where, code, f"{one_line(problem)}; the answer starts with {start!r}")
+
+
+def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
+    """Whether an answer is a web page, by its header or its first byte."""
+    return "html" in headers.get("Content-Type", "").lower() or body[:64].lstrip()[:1] == b"<"
+
+
+def retry_after_seconds(header: str | None) -> float | None:
+    """What a ``Retry-After`` header asks for, as seconds from now; None where it asks for nothing usable."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def one_line(text: str) -> str:
+    """``text`` with every run of white space as one blank, cut to a readable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_LIMIT else line[: _TEXT_LIMIT - 1] + "…"
+
+
+def phrase(code: int) -> str:
+    """The standard words for an HTTP code."""
+    try:
+        return HTTPStatus(code).phrase
+    except ValueError:
+        return "no reason given"

@@ -1,0 +1,118 @@
+"""Lists and watches taken apart without building anything of the objects in them: each stays raw bytes.
+
+What an object means is decided by whoever decodes it; here it has at most a name and a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.errors import VschedError
+
+
+class PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    """What a page of a list says of itself."""
+
+    resource_version: str = ""
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page of a list."""
+
+    metadata: PageMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+    """One line of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Identity(NamedTuple):
+    """Which object it is, as far as that can be read."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Field(msgspec.Struct, frozen=True):
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class LineTooLong(VschedError):
+    """A line of a watch that no API object could fill."""
+
+
+class LineSplitter:
+    """Cuts chunks of any length into lines; what has no end yet waits for the next chunk."""
+
+    __slots__ = ("_limit", "_parts", "_size")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that end in ``chunk``, without their ends; empty ones are left out."""
+        lines = chunk.split(b"\n")
+        tail = lines.pop()
+        if lines and self._parts:
+            self._grow(lines[0])
+            lines[0] = b"".join(self._parts)
+            self._parts.clear()
+            self._size = 0
+        if tail:
+            self._grow(tail)
+        return [line for line in lines if line]
+
+    def _grow(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            raise LineTooLong(f"a line of the watch is longer than {self._limit} bytes")
+        self._parts.append(part)
+
+
+decode_page: Callable[[bytes], Page] = msgspec.json.Decoder(Page).decode
+decode_event: Callable[[bytes], WatchEvent] = msgspec.json.Decoder(WatchEvent).decode
+_decode_field = msgspec.json.Decoder(_Field).decode
+_decode_version = msgspec.json.Decoder(_Version).decode
+_decode_loose = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+def version_of(raw: bytes) -> str:
+    """The resourceVersion of an object; empty where there is none to be read."""
+    try:
+        return _decode_version(_decode_field(raw).metadata).resource_version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
+
+def identity_of(raw: bytes) -> Identity:
+    """Who an object is, read field by field, so that one that is wrong does not hide the others."""
+    try:
+        metadata = _decode_loose(_decode_field(raw).metadata)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Identity()
+    fields = ("namespace", "name", "uid", "resourceVersion")
+    return Identity(*(_text(metadata.get(field)) for field in fields))
+
+
+def _text(raw: msgspec.Raw | None) -> str:
+    try:
+        return "" if raw is None else _decode_text(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,193 @@
+"""Kubeconfig files: read, merged and narrowed down to the one context that is meant.
+
+Syntax and references only; what the chosen entries mean for a connection is decided in ``config``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import yaml
+
+from vsched.errors import BadInput
+from vsched.kube.errors import one_line
+
+T = TypeVar("T")
+
+
+class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+    """Where an API server is and how to know it."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = ""
+
+
+class User(msgspec.Struct, frozen=True, rename="kebab"):
+    """Who somebody is to an API server."""
+
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    username: str = ""
+    password: str = ""
+    act_as: str = msgspec.field(default="", name="as")
+    as_uid: str = ""
+    as_groups: tuple[str, ...] = ()
+    exec: dict[str, Any] | None = None
+    auth_provider: dict[str, Any] | None = None
+
+
+class Context(msgspec.Struct, frozen=True, rename="kebab"):
+    """Which user at which cluster."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class NamedCluster(msgspec.Struct, frozen=True):
+    name: str
+    cluster: Cluster = Cluster()
+
+
+class NamedUser(msgspec.Struct, frozen=True):
+    name: str
+    user: User | None = None
+
+
+class NamedContext(msgspec.Struct, frozen=True):
+    name: str
+    context: Context = Context()
+
+
+class KubeconfigFile(msgspec.Struct, frozen=True, rename="kebab"):
+    """The content of one file."""
+
+    clusters: tuple[NamedCluster, ...] | None = None
+    users: tuple[NamedUser, ...] | None = None
+    contexts: tuple[NamedContext, ...] | None = None
+    current_context: str = ""
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """A cluster, user or context, and the file it stands in: relative paths start there."""
+
+    value: T
+    file: Path
+
+    def beside(self, path: str) -> Path | None:
+        """A path of this entry; None where it is empty."""
+        return self.file.parent / Path(path).expanduser() if path else None
+
+
+@dataclass(frozen=True)
+class Kubeconfig:
+    """One or several files as one: what stands first wins."""
+
+    files: tuple[Path, ...]
+    current_context: str
+    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
+    users: dict[str, Entry[User]] = field(default_factory=dict)
+    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+
+    @property
+    def named(self) -> str:
+        return "kubeconfig " + ":".join(map(str, self.files))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The entries of one context."""
+
+    where: str
+    """For messages: the files and the context."""
+    context: Context
+    cluster: Entry[Cluster]
+    user: Entry[User]
+
+
+def read_files(files: Sequence[Path]) -> Kubeconfig:
+    """Read and merge files that exist."""
+    loaded = [(file, _read(file)) for file in files]
+    current = next((content.current_context for _, content in loaded if content.current_context), "")
+    merged = Kubeconfig(tuple(files), current)
+    for file, content in loaded:
+        _merge(merged.clusters, ((named.name, named.cluster) for named in content.clusters or ()), file)
+        _merge(merged.users, ((named.name, named.user or User()) for named in content.users or ()), file)
+        _merge(merged.contexts, ((named.name, named.context) for named in content.contexts or ()), file)
+    return merged
+
+
+def _merge(into: dict[str, Entry[T]], entries: Iterable[tuple[str, T]], file: Path) -> None:
+    for name, value in entries:
+        into.setdefault(name, Entry(value, file))
+
+
+def _read(file: Path) -> KubeconfigFile:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"kubeconfig {file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"kubeconfig {file}: is not text in UTF-8") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise BadInput(f"kubeconfig {file}{place}: is not YAML: {one_line(error.problem or 'unreadable')}") from error
+    except yaml.YAMLError as error:
+        raise BadInput(f"kubeconfig {file}: is not YAML: {one_line(str(error))}") from error
+    if not isinstance(content, dict):
+        raise BadInput(f"kubeconfig {file}: is {_kind_of(content)}, expected clusters, users and contexts")
+    try:
+        return msgspec.convert(_without_nulls(content), KubeconfigFile)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"kubeconfig {file}: {one_line(str(error))}") from error
+
+
+def _without_nulls(value: Any) -> Any:
+    """The same content without empty keys: ``users:`` and ``token:`` with nothing behind them mean nothing."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _kind_of(content: object) -> str:
+    return "empty" if content is None else f"a {type(content).__name__}"
+
+
+def choose(config: Kubeconfig, context: str | None) -> Chosen:
+    """The entries of the context asked for, or of the current one."""
+    name = context or config.current_context
+    if not name:
+        raise BadInput(f"{config.named}: no current-context is set; choose one with --context{_among(config.contexts)}")
+    found = config.contexts.get(name)
+    if found is None:
+        origin = "" if context else " (its current-context)"
+        raise BadInput(f"{config.named}: there is no context {name!r}{origin}{_among(config.contexts)}")
+    where = f"{config.named}: context {name!r}"
+    cluster = config.clusters.get(found.value.cluster)
+    if cluster is None:
+        raise BadInput(f"{where}: there is no cluster {found.value.cluster!r}{_among(config.clusters)}")
+    if not found.value.user:
+        return Chosen(where, found.value, cluster, Entry(User(), found.file))
+    user = config.users.get(found.value.user)
+    if user is None:
+        raise BadInput(f"{where}: there is no user {found.value.user!r}{_among(config.users)}")
+    return Chosen(where, found.value, cluster, user)
+
+
+def _among(names: Iterable[str]) -> str:
+    listed = ", ".join(names)
+    return f"; there is {listed}" if listed else "; the file has none"

@@ -1,0 +1,67 @@
+"""Where things are on an API server: paths from group, version, plural, namespace, name and subresource.
+
+Knows the layout of URLs, not which kinds exist.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from vsched.errors import BadInput
+
+Params = dict[str, str]
+
+
+class ApiResource(msgspec.Struct, frozen=True):
+    """A kind as the API server serves it."""
+
+    group: str
+    """Empty for the core group."""
+    version: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def root(self) -> str:
+        """The path of the group and version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    @property
+    def api_version(self) -> str:
+        """What objects carry as ``apiVersion``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of a collection, an object or its subresource; no namespace means all of them."""
+        if namespace and not self.namespaced:
+            raise BadInput(f"{self.plural} have no namespace, so {namespace!r} cannot be asked for")
+        if name and self.namespaced and not namespace:
+            raise BadInput(f"{self.plural} {name!r} cannot be asked for without its namespace")
+        if subresource and not name:
+            raise BadInput(f"{self.plural}: the subresource {subresource!r} needs the name of an object")
+        parts = [self.root]
+        if namespace:
+            parts.append(f"namespaces/{segment(namespace)}")
+        parts.append(self.plural)
+        if name:
+            parts.append(segment(name))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+def segment(text: str) -> str:
+    """One path segment, quoted; what would walk to another path is refused."""
+    if text in {".", ".."}:
+        raise BadInput(f"{text!r} is not the name of an object")
+    return quote(text, safe="-._~:")
+
+
+def target(path: str, params: Params | None = None) -> str:
+    """A path with its query."""
+    return f"{path}?{urlencode(params)}" if params else path

@@ -1,0 +1,354 @@
+"""Keeps a sink in step with one kind: lists it, watches it from there, and starts over where it has to.
+
+One object that cannot be decoded is reported and left out. Everything else that goes wrong is waited out, with its
+reason in ``statistics``; only cancelling ends a reflector. It keeps no objects: the sink does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from typing import Generic, NoReturn, TypeVar
+
+import msgspec
+
+from vsched.clock import Clock, SystemClock
+from vsched.errors import Unavailable, VschedError
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import Answer, ApiClient
+from vsched.kube.deltas import BrokenObject, Delta, Sink, State, Statistics
+from vsched.kube.errors import (
+    ApiError,
+    Forbidden,
+    Gone,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    UnexpectedAnswer,
+    error_from_status,
+    one_line,
+    unexpected,
+)
+from vsched.kube.framing import (
+    LineSplitter,
+    LineTooLong,
+    Page,
+    WatchEvent,
+    decode_event,
+    decode_page,
+    identity_of,
+    version_of,
+)
+from vsched.kube.paths import ApiResource, Params
+
+T = TypeVar("T")
+
+UNDECODABLE = (msgspec.MsgspecError, VschedError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What decoding raises over an object's content, as opposed to a bug that must be seen."""
+
+DELTAS: dict[str, Delta] = {delta.value: delta for delta in Delta}
+
+STATES: tuple[tuple[type[VschedError], State], ...] = (
+    (NotFound, State.MISSING),
+    (Unauthorized, State.REFUSED),
+    (Forbidden, State.REFUSED),
+    (VschedError, State.UNAVAILABLE),
+)
+"""The state each failure means; the first that fits."""
+
+
+class ReflectorSettings(msgspec.Struct, frozen=True):
+    """Bounds of a reflector."""
+
+    page_size: int = 500
+    list_timeout_seconds: float = 60.0
+    """For one page."""
+    watch_seconds: tuple[float, float] = (300.0, 480.0)
+    """How long a watch is asked to last, drawn anew each time so that watches do not end together."""
+    silence_seconds: float = 150.0
+    """A watch that brings nothing for so long is taken for dead: bookmarks come about every minute."""
+    steady_seconds: float = 1.0
+    """A watch that lasts so long was a success, even if it brought nothing."""
+    fruitless_watches: int = 3
+    """After so many watches in a row that brought nothing but trouble, the kind is listed again."""
+    line_bytes: int = 16 << 20
+    slice_seconds: float = 0.0015
+    """The longest stretch of work between two turns of the event loop."""
+    missing_seconds: float = 5.0
+    """A kind the server does not know is asked for at least this often."""
+    back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)
+
+
+class Reflector(Generic[T]):
+    """Lists and watches one kind into one sink."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        resource: ApiResource,
+        decode: Callable[[bytes], T],
+        sink: Sink[T],
+        *,
+        namespace: str = "",
+        selectors: Params | None = None,
+        settings: ReflectorSettings | None = None,
+        on_state: Callable[[Statistics], None] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.statistics = Statistics(resource)
+        self.synced = asyncio.Event()
+        """Set by the first complete list."""
+        self.settled = asyncio.Event()
+        """Set when it is known what there is: a complete list, a kind that is missing, or one we may not read."""
+        self._client = client
+        self._resource = resource
+        self._decode = decode
+        self._sink = sink
+        self._path = resource.path(namespace)
+        self._selectors = selectors or {}
+        self._settings = settings or ReflectorSettings()
+        self._on_state = on_state
+        self._clock = clock or SystemClock()
+        self._list_back_off = BackOff(self._settings.back_off)
+        self._watch_back_off = BackOff(self._settings.back_off)
+        self._version = ""
+        self._latest: bytes | None = None
+        """The last object of a watch: its version is read only when a watch has to be resumed."""
+        self._fruitless = 0
+        self._expired_lists = 0
+
+    async def run(self) -> NoReturn:
+        """Keep the sink in step until cancelled."""
+        try:
+            while True:
+                try:
+                    await self._list()
+                    self._list_back_off.reset()
+                except (ApiError, Unavailable) as error:
+                    await self._wait_out(error, self._list_back_off)
+                    continue
+                try:
+                    await self._follow()
+                except (ApiError, Unavailable) as error:
+                    await self._wait_out(error, self._watch_back_off)
+        finally:
+            self._enter(State.STOPPED)
+
+    # ---- listing
+
+    async def _list(self) -> None:
+        self._enter(State.LISTING)
+        items: list[T] = []
+        broken: list[tuple[bytes, BrokenObject]] = []
+        token, version = "", ""
+        while True:
+            page = await self._page(token)
+            version = version or page.metadata.resource_version
+            await self._decode_page(page, items, broken)
+            token = page.metadata.continue_token
+            if not token:
+                break
+        self._version, self._latest = version, None
+        self._fruitless = self._expired_lists = 0
+        self.statistics.lists += 1
+        self.statistics.objects = len(items)
+        self.statistics.synced = True
+        self._sink.replace(items, version)
+        for raw, error in broken:
+            self._sink.broken(raw, error)
+        self.synced.set()
+        self.settled.set()
+
+    async def _page(self, token: str) -> Page:
+        params = dict(self._selectors)
+        if self._expired_lists < 2:
+            # Pages that keep running out of time under us are given up for one long answer.
+            params["limit"] = str(self._settings.page_size)
+        if token:
+            params["continue"] = token
+        try:
+            answer = await self._client.request(
+                "GET", self._path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
+            )
+        except Gone:
+            self._expired_lists += 1
+            raise
+        self.statistics.last_event_monotonic = self._clock.monotonic()
+        return self._parse_page(answer)
+
+    def _parse_page(self, answer: Answer) -> Page:
+        try:
+            page = decode_page(answer.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            problem = f"answered with something that is not a list: {error}"
+            raise unexpected(self._where, answer.code, answer.headers, answer.body, problem) from error
+        if not page.metadata.resource_version:
+            problem = "answered with a list that has no resourceVersion"
+            raise unexpected(self._where, answer.code, answer.headers, answer.body, problem)
+        return page
+
+    async def _decode_page(self, page: Page, items: list[T], broken: list[tuple[bytes, BrokenObject]]) -> None:
+        decode, slice_seconds = self._decode, self._settings.slice_seconds
+        deadline = time.perf_counter() + slice_seconds
+        for part in page.items or ():
+            raw = bytes(part)
+            try:
+                items.append(decode(raw))
+            except UNDECODABLE as error:
+                broken.append((raw, self._complain(raw, None, error)))
+            if time.perf_counter() > deadline:
+                await asyncio.sleep(0)
+                deadline = time.perf_counter() + slice_seconds
+
+    # ---- watching
+
+    async def _follow(self) -> None:
+        """Watch from the last version, resuming as long as that works; returns when the kind is to be listed again."""
+        first = True
+        while self._fruitless < self._settings.fruitless_watches:
+            self.statistics.restarts += not first
+            first = False
+            began, events = self._clock.monotonic(), self.statistics.events
+            try:
+                failure = await self._watch()
+            finally:
+                steady = self._clock.monotonic() - began >= self._settings.steady_seconds
+                if self.statistics.events > events:
+                    self._fruitless = 0
+                if self.statistics.events > events or steady:
+                    self._watch_back_off.reset()
+            if failure is not None:
+                await self._wait_out(failure, self._watch_back_off)
+            elif not steady:
+                # The end was asked for minutes from now: a server that hangs up at once must not be hammered.
+                await asyncio.sleep(self._watch_back_off.next_seconds())
+
+    async def _watch(self) -> VschedError | None:
+        """One watch to its end: None where the server ended it, else what is to be waited out before resuming."""
+        opened = False
+        try:
+            async with self._client.stream(
+                self._path, self._watch_params(), silence_seconds=self._settings.silence_seconds
+            ) as chunks:
+                opened = True
+                self._enter(State.WATCHING)
+                splitter = LineSplitter(self._settings.line_bytes)
+                async for chunk in chunks:
+                    await self._take(splitter.feed(chunk))
+        except (UnexpectedAnswer, LineTooLong) as failure:
+            self._fruitless += 1
+            return failure
+        except (ServerError, TooManyRequests) as failure:
+            if opened:
+                raise  # It came as an ERROR event: what this watch would still have told is lost.
+            self._fruitless += 1
+            return failure
+        except Unavailable as failure:
+            # A server restored from a backup can be silent because our version is still to come for it.
+            self._fruitless += opened and isinstance(failure.__cause__, TimeoutError)
+            return failure
+        return None
+
+    def _watch_params(self) -> Params:
+        seconds = random.uniform(*self._settings.watch_seconds)
+        return {
+            **self._selectors,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._resume_version(),
+            "timeoutSeconds": str(max(1, round(seconds))),
+        }
+
+    def _resume_version(self) -> str:
+        if self._latest is not None:
+            self._version = version_of(self._latest) or self._version
+            self._latest = None
+        return self._version
+
+    async def _take(self, lines: list[bytes]) -> None:
+        """Tell the sink of the lines of one chunk, with turns of the event loop in between."""
+        slice_seconds = self._settings.slice_seconds
+        deadline = time.perf_counter() + slice_seconds
+        for line in lines:
+            self._take_line(line)
+            if time.perf_counter() > deadline:
+                await asyncio.sleep(0)
+                deadline = time.perf_counter() + slice_seconds
+
+    def _take_line(self, line: bytes) -> None:
+        try:
+            event = decode_event(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise unexpected(self._where, 200, {}, line, f"sent a line that is not a watch event: {error}") from error
+        delta = DELTAS.get(event.type)
+        if delta is None:
+            self._take_notice(event)
+        else:
+            self._deliver(delta, bytes(event.object))
+        statistics = self.statistics
+        statistics.events += 1
+        statistics.last_event_monotonic = self._clock.monotonic()
+
+    def _deliver(self, delta: Delta, raw: bytes) -> None:
+        try:
+            item = self._decode(raw)
+        except UNDECODABLE as error:
+            complaint = self._complain(raw, delta, error)
+            if complaint.identity.resource_version:
+                self._version, self._latest = complaint.identity.resource_version, None
+            self._sink.broken(raw, complaint)
+            return
+        self._latest = raw
+        self._sink.apply(delta, item)
+
+    def _take_notice(self, event: WatchEvent) -> None:
+        raw = bytes(event.object)
+        if event.type == "BOOKMARK":
+            self._latest = raw
+        elif event.type == "ERROR":
+            raise self._error_in(raw)
+        else:
+            raise unexpected(self._where, 200, {}, raw, f"sent a watch event of the unknown type {event.type!r}")
+
+    def _error_in(self, raw: bytes) -> ApiError:
+        try:
+            return error_from_status(self._where, raw, 0)
+        except msgspec.DecodeError:
+            return unexpected(self._where, 200, {}, raw, "sent an ERROR event without a Status")
+
+    # ---- what goes wrong
+
+    def _complain(self, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:
+        self.statistics.broken += 1
+        problem = one_line(str(error)) or type(error).__name__
+        complaint = BrokenObject(self._resource, identity_of(raw), delta, problem)
+        complaint.__cause__ = error
+        return complaint
+
+    async def _wait_out(self, error: VschedError, back_off: BackOff) -> None:
+        """Say what is wrong, and wait as long as it deserves."""
+        state = next(state for kind, state in STATES if isinstance(error, kind))
+        self._enter(state, str(error))
+        if state in (State.MISSING, State.REFUSED):
+            self.settled.set()
+        if isinstance(error, Gone) and back_off.failures == 0:
+            # To have fallen behind once is no reason to fall further behind.
+            back_off.failures = 1
+            return
+        asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
+        ceiling_seconds = self._settings.missing_seconds if state is State.MISSING else None
+        await asyncio.sleep(back_off.next_seconds(asked_seconds, ceiling_seconds))
+
+    def _enter(self, state: State, problem: str = "") -> None:
+        statistics = self.statistics
+        changed = (statistics.state, statistics.problem) != (state, problem)
+        statistics.state, statistics.problem = state, problem
+        if changed and self._on_state is not None:
+            self._on_state(statistics)
+
+    @property
+    def _where(self) -> str:
+        return f"{self._client.connection.server}: GET {self._path}"

@@ -1,0 +1,85 @@
+"""The TLS context of a connection: which certificates are trusted and which one is shown."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.kube.errors import one_line
+
+
+class Material(msgspec.Struct, frozen=True):
+    """Certificates and keys, each as a file or as base64 in place; the latter wins."""
+
+    authority_file: Path | None = None
+    authority_data: str = ""
+    certificate_file: Path | None = None
+    certificate_data: str = ""
+    key_file: Path | None = None
+    key_data: str = ""
+    verify: bool = True
+
+
+def client_context(where: str, material: Material) -> ssl.SSLContext:
+    """A context for talking to an API server; ``where`` opens the text of every complaint."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not material.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        _trust(where, context, material)
+    _show(where, context, material)
+    return context
+
+
+def _trust(where: str, context: ssl.SSLContext, material: Material) -> None:
+    pem = _content(where, "certificate-authority", material.authority_file, material.authority_data)
+    if pem is None:
+        context.load_default_certs()
+        return
+    try:
+        context.load_verify_locations(cadata=pem.decode("ascii"))
+    except (ssl.SSLError, UnicodeDecodeError) as error:
+        raise BadInput(f"{where}: certificate-authority holds no certificate in PEM form: {_why(error)}") from error
+
+
+def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
+    certificate = _content(where, "client-certificate", material.certificate_file, material.certificate_data)
+    key = _content(where, "client-key", material.key_file, material.key_data)
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        missing = "client-certificate" if certificate is None else "client-key"
+        raise BadInput(f"{where}: {missing} is missing: a client certificate and its key are needed together")
+    # The ssl module reads certificates from files only; this one is private to us and gone in a moment.
+    with tempfile.NamedTemporaryFile(prefix="vsched-", suffix=".pem") as file:
+        file.write(certificate.rstrip() + b"\n" + key)
+        file.flush()
+        try:
+            context.load_cert_chain(file.name)
+        except ssl.SSLError as error:
+            raise BadInput(f"{where}: client-certificate and client-key do not fit: {_why(error)}") from error
+
+
+def _content(where: str, field: str, file: Path | None, data: str) -> bytes | None:
+    if data:
+        try:
+            return base64.b64decode("".join(data.split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise BadInput(f"{where}: {field}-data is not base64: {error}") from error
+    if file is None:
+        return None
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{where}: {field} {file}: cannot be read: {error.strerror}") from error
+
+
+def _why(error: Exception) -> str:
+    return one_line(str(error))

@@ -1,0 +1,99 @@
+"""How vsched logs: one structured event a line on stderr, as JSON for machines or in colour for people.
+
+Records of libraries that use the standard logging module leave in the same form. Results never go here: they are
+stdout's.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from enum import StrEnum
+from typing import TextIO
+
+import orjson
+import structlog
+from structlog.typing import FilteringBoundLogger, Processor
+
+from vsched.errors import BadInput
+
+LEVELS: dict[str, int] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+}
+
+_CHATTY = ("aiohttp.access", "asyncio", "kubernetes_asyncio")
+"""Libraries that are only worth reading from warnings on, unless everything is asked for."""
+
+
+class LogFormat(StrEnum):
+    """How a log line looks."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+def configure(level: str = "info", format: str | LogFormat = LogFormat.CONSOLE, stream: TextIO | None = None) -> None:
+    """Set up logging for the whole program; a level or format that does not exist is refused."""
+    threshold = LEVELS.get(level.lower())
+    if threshold is None:
+        raise BadInput(f"log level {level!r} does not exist: use one of {', '.join(LEVELS)}")
+    try:
+        shape = LogFormat(format)
+    except ValueError:
+        raise BadInput(f"log format {str(format)!r} does not exist: use one of {', '.join(LogFormat)}") from None
+    target = stream or sys.stderr
+    structlog.configure(
+        processors=[*_shared(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    _route_standard_logging(threshold, shape, target)
+
+
+def logger(name: str) -> FilteringBoundLogger:
+    """The logger of one room; call it with an event name and fields."""
+    bound: FilteringBoundLogger = structlog.get_logger(name)
+    return bound
+
+
+def _shared() -> list[Processor]:
+    """What every record passes, whoever wrote it."""
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+
+
+def _renderers(shape: LogFormat, target: TextIO) -> list[Processor]:
+    if shape is LogFormat.JSON:
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_as_json)]
+    return [structlog.dev.ConsoleRenderer(colors=target.isatty() and not os.environ.get("NO_COLOR"))]
+
+
+def _as_json(record: object, **_: object) -> str:
+    return orjson.dumps(record, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _route_standard_logging(threshold: int, shape: LogFormat, target: TextIO) -> None:
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_shared(),
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers(shape, target)],
+    )
+    output = logging.StreamHandler(target)
+    output.setFormatter(formatter)
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(output)
+    root.setLevel(threshold)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(threshold if threshold == logging.DEBUG else logging.WARNING)

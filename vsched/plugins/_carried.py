@@ -1,0 +1,124 @@
+"""Terms that pods on nodes carry about other pods, found by whom they mean. Not a plugin.
+
+Two label sets that the same carried terms mean have equal signatures, so a whole gang shares one answer even where
+every pod has a label of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from vsched.kernels.podaffinity import term_matches
+from vsched.model.queue import Namespace
+from vsched.model.shape import PodAffinity, PodLabels, PodTerm
+from vsched.model.termindex import TermIndex, TermKey
+
+WeightedTerms = Sequence[tuple[int, PodTerm]]
+Weigh = Callable[[PodAffinity], int]
+Signature = tuple[tuple[int, int], ...]
+"""Carried terms that mean a pod: (number of the carrier's affinity, position of the term among its terms)."""
+
+
+class CarriedTerms:
+    """The terms of one kind that pods of the snapshot and of this cycle carry."""
+
+    __slots__ = (
+        "_affinities",
+        "_arrived",
+        "_carriers",
+        "_namespaces",
+        "_numbers",
+        "_placed",
+        "_seen",
+        "_signatures",
+        "_terms_of",
+        "_version",
+    )
+
+    def __init__(
+        self,
+        placed: TermIndex,
+        terms_of: Callable[[PodAffinity], WeightedTerms],
+        namespaces: Mapping[str, Namespace],
+    ) -> None:
+        self._placed = placed
+        self._terms_of = terms_of
+        self._namespaces = namespaces
+        self._arrived = TermIndex()
+        self._affinities: list[PodAffinity] = []
+        self._numbers: dict[PodAffinity, int] = {}
+        self._seen: dict[int, tuple[PodAffinity, int]] = {}
+        """Number by identity, beside the object that keeps the identity alive."""
+        self._signatures: dict[int, tuple[int, PodLabels, Signature]] = {}
+        self._carriers: dict[Signature, list[TermKey]] = {}
+        self._version = 0
+
+    def __bool__(self) -> bool:
+        return self._version > 0 or bool(self._placed)
+
+    def arrive(self, affinity: PodAffinity, namespace: str) -> None:
+        """A pod with these terms was placed in this cycle. Where it leaves again, its terms simply count no pod."""
+        if id(affinity) in self._seen:
+            return
+        known = affinity in self._numbers
+        self._number(affinity)
+        terms = [term for _, term in self._terms_of(affinity)]
+        if terms and not known:
+            self._arrived.add((affinity, namespace), terms)
+            self._version += 1
+
+    def signature(self, labels: PodLabels) -> Signature:
+        """The carried terms that mean a pod of these labels."""
+        found = self._signatures.get(id(labels))
+        if found is not None and found[0] == self._version:
+            return found[2]
+        entries: set[tuple[int, int]] = set()
+        carriers: list[TermKey] = []
+        placed = self._placed.about(labels)
+        for position, key in enumerate((*placed, *self._arrived.about(labels))):
+            meant = self._meant(key[0], labels)
+            entries.update(meant)
+            if meant and position < len(placed):
+                carriers.append(key)
+        signature = tuple(sorted(entries))
+        self._signatures[id(labels)] = (self._version, labels, signature)
+        self._carriers.setdefault(signature, carriers)
+        return signature
+
+    def carriers(self, signature: Signature) -> list[TermKey]:
+        """Carriers of the snapshot whose terms make up the signature."""
+        return self._carriers[signature]
+
+    def weights(self, signature: Signature) -> list[tuple[str, Weigh]]:
+        """By topology key: what a carrier of given terms weighs for a pod of this signature."""
+        entries = frozenset(signature)
+        keys = [self._terms_of(self._affinities[number])[position][1].topology_key for number, position in signature]
+        return [(key, self._weigher(key, entries)) for key in dict.fromkeys(keys)]
+
+    def _weigher(self, topology_key: str, entries: frozenset[tuple[int, int]]) -> Weigh:
+        def weigh(affinity: PodAffinity) -> int:
+            number = self._number(affinity)
+            return sum(
+                weight
+                for position, (weight, term) in enumerate(self._terms_of(affinity))
+                if term.topology_key == topology_key and (number, position) in entries
+            )
+
+        return weigh
+
+    def _meant(self, affinity: PodAffinity, labels: PodLabels) -> list[tuple[int, int]]:
+        return [
+            (self._number(affinity), position)
+            for position, (_, term) in enumerate(self._terms_of(affinity))
+            if term_matches(term, labels, self._namespaces)
+        ]
+
+    def _number(self, affinity: PodAffinity) -> int:
+        seen = self._seen.get(id(affinity))
+        if seen is None:
+            number = self._numbers.get(affinity)
+            if number is None:
+                number = self._numbers[affinity] = len(self._affinities)
+                self._affinities.append(affinity)
+            seen = self._seen[id(affinity)] = (affinity, number)
+        return seen[1]

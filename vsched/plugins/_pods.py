@@ -1,0 +1,156 @@
+"""Which pods are on which nodes as a cycle goes on, counted by topology domain. Not a plugin.
+
+The snapshot's index says what was there when the cycle began; placements since are a list of moves. A
+``DomainCounter`` is filled from both when it is first asked for, and from then on reads only the moves it has not
+seen, so a choice among thousands of nodes costs what changed since the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.kernels.domains import Topology, members, tally
+from vsched.model.nodes import Ints, Mask, NodeStatics
+from vsched.model.placed import PlacedPods
+from vsched.model.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
+from vsched.model.task import Task
+from vsched.model.termindex import TermKey
+
+Contribution = Callable[[PodLabels, Shape], int]
+Weighted = Iterator[tuple[Mapping[str, int], int]]
+
+
+class Move(NamedTuple):
+    """One pod more (``by=1``) or less (``by=-1``) on a node in this cycle."""
+
+    labels: PodLabels
+    shape: Shape
+    row: int
+    by: int
+
+
+class DomainCounter:
+    """Pods (or weights of pods) by topology domain, current up to ``position`` in the list of moves."""
+
+    __slots__ = ("_clear", "_contribution", "_eligible", "_known", "clear", "domains", "occupied", "position", "sums")
+
+    def __init__(
+        self, domains: Topology, sums: Ints, position: int, contribution: Contribution, eligible: Mask | None
+    ) -> None:
+        self.domains = domains
+        self.sums = sums
+        """int64[size + 1] by domain; the last place, of nodes without the label, stays zero."""
+        self.position = position
+        self.occupied = int(np.count_nonzero(sums))
+        """How many domains have some."""
+        self._clear: Mask = (sums == 0).take(domains.ids)
+        self.clear = self._clear.view()
+        """bool[nodes], read only: where the node's domain has none; follows the moves."""
+        self.clear.flags.writeable = False
+        self._contribution = contribution
+        self._eligible = eligible
+        self._known: dict[tuple[int, int], int] = {}
+
+    def catch_up(self, moves: Sequence[Move]) -> None:
+        """Read the moves not seen yet."""
+        known = self._known
+        for position in range(self.position, len(moves)):
+            labels, shape, row, by = moves[position]
+            key = (id(labels), id(shape))  # both live as long as the list of moves
+            amount = known.get(key)
+            if amount is None:
+                amount = known[key] = self._contribution(labels, shape)
+            if amount and (self._eligible is None or self._eligible[row]):
+                self._add(row, by * amount)
+        self.position = len(moves)
+
+    def _add(self, row: int, amount: int) -> None:
+        domains = self.domains
+        domain = domains.ids.item(row)
+        if domain == domains.size:
+            return
+        before = self.sums.item(domain)
+        after = before + amount
+        self.sums[domain] = after
+        if (before == 0) is not (after == 0):
+            self._clear[members(domains, domain)] = after == 0
+            self.occupied += 1 if before == 0 else -1
+
+
+class PodsOnNodes:
+    """The pods of the snapshot and the moves of the cycle: what counters are filled from and kept current by."""
+
+    def __init__(self, placed: PlacedPods, statics: NodeStatics) -> None:
+        self.statics = statics
+        self._placed = placed
+        self._moved = PlacedPods()
+        self._moved_position = 0
+        self._moves: list[Move] = []
+        self._counters: dict[Hashable, list[DomainCounter]] = {}
+
+    def move(self, task: Task, row: int, by: int) -> None:
+        """Take note of one placement, or of its undoing."""
+        self._moves.append(Move(task.labels, task.shape, row, by))
+
+    def counters(self, key: Hashable, make: Callable[[], list[DomainCounter]]) -> list[DomainCounter]:
+        """The counters of that key, made on first use and current as of now."""
+        found = self._counters.get(key)
+        if found is None:
+            found = self._counters[key] = make()
+        for counter in found:
+            if counter.position != len(self._moves):
+                counter.catch_up(self._moves)
+        return found
+
+    def by_labels(
+        self,
+        domains: Topology,
+        selectors: Sequence[tuple[Selector, frozenset[str] | None]],
+        weigh: Callable[[PodLabels], int],
+        eligible: Mask | None = None,
+    ) -> DomainCounter:
+        """A counter of pods by their labels: what the selectors find in their namespaces, as ``weigh`` weighs it."""
+
+        def found(pods: PlacedPods) -> Weighted:
+            labels = {id(one): one for selector, spaces in selectors for one in pods.matching(selector, spaces)}
+            return ((pods.counts[one], weight) for one in labels.values() if (weight := weigh(one)))
+
+        return self._filled(domains, [found(pods) for pods in self._pods()], lambda one, _: weigh(one), eligible)
+
+    def by_carried(
+        self, domains: Topology, carriers: Iterable[TermKey], weigh: Callable[[PodAffinity], int]
+    ) -> DomainCounter:
+        """A counter of pods by the terms they carry; ``carriers`` are those of the snapshot to weigh."""
+        placed, moved = self._pods()
+        found = [
+            ((pods.terms[key], weight) for key in keys if (weight := weigh(key[0])))
+            for pods, keys in ((placed, carriers), (moved, list(moved.terms)))
+        ]
+        return self._filled(
+            domains, found, lambda _, shape: 0 if shape.affinity is None else weigh(shape.affinity), None
+        )
+
+    def by_ports(self, domains: Topology, conflicts: Callable[[Sequence[HostPort]], int]) -> DomainCounter:
+        """A counter of held host ports that are in the way."""
+        found = [((by_node, 1) for port, by_node in pods.ports.items() if conflicts((port,))) for pods in self._pods()]
+        return self._filled(domains, found, lambda _, shape: conflicts(shape.ports) if shape.ports else 0, None)
+
+    def _filled(
+        self, domains: Topology, found: Sequence[Weighted], contribution: Contribution, eligible: Mask | None
+    ) -> DomainCounter:
+        row = self.statics.row
+        sums = tally(domains, found[0], row, eligible)
+        for more in found[1:]:
+            sums += tally(domains, more, row, eligible)
+        return DomainCounter(domains, sums, len(self._moves), contribution, eligible)
+
+    def _pods(self) -> tuple[PlacedPods, PlacedPods]:
+        """The snapshot's pods, and what this cycle has changed so far."""
+        names = self.statics.names
+        for labels, shape, row, by in self._moves[self._moved_position :]:
+            self._moved.shift(labels, shape, names[row], by)
+        self._moved_position = len(self._moves)
+        return self._placed, self._moved

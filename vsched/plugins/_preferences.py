@@ -1,0 +1,155 @@
+"""Preferences that are scaled over the candidates: node affinity, taints, pod affinity, soft spread. Not a plugin.
+
+Each score is 0 to 100 over the candidates, as kube-scheduler's NormalizeScore makes it, with hardPodAffinityWeight 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.kernels.domains import Topology, topology
+from vsched.kernels.podaffinity import (
+    namespaces_of,
+    preference_sum,
+    preferences,
+    scaled_between,
+    scaled_to_most,
+    term_matches,
+)
+from vsched.kernels.selectors import preference
+from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better, size_weight
+from vsched.kernels.taints import discouraged
+from vsched.model.nodes import Floats, Mask, NodeStatics
+from vsched.model.shape import PodLabels, PodTerm, Shape, Spread
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+from vsched.plugins._carried import CarriedTerms, Signature
+from vsched.plugins._podrules import Constraint, constraints_of, spread_counter
+from vsched.plugins._pods import DomainCounter, PodsOnNodes
+
+
+class PreferenceWeights(NamedTuple):
+    """Weights of the four scores; 0 leaves one out."""
+
+    node_affinity: int
+    pod_affinity: int
+    taints: int
+    spread: int
+
+
+class Preferences:
+    """The preferences of one cycle, current with its placements."""
+
+    def __init__(self, snapshot: Snapshot, statics: NodeStatics, weights: PreferenceWeights) -> None:
+        self._statics = statics
+        self._weights = weights
+        self._namespaces = snapshot.namespaces
+        self._pods = PodsOnNodes(snapshot.placed, statics)
+        self._carried = CarriedTerms(snapshot.placed.preferring, preferences, snapshot.namespaces)
+        self._constraints: dict[Shape, tuple[Constraint, ...]] = {}
+
+    def move(self, task: Task, row: int, by: int) -> None:
+        """Take note of one placement, or of its undoing."""
+        self._pods.move(task, row, by)
+        affinity = task.shape.affinity
+        if affinity is not None and by > 0:
+            self._carried.arrive(affinity, task.labels.namespace)
+
+    def concern(self, shape: Shape) -> bool:
+        """Whether any preference can tell nodes apart for a shape."""
+        weights, affinity = self._weights, shape.affinity
+        return bool(
+            (weights.node_affinity and shape.rules.preferred)
+            or (weights.pod_affinity and self._carried)
+            or (weights.pod_affinity and affinity is not None and (affinity.preferred or affinity.anti_preferred))
+            or (weights.spread and soft_spread(shape))
+            or (weights.taints and discouraged(self._statics, shape.rules.tolerations) is not None)
+        )
+
+    def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
+        """float64[nodes]: the weighted sum; None where no preference tells the candidates apart."""
+        weights, rules = self._weights, shape.rules
+        total: Floats | None = None
+        if weights.node_affinity and rules.preferred:
+            total = _plus(total, scaled_to_most(preference(rules, self._statics), candidates), weights.node_affinity)
+        if weights.taints:
+            counts = discouraged(self._statics, rules.tolerations)
+            if counts is not None:
+                total = _plus(total, scaled_to_most(counts, candidates, reverse=True), weights.taints)
+        if weights.pod_affinity:
+            total = _plus(total, self._pod_affinity(shape, labels, candidates), weights.pod_affinity)
+        soft = soft_spread(shape) if weights.spread else ()
+        if soft:
+            total = _plus(total, self._spread(shape, soft, labels.namespace, candidates), weights.spread)
+        return total
+
+    # -- pod affinity -------------------------------------------------------------------------------------------
+
+    def _pod_affinity(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
+        counters: list[DomainCounter] = []
+        own = preferences(shape.affinity) if shape.affinity is not None else ()
+        if own:
+            counters += self._pods.counters(("own", shape), lambda: self._own_counters(own))
+        signature = self._carried.signature(labels) if self._carried else ()
+        if signature:
+            counters += self._pods.counters(("carried", signature), lambda: self._carried_counters(signature))
+        sums = [(counter.domains, counter.sums) for counter in counters if counter.occupied]
+        return scaled_between(preference_sum(sums, len(self._statics)), candidates) if sums else None
+
+    def _own_counters(self, own: Sequence[tuple[int, PodTerm]]) -> list[DomainCounter]:
+        """By topology, the weights of the pod's own terms for the pods that they mean."""
+        by_key: dict[str, list[tuple[int, PodTerm]]] = {}
+        for weight, term in own:
+            by_key.setdefault(term.topology_key, []).append((weight, term))
+        return [self._own_counter(topology(self._statics, key), terms) for key, terms in by_key.items()]
+
+    def _own_counter(self, domains: Topology, terms: Sequence[tuple[int, PodTerm]]) -> DomainCounter:
+        selectors = [
+            (term.selector, namespaces_of(term, self._namespaces)) for _, term in terms if term.selector is not None
+        ]
+        return self._pods.by_labels(
+            domains,
+            selectors,
+            lambda labels: sum(weight for weight, term in terms if term_matches(term, labels, self._namespaces)),
+        )
+
+    def _carried_counters(self, signature: Signature) -> list[DomainCounter]:
+        """By topology, the weights of the terms that pods on nodes carry about such a pod."""
+        return [
+            self._pods.by_carried(topology(self._statics, key), self._carried.carriers(signature), weigh)
+            for key, weigh in self._carried.weights(signature)
+        ]
+
+    # -- spread -------------------------------------------------------------------------------------------------
+
+    def _spread(self, shape: Shape, soft: tuple[Spread, ...], namespace: str, candidates: Mask) -> Floats:
+        constraints = self._constraints.get(shape)
+        if constraints is None:
+            constraints = self._constraints[shape] = constraints_of(shape.rules, soft, self._statics)
+        counters = self._pods.counters(
+            ("soft", shape, namespace), lambda: [spread_counter(self._pods, one, namespace) for one in constraints]
+        )
+        keys = [topology(self._statics, rule.topology_key).present for rule in soft]
+        scored = np.logical_and.reduce([candidates, *keys])
+        raw = np.zeros(len(self._statics))
+        for constraint, counter in zip(constraints, counters, strict=True):
+            domains = constraint.domains
+            size = int(np.count_nonzero(scored if domains.size == len(scored) else candidate_domains(domains, scored)))
+            raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
+        return emptier_is_better(raw, scored)
+
+
+def soft_spread(shape: Shape) -> tuple[Spread, ...]:
+    """Constraints that only prefer."""
+    spread = shape.spread
+    return tuple(rule for rule in spread if not rule.hard) if spread else ()
+
+
+def _plus(total: Floats | None, scores: Floats | None, weight: int) -> Floats | None:
+    if scores is None:
+        return total
+    scores *= weight
+    return scores if total is None else np.add(total, scores, out=total)

@@ -1,0 +1,148 @@
+"""predicates: which nodes a pod may run on, amounts aside (reference 4.7).
+
+Node name, cordons, taints, node selector and affinity are decided by the nodes' attributes and remembered as long as
+these stay the same; host ports, pod (anti-)affinity and hard topology spread follow the placements of the cycle. The
+number of pods a node takes is an amount like any other (``pods``). Volumes and dynamic resource claims are not looked
+at: their arguments are accepted, so that a configuration can be shared, and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from vsched.framework.extension import Check, NodeFilter, Opening, PlacementListener, Plugin
+from vsched.framework.jobs import JobView
+from vsched.kernels.domains import topology
+from vsched.kernels.selectors import node_mask, selector_mask
+from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
+from vsched.model.nodes import Mask, NodeStatics, NodeTable
+from vsched.model.shape import PodLabels, Rules, Shape
+from vsched.model.task import Task
+from vsched.plugins._podrules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
+
+CORDONED = "node(s) were unschedulable"
+OTHER_NODE = "node(s) didn't match the requested node name"
+TAINTED = "node(s) had untolerated taint {{{key}: {value}}}"
+NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
+NO_TOPOLOGY = f"{SKEWED} (missing required label)"
+
+
+class PredicatesArgs(msgspec.Struct, frozen=True):
+    """Which checks are made. Cordons are always looked at."""
+
+    node_affinity: bool = msgspec.field(default=True, name="predicate.NodeAffinityEnable")
+    """Node selector, node affinity and the node they pin by name."""
+    node_ports: bool = msgspec.field(default=True, name="predicate.NodePortsEnable")
+    taint_toleration: bool = msgspec.field(default=True, name="predicate.TaintTolerationEnable")
+    pod_affinity: bool = msgspec.field(default=True, name="predicate.PodAffinityEnable")
+    pod_topology_spread: bool = msgspec.field(default=True, name="predicate.PodTopologySpreadEnable")
+    cache: bool = msgspec.field(default=False, name="predicate.CacheEnable")
+    """Accepted; what can be remembered is remembered anyway."""
+    node_volume_limits: bool = msgspec.field(default=True, name="predicate.NodeVolumeLimitsEnable")
+    """Accepted; volumes are not looked at."""
+    volume_zone: bool = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
+    """Accepted; volumes are not looked at."""
+    volume_binding: bool = msgspec.field(default=True, name="predicate.VolumeBindingEnable")
+    """Accepted; volumes are not looked at."""
+    dynamic_resources: bool = msgspec.field(default=False, name="predicate.DynamicResourceAllocationEnable")
+    """Accepted; resource claims are not looked at."""
+    bind_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
+        default=600, name="volumebinding.bindTimeoutSeconds"
+    )
+    """Accepted; volumes are not looked at."""
+    volume_weight: int = msgspec.field(default=1, name="volumebinding.weight")
+    """Accepted; volumes are not looked at."""
+    volume_shape: list[dict[str, int]] = msgspec.field(default_factory=list, name="volumebinding.shape")
+    """Accepted; volumes are not looked at."""
+    claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
+        default=10, name="dynamicresources.filterTimeoutSeconds"
+    )
+    """Accepted; resource claims are not looked at."""
+
+
+class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
+    """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed."""
+
+    name = "predicates"
+    args_type = PredicatesArgs
+
+    def open(self, opening: Opening) -> None:
+        """Look at the nodes' taints; pods are counted only once a rule asks."""
+        args = self.args
+        statics = opening.nodes.statics
+        self._rules = PodRules(opening.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
+        tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
+        self._all_welcome = not tainted and not cordoned(statics).any()
+        """No node keeps pods off by itself."""
+        self._switches = (args.node_affinity, args.taint_toleration)
+
+    # -- by attributes of nodes ---------------------------------------------------------------------------------
+
+    def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Checks that some node fails, in kube-scheduler's order; remembered with the nodes' attributes."""
+        rules = shape.rules
+        hard = hard_spread(shape) if shape.spread and self.args.pod_topology_spread else ()
+        if (
+            self._all_welcome
+            and not hard
+            and not rules.node_selector
+            and rules.required is None
+            and not rules.node_name
+        ):
+            return ()
+        keys = tuple(dict.fromkeys(rule.topology_key for rule in hard))
+        statics = nodes.statics
+        return statics.remember(
+            ("predicates", self._switches, rules, keys), lambda: self._static_checks(rules, keys, statics)
+        )
+
+    def _static_checks(self, rules: Rules, keys: tuple[str, ...], statics: NodeStatics) -> tuple[Check, ...]:
+        found: list[tuple[str, Mask]] = []
+        if not is_tolerated(UNSCHEDULABLE, rules.tolerations):
+            found.append((CORDONED, ~cordoned(statics)))
+        if self.args.node_affinity and rules.node_name:
+            found.append((OTHER_NODE, node_mask(rules.node_name, statics)))
+        if self.args.taint_toleration:
+            for taint, passes in untolerated(statics, rules.tolerations):
+                found.append((TAINTED.format(key=taint.key, value=taint.value), passes))
+        selected = selector_mask(rules, statics) if self.args.node_affinity else None
+        if selected is not None:
+            found.append((NOT_SELECTED, selected))
+        if keys:
+            found.append((NO_TOPOLOGY, np.logical_and.reduce([topology(statics, key).present for key in keys])))
+        checks = []
+        for reason, passes in found:
+            if not passes.all():
+                passes.flags.writeable = False
+                checks.append(Check(reason, passes))
+        return tuple(checks)
+
+    # -- by the pods on nodes -----------------------------------------------------------------------------------
+
+    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
+        """What of the labels decides; may change as pods with anti-affinity are placed, so ask for each task."""
+        return self._rules.class_of(shape, labels)
+
+    def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
+        """Whether ports, pod affinity or spread have a say."""
+        return self._rules.concern(shape, _pod_class(task_class))
+
+    def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
+        """Checks by the pods on nodes as of now; the masks are good until the next placement."""
+        return self._rules.checks(shape, _pod_class(task_class))
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """One pod more on the node."""
+        self._rules.move(task, row, 1)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """One pod less on the node."""
+        self._rules.move(task, row, -1)
+
+
+def _pod_class(task_class: Hashable) -> PodClass:
+    return task_class if isinstance(task_class, PodClass) else NO_CLASS

@@ -1,0 +1,103 @@
+"""The ``actions`` of a policy file, and the ``configurations`` that tell each what to do differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from vsched.framework.registry import Registry
+from vsched.settings.arguments import read_arguments
+from vsched.settings.names import ACTIONS_IN_THE_FIELD
+from vsched.settings.problems import Problems, did_you_mean
+from vsched.settings.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+
+_EXAMPLE = 'a comma separated text such as "enqueue, allocate, backfill"'
+
+
+def read_actions(policy: Keyed, registry: Registry, problems: Problems) -> tuple[str, ...]:
+    """The names in order; what cannot be used is left out and among the problems."""
+    entry = policy.get("actions")
+    if entry is None:
+        problems.add(policy.line, "actions", f"missing; expected {_EXAMPLE}")
+        return ()
+    node = entry.value
+    if not isinstance(node, Scalar) or node.is_null or not node.text.strip():
+        found = "an empty text" if isinstance(node, Scalar) and not node.is_null else got(node)
+        problems.add(entry.line, "actions", f"expected {_EXAMPLE}, got {found}")
+        return ()
+    names = [name.strip() for name in node.text.split(",")]
+    for at, name in enumerate(names):
+        if not name:
+            problems.add(entry.line, f"actions[{at}]", "a name is missing between the commas")
+        elif name not in registry.actions:
+            problems.add(entry.line, f"actions[{at}]", _absent(name, registry))
+    return tuple(name for name in names if name in registry.actions)
+
+
+def read_configurations(entry: Entry | None, registry: Registry, problems: Problems) -> Mapping[str, msgspec.Struct]:
+    """The arguments of every action there is, defaults where the file says nothing."""
+    args: dict[str, msgspec.Struct] = {}
+    lines: dict[str, int] = {}
+    for at, node in enumerate(_sections(entry, problems)):
+        path = f"configurations[{at}]"
+        name = _name(node, path, problems)
+        if name is None or not isinstance(node, Keyed):
+            continue
+        if name.text not in registry.actions:
+            _report_absent(name, path, registry, problems)
+        elif name.text in lines:
+            text = f"action {name.text!r} is there twice (first on line {lines[name.text]})"
+            problems.add(name.line, f"{path}.name", text)
+        else:
+            lines[name.text] = name.line
+            args_type = registry.actions[name.text].args_type
+            given = node.get("arguments") or Entry("arguments", node.line, Keyed((), node.line))
+            found = read_arguments(given.value, args_type, f"{path}.arguments", given.line, problems)
+            if found is not None:
+                args[name.text] = found
+    for action in registry.actions.values():
+        if action.name not in args:
+            default = read_arguments(None, action.args_type, f"configurations.{action.name}", 1, problems)
+            if default is not None:
+                args[action.name] = default
+    return MappingProxyType({name: args[name] for name in registry.actions if name in args})
+
+
+def _sections(entry: Entry | None, problems: Problems) -> tuple[Node, ...]:
+    if entry is None or is_null(entry.value):
+        return ()
+    if isinstance(entry.value, Listed):
+        return entry.value.items
+    problems.add(entry.line, "configurations", f"expected a list of actions with arguments, got {got(entry.value)}")
+    return ()
+
+
+def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
+    if not isinstance(node, Keyed):
+        problems.add(node.line, path, f"expected a mapping with the name of an action, got {got(node)}")
+        return None
+    for entry in node.entries:
+        if entry.key not in ("name", "arguments"):
+            hint = did_you_mean(entry.key, ("name", "arguments"))
+            problems.add(entry.line, f"{path}.{entry.key}", f"unknown key{hint}")
+    entry_of_name = node.get("name")
+    if entry_of_name and isinstance(entry_of_name.value, Scalar) and not entry_of_name.value.is_null:
+        return entry_of_name.value
+    line = entry_of_name.line if entry_of_name else node.line
+    problems.add(line, f"{path}.name", "missing; expected the name of an action")
+    return None
+
+
+def _report_absent(name: Scalar, path: str, registry: Registry, problems: Problems) -> None:
+    if name.text in ACTIONS_IN_THE_FIELD:
+        problems.warn(name.line, f"{path}.name", f"{_absent(name.text, registry)}; its arguments are not read")
+    else:
+        problems.add(name.line, f"{path}.name", _absent(name.text, registry))
+
+
+def _absent(name: str, registry: Registry) -> str:
+    if name in ACTIONS_IN_THE_FIELD:
+        return f"action {name!r} does not exist in vsched yet"
+    return f"unknown action {name!r}{did_you_mean(name, ACTIONS_IN_THE_FIELD | set(registry.actions))}"

@@ -1,0 +1,80 @@
+"""What a policy comes to, for people: which plugin decides what, in which order. Plain data and plain lines.
+
+``enableX: false`` on a point that a plugin has never taken part in changes nothing, so it is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from vsched.framework.policy import PluginConf
+from vsched.framework.registry import Registry, points_of
+from vsched.settings.document import plain_text, shown_arguments
+from vsched.settings.names import point_label
+from vsched.settings.settings import Settings
+
+
+def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
+    """The policy as data: tiers, the extension points of each plugin, and every argument in force."""
+    return {
+        "source": settings.source,
+        "sha256": settings.sha256,
+        "actions": list(settings.policy.actions),
+        "tiers": [{"plugins": [_plugin(conf, registry) for conf in tier.plugins]} for tier in settings.policy.tiers],
+        "configurations": {
+            name: shown_arguments(args, show_secrets=False) for name, args in settings.policy.action_args.items()
+        },
+        "metrics": None if settings.metrics is None else shown_arguments(settings.metrics, show_secrets=False),
+        "warnings": list(settings.warnings),
+    }
+
+
+def describe_lines(settings: Settings, registry: Registry) -> list[str]:
+    """The same as lines: points that are switched off are marked, arguments are shown where they differ."""
+    policy = settings.policy
+    lines = [f"actions: {', '.join(policy.actions)}"]
+    for name, args in policy.action_args.items():
+        lines += [f"  {name}: {argument}" for argument in _unusual(args)]
+    width = max((len(conf.name) for conf in policy.plugins()), default=0)
+    for number, tier in enumerate(policy.tiers, start=1):
+        lines.append(f"tier {number}:")
+        for conf in tier.plugins:
+            lines.append(f"  {conf.name:<{width}}  {_points(conf, registry)}".rstrip())
+            lines += [f"  {'':<{width}}  {argument}" for argument in _unusual(conf.args)]
+    if settings.metrics is not None:
+        lines += ["metrics:", *(f"  {argument}" for argument in _unusual(settings.metrics))]
+    return lines
+
+
+def _plugin(conf: PluginConf, registry: Registry) -> dict[str, Any]:
+    return {
+        "name": conf.name,
+        "points": {
+            point_label(point): conf.switches.enabled(point) for point in points_of(registry.plugins[conf.name])
+        },
+        "hierarchy": conf.switches.hierarchy,
+        "arguments": shown_arguments(conf.args, show_secrets=False),
+    }
+
+
+def _points(conf: PluginConf, registry: Registry) -> str:
+    words = [
+        point_label(point) if conf.switches.enabled(point) else f"{point_label(point)}(off)"
+        for point in points_of(registry.plugins[conf.name])
+    ]
+    return " ".join([*words, *(["hierarchy(on)"] if conf.switches.hierarchy else [])])
+
+
+def _unusual(args: msgspec.Struct) -> Iterator[str]:
+    """The arguments that are not what they would be by default."""
+    usual = {} if _has_required(args) else shown_arguments(type(args)(), show_secrets=False)
+    for key, value in shown_arguments(args, show_secrets=False).items():
+        if key not in usual or usual[key] != value:
+            yield f"{key}: {plain_text(value)}"
+
+
+def _has_required(args: msgspec.Struct) -> bool:
+    return any(field.required for field in msgspec.structs.fields(args))

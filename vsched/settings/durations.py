@@ -1,0 +1,36 @@
+"""Lengths of time as the policy file writes them (Go's notation: ``300ms``, ``1m30s``), to seconds and back."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_SECONDS = {
+    "ns": Decimal("1e-9"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "ms": Decimal("1e-3"),
+    "s": Decimal(1),
+    "m": Decimal(60),
+    "h": Decimal(3600),
+}
+_LONGEST = Decimal(9_000_000_000)
+"""285 years: about what Go can hold, and exact as a float."""
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
+_WHOLE = re.compile(rf"[+-]?(?:0|(?:{_PART.pattern})+)")
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds, to the nanosecond; None where the text is no duration. A number needs its unit, except zero."""
+    if len(text) > 64 or not _WHOLE.fullmatch(text):
+        return None
+    seconds = sum((Decimal(number) * _SECONDS[unit] for number, unit in _PART.findall(text)), Decimal(0))
+    if seconds > _LONGEST:
+        return None
+    return float(round(-seconds if text.startswith("-") else seconds, 9))
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest text that ``parse_duration`` turns into the same number of seconds."""
+    exact = Decimal(repr(float(seconds))).normalize()
+    return f"{exact:f}s"

@@ -1,0 +1,94 @@
+"""A policy file to Settings, or one error that lists everything that is wrong with it.
+
+Reads once and keeps nothing; watching the file is the daemon's business.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+
+from vsched.errors import BadPolicy
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.settings.actions import read_actions, read_configurations
+from vsched.settings.manifest import embedded_policy, is_manifest
+from vsched.settings.metrics import read_metrics
+from vsched.settings.problems import Problems, did_you_mean
+from vsched.settings.settings import Settings
+from vsched.settings.tiers import read_tiers
+from vsched.settings.tree import Keyed, got, parse
+
+BUILT_IN = "built-in"
+MOST_BYTES = 256 * 1024
+_KEYS = ("actions", "tiers", "configurations", "metrics")
+
+
+def load_text(text: str, where: str, registry: Registry, *, generation: int = 1) -> Settings:
+    """The settings that this text stands for; raises BadPolicy with every problem, a line each."""
+    return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation)
+
+
+def load_file(path: str | Path, registry: Registry, *, generation: int = 1) -> Settings:
+    """The settings of a file; raises BadPolicy, also where the file cannot be read."""
+    where = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise BadPolicy([f"{where}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise BadPolicy([f"{where}: cannot be read: {error.strerror or error}"]) from error
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise BadPolicy([f"{where}:{line}: not UTF-8: byte 0x{raw[error.start]:02x}"]) from error
+    return _load(text, where, registry, sha256(raw).hexdigest(), generation)
+
+
+def default_text() -> str:
+    """The built-in policy's own file."""
+    return resources.files("vsched.settings").joinpath("default.yaml").read_text(encoding="utf-8")
+
+
+def default_settings(registry: Registry) -> Settings:
+    """What holds where no file is given."""
+    return load_text(default_text(), BUILT_IN, registry)
+
+
+def _load(text: str, where: str, registry: Registry, digest: str, generation: int) -> Settings:
+    problems = Problems(where)
+    root = _policy_mapping(text, problems)
+    for entry in root.entries:
+        if entry.key not in _KEYS:
+            problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
+    policy = Policy(
+        actions=read_actions(root, registry, problems),
+        tiers=read_tiers(root, registry, problems),
+        action_args=read_configurations(root.get("configurations"), registry, problems),
+    )
+    metrics = read_metrics(root.get("metrics"), problems)
+    problems.raise_if_any()
+    return Settings(
+        policy=policy,
+        metrics=metrics,
+        source=where,
+        sha256=digest,
+        generation=generation,
+        warnings=problems.warnings(),
+    )
+
+
+def _policy_mapping(text: str, problems: Problems) -> Keyed:
+    """The top of the policy, out of its ConfigMap if it is in one; raises where there is none."""
+    root = parse(text, problems)
+    if isinstance(root, Keyed) and is_manifest(root):
+        embedded = embedded_policy(root, problems)
+        root = parse(embedded.text, problems, embedded.line_of) if embedded else None
+    if root is None:
+        raise problems.error()
+    if not isinstance(root, Keyed):
+        problems.add(root.line, "", f"expected a mapping with actions and tiers at the top, got {got(root)}")
+        raise problems.error()
+    return root

@@ -1,0 +1,40 @@
+"""A policy inside a ConfigMap manifest: where its text is, and which lines of the manifest those are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vsched.settings.problems import Problems
+from vsched.settings.tree import Keyed, Node, Scalar
+
+
+class Embedded(NamedTuple):
+    """The text of a policy inside a manifest."""
+
+    text: str
+    line_of: Callable[[int], int]
+    """A line of the text to the manifest's line."""
+
+
+def is_manifest(node: Node) -> bool:
+    """Whether this is a Kubernetes object; a policy has no kind."""
+    return isinstance(node, Keyed) and node.get("kind") is not None
+
+
+def embedded_policy(node: Keyed, problems: Problems) -> Embedded | None:
+    """The one policy of a ConfigMap; None after what was expected instead was reported."""
+    kind = node.get("kind")
+    named = kind.value.text if kind and isinstance(kind.value, Scalar) else ""
+    if named != "ConfigMap":
+        problems.add(node.line, "kind", f"a Kubernetes {named or 'object'}; expected a policy, or a ConfigMap with one")
+        return None
+    data = node.get("data")
+    entries = data.value.entries if data and isinstance(data.value, Keyed) else ()
+    if len(entries) != 1 or not isinstance(entries[0].value, Scalar):
+        found = f"these: {', '.join(entry.key for entry in entries)}" if entries else "none"
+        line = data.line if data else node.line
+        problems.add(line, "data", f"expected exactly one key with a policy in this ConfigMap, got {found}")
+        return None
+    scalar = entries[0].value
+    return Embedded(scalar.text, lambda line: scalar.line + line if scalar.keeps_lines else scalar.line)

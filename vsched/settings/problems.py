@@ -1,0 +1,61 @@
+"""What is wrong with a policy file: all of it, each with file, line and path.
+
+Collects; whether a thing is wrong is decided by those who read the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from vsched.errors import BadPolicy
+
+MOST_REPORTED = 100
+"""Problems listed for one file; a file with more is not a policy."""
+
+
+class Problems:
+    """Problems and warnings of one file, in the order of its lines once told."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._found: list[tuple[int, str]] = []
+        self._warnings: list[tuple[int, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, line: int, path: str, text: str) -> None:
+        """One thing that is wrong; ``path`` is empty where the file as a whole is meant."""
+        self._found.append((line, self._line(line, path, text)))
+
+    def warn(self, line: int, path: str, text: str) -> None:
+        """One thing that is not wrong but will surprise."""
+        self._warnings.append((line, self._line(line, path, text)))
+
+    def error(self) -> BadPolicy:
+        """Everything found, as the one error to raise."""
+        lines = [text for _, text in sorted(self._found, key=lambda found: found[0])]
+        rest = len(lines) - MOST_REPORTED
+        if rest > 0:
+            lines[MOST_REPORTED:] = [f"{self.where}: and {rest} more problems"]
+        return BadPolicy(lines)
+
+    def raise_if_any(self) -> None:
+        """Refuse the file if anything is wrong with it."""
+        if self._found:
+            raise self.error()
+
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings, by line."""
+        return tuple(text for _, text in sorted(self._warnings, key=lambda warning: warning[0]))
+
+    def _line(self, line: int, path: str, text: str) -> str:
+        return f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for the known word that is close, else nothing."""
+    spelled = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(word.lower(), spelled, n=1, cutoff=0.7)
+    return f"; did you mean {spelled[close[0]]!r}?" if close else ""

@@ -1,0 +1,157 @@
+"""The ``tiers`` of a policy file: which plugins decide, in which order, with which switches and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.framework.policy import PluginConf, Switches, Tier
+from vsched.framework.registry import Registry
+from vsched.settings.arguments import read_arguments
+from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY
+from vsched.settings.problems import Problems, did_you_mean
+from vsched.settings.scalars import INVALID, boolean
+from vsched.settings.tree import Keyed, Listed, Node, Scalar, got, is_null
+
+_PLUGIN_KEYS = ("name", "arguments", *SWITCH_BY_KEY)
+
+
+class Placed(NamedTuple):
+    """A plugin that the file names, known or not, and where."""
+
+    name: str
+    tier: int
+    hierarchy: bool
+    path: str
+    line: int
+
+
+def read_tiers(policy: Keyed, registry: Registry, problems: Problems) -> tuple[Tier, ...]:
+    """The tiers; what cannot be used is left out and among the problems."""
+    entry = policy.get("tiers")
+    if entry is None:
+        problems.add(policy.line, "tiers", "missing; expected a list of tiers with plugins")
+        return ()
+    if not isinstance(entry.value, Listed) or not entry.value.items:
+        empty = "an empty list" if isinstance(entry.value, Listed) else got(entry.value)
+        problems.add(entry.line, "tiers", f"expected a list of tiers with plugins, got {empty}")
+        return ()
+    reading = _Tiers(registry, problems)
+    tiers = [Tier(tuple(reading.tier(node, at))) for at, node in enumerate(entry.value.items)]
+    reading.check_together()
+    return tuple(tiers)
+
+
+class _Tiers:
+    """The tiers of one file, with what is known once all are read."""
+
+    def __init__(self, registry: Registry, problems: Problems) -> None:
+        self.registry = registry
+        self.problems = problems
+        self.placed: list[Placed] = []
+
+    def tier(self, node: Node, at: int) -> Iterator[PluginConf]:
+        path = f"tiers[{at}]"
+        if not isinstance(node, Keyed):
+            self.problems.add(node.line, path, f"expected a mapping with plugins, got {got(node)}")
+            return
+        for entry in node.entries:
+            if entry.key != "plugins":
+                hint = did_you_mean(entry.key, ["plugins"])
+                self.problems.add(entry.line, f"{path}.{entry.key}", f"unknown key{hint}")
+        plugins = node.get("plugins")
+        if plugins is None or not isinstance(plugins.value, Listed) or not plugins.value.items:
+            line = plugins.line if plugins else node.line
+            self.problems.add(line, f"{path}.plugins", "expected a list of at least one plugin")
+            return
+        for place, plugin in enumerate(plugins.value.items):
+            conf = self.plugin(plugin, at, f"{path}.plugins[{place}]")
+            if conf is not None:
+                yield conf
+
+    def plugin(self, node: Node, tier: int, path: str) -> PluginConf | None:
+        if not isinstance(node, Keyed):
+            self.problems.add(node.line, path, f"expected a mapping with the name of a plugin, got {got(node)}")
+            return None
+        switches = self._switches(node, path)
+        entry = node.get("name")
+        if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_null:
+            line = entry.line if entry else node.line
+            self.problems.add(line, f"{path}.name", "missing; expected the name of a plugin")
+            return None
+        name = entry.value.text
+        self.placed.append(Placed(name, tier, switches.hierarchy, f"{path}.name", entry.line))
+        plugin = self.registry.plugins.get(name)
+        if plugin is None:
+            self.problems.add(entry.line, f"{path}.name", self._absent(name))
+            return None
+        given = node.get("arguments")
+        line = given.line if given else node.line
+        args = read_arguments(
+            given.value if given else None, plugin.args_type, f"{path}.arguments", line, self.problems
+        )
+        return None if args is None else PluginConf(name, args, switches)
+
+    def _absent(self, name: str) -> str:
+        if name in PLUGINS_IN_THE_FIELD:
+            return f"plugin {name!r} does not exist in vsched yet"
+        return f"unknown plugin {name!r}{did_you_mean(name, PLUGINS_IN_THE_FIELD | set(self.registry.plugins))}"
+
+    def _switches(self, node: Keyed, path: str) -> Switches:
+        given: dict[str, bool] = {}
+        lines: dict[str, int] = {}
+        for entry in node.entries:
+            if entry.key in ("name", "arguments"):
+                continue
+            below = f"{path}.{entry.key}"
+            switch = SWITCH_BY_KEY.get(entry.key)
+            if switch is None:
+                self.problems.add(entry.line, below, f"unknown key{did_you_mean(entry.key, _PLUGIN_KEYS)}")
+            elif switch in lines:
+                self.problems.add(entry.line, below, f"the same switch twice (first on line {lines[switch]})")
+            else:
+                lines[switch] = entry.line
+                value = boolean(entry.value) if isinstance(entry.value, Scalar) else INVALID
+                if value is not INVALID:
+                    given[switch] = value
+                elif not is_null(entry.value):
+                    self.problems.add(entry.line, below, f"expected true or false, got {got(entry.value)}")
+        return msgspec.structs.replace(Switches(), **given)
+
+    def check_together(self) -> None:
+        """What only shows when all plugins are known."""
+        first: dict[str, Placed] = {}
+        for placed in self.placed:
+            if placed.name in first:
+                text = f"plugin {placed.name!r} is there twice (first on line {first[placed.name].line})"
+                self.problems.add(placed.line, placed.path, text)
+            first.setdefault(placed.name, placed)
+        for rule in _TOGETHER:
+            one, other = (first.get(name) for name in rule.names)
+            if one and other and rule.refuses(one, other):
+                later = max(one, other, key=lambda placed: placed.line)
+                self.problems.add(later.line, later.path, rule.text)
+
+
+class _Rule(NamedTuple):
+    """Two plugins that cannot decide together."""
+
+    names: tuple[str, str]
+    refuses: Callable[[Placed, Placed], bool]
+    text: str
+
+
+_TOGETHER = (
+    _Rule(
+        ("proportion", "capacity"),
+        lambda proportion, capacity: True,
+        "proportion and capacity both divide the cluster among queues; use one of them",
+    ),
+    _Rule(
+        ("drf", "proportion"),
+        lambda drf, proportion: drf.hierarchy and drf.tier == proportion.tier,
+        "drf with enableHierarchy and proportion in one tier contradict each other; use one, or separate tiers",
+    ),
+)

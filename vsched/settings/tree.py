@@ -1,0 +1,174 @@
+"""YAML text as a small tree that remembers its lines.
+
+Composed, never constructed: no tag of the file makes an object, and what a scalar means is left to whoever knows the
+type that is wanted. Bounded, because a file of ten lines of aliases can stand for more than fits in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import yaml
+
+from vsched.settings.problems import Problems
+
+MOST_NODES = 20_000
+_CORE_TAG = "tag:yaml.org,2002:"
+_MERGE = _CORE_TAG + "merge"
+
+
+class Scalar(NamedTuple):
+    """A word, a number, a quoted text: as written."""
+
+    text: str
+    kind: str
+    """What YAML 1.1 takes it for: ``str``, ``int``, ``float``, ``bool``, ``null`` …"""
+    line: int
+    keeps_lines: bool = False
+    """A literal block (``key: |``), whose text begins on the line below."""
+
+    @property
+    def is_null(self) -> bool:
+        return self.kind == "null"
+
+
+class Entry(NamedTuple):
+    """One key of a mapping."""
+
+    key: str
+    line: int
+    value: Node
+
+
+class Keyed(NamedTuple):
+    """A mapping; no key twice."""
+
+    entries: tuple[Entry, ...]
+    line: int
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of that key."""
+        return next((entry for entry in self.entries if entry.key == key), None)
+
+
+class Listed(NamedTuple):
+    """A list."""
+
+    items: tuple[Node, ...]
+    line: int
+
+
+Node = Scalar | Keyed | Listed
+
+
+def is_null(node: Node) -> bool:
+    """Whether nothing is there: ``key:`` alone, ``null`` or ``~``."""
+    return isinstance(node, Scalar) and node.is_null
+
+
+def got(node: Node) -> str:
+    """What is there instead of what was expected, for a message."""
+    match node:
+        case Keyed():
+            return "a mapping"
+        case Listed():
+            return "a list"
+        case Scalar(kind="null"):
+            return "nothing"
+        case _:
+            return repr(node.text if len(node.text) <= 60 else node.text[:57] + "...")
+
+
+def parse(text: str, problems: Problems, line_of: Callable[[int], int] = lambda line: line) -> Node | None:
+    """The tree of one YAML document; None when it is empty or not YAML, which is then among the problems.
+
+    ``line_of`` maps a line of ``text`` to the line people see, for text that is embedded in another file.
+    """
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is not None:
+            return _Growth(problems, line_of).grow(root, "")
+        problems.add(line_of(1), "", "empty; expected a policy with actions and tiers")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problems.add(line_of(mark.line + 1 if mark else 1), "", f"not YAML: {_why(error)}")
+    except yaml.YAMLError as error:
+        problems.add(line_of(1), "", f"not YAML: {str(error).splitlines()[0]}")
+    except RecursionError:
+        problems.add(line_of(1), "", "nested too deeply for a policy")
+    except _TooMuch:
+        problems.add(line_of(1), "", f"too large for a policy: more than {MOST_NODES} values once aliases are expanded")
+    return None
+
+
+_EXPLAINED = {
+    "mapping values are not allowed here": "a ':' where none can be; drop it, or put the value in quotes",
+    "but found another document": "a second document; expected one policy",
+    "second occurrence": "the same anchor twice",
+}
+
+
+def _why(error: yaml.MarkedYAMLError) -> str:
+    problem = " ".join((error.problem or error.context or "cannot be parsed").split())
+    column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
+    return _EXPLAINED.get(problem, problem) + column
+
+
+class _TooMuch(Exception):
+    """The tree is larger than any policy."""
+
+
+class _Growth:
+    """Turns composed nodes into the tree, reporting what no policy may contain."""
+
+    def __init__(self, problems: Problems, line_of: Callable[[int], int]) -> None:
+        self.problems = problems
+        self.line_of = line_of
+        self.left = MOST_NODES
+
+    def grow(self, node: yaml.Node, path: str) -> Node:
+        self.left -= 1
+        if self.left < 0:
+            raise _TooMuch
+        line = self._line(node)
+        kind = self._kind(node, path)
+        match node:
+            case yaml.MappingNode():
+                return Keyed(tuple(self._entries(node, path)), line)
+            case yaml.SequenceNode():
+                return Listed(tuple(self.grow(item, f"{path}[{at}]") for at, item in enumerate(node.value)), line)
+            case _:
+                return Scalar(self._text(node, path), kind, line, getattr(node, "style", None) == "|")
+
+    def _line(self, node: yaml.Node) -> int:
+        return self.line_of(node.start_mark.line + 1)
+
+    def _text(self, node: yaml.Node, path: str) -> str:
+        text = str(node.value)
+        if text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text):
+            return text
+        self.problems.add(self._line(node), path, "half a character (a surrogate escape)")
+        return ""
+
+    def _kind(self, node: yaml.Node, path: str) -> str:
+        tag = str(node.tag)
+        if not tag.startswith(_CORE_TAG) or "/" in tag:
+            self.problems.add(self._line(node), path, f"the tag {tag!r} has no meaning in a policy")
+            return "str"
+        return tag.removeprefix(_CORE_TAG)
+
+    def _entries(self, node: yaml.MappingNode, path: str) -> Iterator[Entry]:
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = self._line(key)
+            if key.tag == _MERGE or not isinstance(key, yaml.ScalarNode):
+                self.problems.add(line, path, "a key must be a plain word (no merge keys, lists or mappings)")
+                continue
+            name = self._text(key, path)
+            below = f"{path}.{name}" if path else name
+            if name in seen:
+                self.problems.add(line, below, f"the same key twice (first on line {seen[name]})")
+                continue
+            seen[name] = line
+            yield Entry(name, line, self.grow(value, below))

@@ -1,0 +1,106 @@
+"""What admission adds to a new object or refuses it for, beyond what its own fields say.
+
+Namespaces that are missing or going, priority classes, tolerations, the taint of new nodes, limits and quotas.
+Reads other objects through ``Lookup``; writes nothing: quotas that a creation is charged to are handed back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsched.sim.admission_pod import admit_pod, apply_limit_ranges, topology_labels
+from vsched.sim.admission_quota import charge
+from vsched.sim.kinds import Kind
+from vsched.sim.status import Cause, forbidden, not_found
+from vsched.sim.store import Store
+
+__all__ = ["Lookup", "admit_create", "charge_quotas", "topology_labels"]
+
+Obj = dict[str, Any]
+
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+class Lookup:
+    """A read-only view of what is stored."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: str, namespace: str, name: str) -> Obj | None:
+        """An object of a resource named ``pods`` or ``group/plural``."""
+        record = self._store.get(self.kind(resource), namespace, name)
+        return None if record is None else record.obj
+
+    def list(self, resource: str, namespace: str = "") -> list[Obj]:
+        return [record.obj for record in self._store.items(self.kind(resource), namespace)]
+
+    def kind(self, resource: str) -> Kind:
+        return self._store.registry.resource(resource)
+
+
+def admit_create(kind: Kind, obj: Obj, lookup: Lookup) -> Obj:
+    """The new object with what admission adds; raises Failure where it is refused."""
+    if kind.namespaced:
+        _check_namespace(kind, obj, lookup)
+    if kind.custom:
+        return obj
+    if kind.storage == "/pods":
+        namespace = obj["metadata"]["namespace"]
+        ranges = lookup.list("limitranges", namespace)
+        if ranges:
+            obj = apply_limit_ranges(kind, obj, ranges)
+        return admit_pod(kind, obj, lookup)
+    if kind.storage == "/nodes":
+        return _tainted(obj)
+    if kind.storage == "/persistentvolumeclaims":
+        return _with_storage_class(obj, lookup)
+    return obj
+
+
+def charge_quotas(kind: Kind, obj: Obj, lookup: Lookup) -> list[Obj]:
+    """The quotas of the namespace with this object charged to them, to be stored; raises Failure if one is exceeded.
+
+    Comes after validation and before the object is stored, which is why a name that turns out taken stays charged.
+    """
+    if not kind.namespaced or kind.storage in _FREE:
+        return []
+    quotas = lookup.list("resourcequotas", obj["metadata"]["namespace"])
+    return charge(kind, obj, quotas) if quotas else []
+
+
+_FREE = frozenset({"/events", "/bindings", "authorization.k8s.io/localsubjectaccessreviews"})
+"""What no quota counts."""
+
+
+def _check_namespace(kind: Kind, obj: Obj, lookup: Lookup) -> None:
+    name = obj["metadata"].get("namespace", "")
+    namespace = lookup.get("namespaces", "", name)
+    if namespace is None:
+        raise not_found(lookup.kind("namespaces"), name)
+    if "deletionTimestamp" in namespace["metadata"]:
+        cause = Cause("NamespaceTerminating", f"namespace {name} is being terminated", "metadata.namespace")
+        why = f"unable to create new content in namespace {name} because it is being terminated"
+        raise forbidden(kind, obj["metadata"].get("name", ""), why, [cause])
+
+
+def _tainted(obj: Obj) -> Obj:
+    """A new node takes no pods until somebody vouches for it."""
+    spec = obj.get("spec", {})
+    taints = spec.get("taints") or []
+    if any(taint.get("key") == NOT_READY["key"] and taint.get("effect") == NOT_READY["effect"] for taint in taints):
+        return obj
+    return {**obj, "spec": {**spec, "taints": [*taints, NOT_READY]}}
+
+
+def _with_storage_class(obj: Obj, lookup: Lookup) -> Obj:
+    """A claim that names no class gets the default one, if there is one."""
+    spec = obj.get("spec", {})
+    if "storageClassName" in spec:
+        return obj
+    for storage_class in lookup.list("storage.k8s.io/storageclasses"):
+        annotations = storage_class["metadata"].get("annotations") or {}
+        if annotations.get(_DEFAULT_STORAGE_CLASS) == "true":
+            return {**obj, "spec": {**spec, "storageClassName": storage_class["metadata"]["name"]}}
+    return obj

@@ -1,0 +1,99 @@
+"""The door for controllers in this process: the API server's semantics without the socket.
+
+Everything is done at once and synchronously except ``watch``. Refusals are the same ``Failure`` an HTTP client gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+from vsched.sim.deletion import DeleteOptions
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.store import Behind, Record, object_key
+from vsched.sim.writes import Writer
+
+Change = tuple[str, Obj, Obj | None]
+"""ADDED, MODIFIED or DELETED, the object, and the object before that."""
+
+
+class LocalClient:
+    """Reads and writes by resource name: ``pods``, ``apps/deployments``, ``scheduling.volcano.sh/queues``."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._store = writer.store
+
+    def kind(self, resource: str) -> Kind:
+        return self._store.registry.resource(resource)
+
+    def get(self, resource: str, namespace: str, name: str) -> Obj | None:
+        record = self._store.get(self.kind(resource), namespace, name)
+        return None if record is None else record.obj
+
+    def list(self, resource: str, namespace: str = "") -> list[Obj]:
+        return [record.obj for record in self._store.items(self.kind(resource), namespace)]
+
+    def create(self, resource: str, obj: Obj) -> Obj:
+        return self._writer.create(self.kind(resource), obj["metadata"].get("namespace", ""), obj)
+
+    def update(self, resource: str, obj: Obj, subresource: str = "") -> Obj:
+        metadata = obj["metadata"]
+        namespace = metadata.get("namespace", "")
+        return self._writer.update(self.kind(resource), namespace, metadata["name"], obj, subresource=subresource).obj
+
+    def patch(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
+        """Stores what ``change`` makes of the current object; it must not change it in place."""
+        return self._writer.change(self.kind(resource), namespace, name, change)
+
+    def patch_status(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
+        """As patch, for the status subresource."""
+        return self._writer.change(self.kind(resource), namespace, name, change, subresource="status")
+
+    def delete(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        *,
+        grace_seconds: int | None = None,
+        uid: str = "",
+        propagation: str = "Background",
+    ) -> None:
+        options = DeleteOptions(grace_seconds=grace_seconds, uid=uid, propagation=propagation)
+        self._writer.delete(self.kind(resource), namespace, name, options)
+
+    async def watch(self, resource: str) -> AsyncIterator[Change]:
+        """ADDED for everything there is, then every change; a reader that was too slow is told the difference."""
+        kind = self.kind(resource)
+        known: dict[str, Obj] = {}
+        while True:
+            subscription = self._store.subscribe(kind)
+            for change in _difference(known, self._store.items(kind)):
+                yield change
+            try:
+                while not subscription.closed:
+                    for event in subscription.take():
+                        yield event.type, event.obj, event.previous.obj if event.previous else None
+                        if event.type == "DELETED":
+                            known.pop(event.key, None)
+                        else:
+                            known[event.key] = event.obj
+                    await subscription.wait()
+                return
+            except Behind:
+                continue
+
+
+def _difference(known: dict[str, Obj], records: list[Record]) -> list[Change]:
+    """The changes that lead from what a reader knows to what is there; brings what it knows up to date."""
+    current = {object_key(record.obj): record.obj for record in records}
+    changes: list[Change] = [("DELETED", known[key], known[key]) for key in known.keys() - current.keys()]
+    for key, obj in current.items():
+        old = known.get(key)
+        if old is None:
+            changes.append(("ADDED", obj, None))
+        elif old is not obj:
+            changes.append(("MODIFIED", obj, old))
+    known.clear()
+    known.update(current)
+    return changes

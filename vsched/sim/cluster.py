@@ -1,0 +1,165 @@
+"""The embedded cluster put together: store, API server on a loopback port, nodes, controllers.
+
+The composition and nothing else: what the server answers and what the controllers do is decided in their own files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import yaml
+
+from vsched.errors import BadInput
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers import ControllerSettings, Engine, start_engine
+from vsched.sim.controllers.queues import QUEUES, SYSTEM_QUEUES, system_queue
+from vsched.sim.fleet import read_fleet, uniform_fleet
+from vsched.sim.kinds import Obj
+from vsched.sim.manifests import Manifest, apply_all, read_manifests
+from vsched.sim.server import ApiServer, Gate
+from vsched.sim.store import Store
+from vsched.sim.writes import Writer
+
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+CONTEXT = "vsched-cluster"
+_NODES_A_TURN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """What can be set about an embedded cluster."""
+
+    controllers: ControllerSettings | None = field(default_factory=ControllerSettings)
+    """How its machines behave; None for an API server alone, where nothing happens by itself."""
+
+
+class Cluster:
+    """An embedded cluster from ``async with`` to its end."""
+
+    def __init__(
+        self,
+        nodes: int | Path | Sequence[Obj] = 0,
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        manifests: Sequence[Obj | Path] = (),
+        settings: ClusterSettings | None = None,
+        gate: Gate | None = None,
+    ) -> None:
+        _check_loopback(host)
+        self._settings = settings or ClusterSettings()
+        self._host, self._port = host, port
+        self._nodes = _read_nodes(nodes)
+        self._manifests = _read_all(manifests)
+        self._engine: Engine | None = None
+        self.store = Store()
+        self._writer = Writer(self.store)
+        self.client = LocalClient(self._writer)
+        self._server = ApiServer(self.store, writer=self._writer, gate=gate)
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._bootstrap()
+            await self._server.start(self._host, self._port)
+            if self._settings.controllers is not None:
+                self._engine = start_engine(self.store, self.client, self._settings.controllers)
+            for index, node in enumerate(self._nodes):
+                self.client.create("nodes", node)
+                if not index % _NODES_A_TURN:
+                    await asyncio.sleep(0)
+            apply_all(self.client, self.store.registry, self._manifests)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stops the controllers, then the server."""
+        if self._engine is not None:
+            await self._engine.close()
+            self._engine = None
+        await self._server.close()
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    def apply(self, manifests: Sequence[Obj | Path]) -> None:
+        """Creates these objects or brings them up to date."""
+        apply_all(self.client, self.store.registry, _read_all(manifests))
+
+    async def settle(self, timeout_seconds: float = 10.0) -> bool:
+        """Waits until the controllers have nothing left to look at now; False when the time is up first."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout_seconds
+        quiet = 0
+        while quiet < 3:
+            await asyncio.sleep(0.002)
+            busy = self._engine is not None and self._engine.busy()
+            quiet = 0 if busy else quiet + 1
+            if loop.time() > end:
+                return False
+        return True
+
+    def kubeconfig(self) -> Obj:
+        """A kubeconfig for this cluster; there is nothing to authenticate with."""
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": CONTEXT, "cluster": {"server": self.url}}],
+            "users": [{"name": CONTEXT, "user": {}}],
+            "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+            "current-context": CONTEXT,
+        }
+
+    def write_kubeconfig(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(yaml.safe_dump(self.kubeconfig(), sort_keys=False), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+    def _bootstrap(self) -> None:
+        """What every cluster has from the start and the server has not made by itself."""
+        for name in NAMESPACES:
+            if self.client.get("namespaces", "", name) is None:
+                self.client.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        if self._settings.controllers is None:
+            return
+        for row in SYSTEM_QUEUES:
+            if self.client.get(QUEUES, "", row["name"]) is None:
+                self.client.create(QUEUES, system_queue(row))
+
+
+def _check_loopback(host: str) -> None:
+    """There is no authentication, so nobody else on the network may reach the server."""
+    try:
+        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise BadInput(f"host {host!r} is not a loopback address: expected 127.0.0.1, ::1 or localhost")
+
+
+def _read_nodes(nodes: int | Path | Sequence[Obj]) -> list[Obj]:
+    if isinstance(nodes, int):
+        return uniform_fleet(nodes)
+    return read_fleet(nodes) if isinstance(nodes, Path) else list(nodes)
+
+
+def _read_all(manifests: Sequence[Obj | Path]) -> list[Manifest]:
+    found: list[Manifest] = []
+    for index, each in enumerate(manifests):
+        found += read_manifests(each) if isinstance(each, Path) else [Manifest(each, f"manifests[{index}]")]
+    return found

@@ -1,0 +1,76 @@
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets, queues.
+
+The table of contents; ``every_controller`` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.disruption import DisruptionBudgets
+from vsched.sim.controllers.engine import Engine
+from vsched.sim.controllers.garbage import GarbageCollector
+from vsched.sim.controllers.kubelet import Addresses, Kubelets, NodeAgents
+from vsched.sim.controllers.namespaces import Namespaces
+from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
+from vsched.sim.controllers.pods import PodTimes
+from vsched.sim.controllers.queues import Queues
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.tasks import JobTimes
+from vsched.sim.controllers.workloads import Deployments, Jobs, ReplicaSets, StatefulSets
+from vsched.sim.kinds import KindRegistry
+from vsched.sim.store import Store
+
+__all__ = ["ControllerSettings", "Engine", "JobTimes", "PodTimes", "start_engine"]
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """How the pretended machines behave; seconds throughout."""
+
+    pods: PodTimes = field(default_factory=PodTimes)
+    jobs: JobTimes = field(default_factory=JobTimes)
+    lease: float = 300.0
+    """How often a node renews its lease: rarely, so that thousands of nodes cost next to nothing."""
+    orphan_quarantine: float = 5.0
+    """How long pods outlive their node."""
+    kubelet_version: str = "v1.36.2"
+
+
+def every_controller(
+    client: LocalClient,
+    roster: Roster,
+    registry: KindRegistry,
+    settings: ControllerSettings,
+    catch_up: Callable[[], None],
+) -> list[Controller]:
+    """All controllers, in the order in which they take their turns."""
+    node_ip = Addresses(172, 16, 16)
+    return [
+        Kubelets(client, roster, settings.pods),
+        NodeAgents(client, roster, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
+        NodeLifecycle(client, roster),
+        TaintEviction(client, roster),
+        OrphanedPods(client, roster, settings.orphan_quarantine),
+        ReplicaSets(client, roster),
+        Deployments(client, roster),
+        StatefulSets(client, roster),
+        Jobs(client, roster, settings.jobs),
+        DisruptionBudgets(client, roster),
+        GarbageCollector(client, roster, registry, catch_up),
+        Namespaces(client, roster, registry),
+        Queues(client, roster),
+    ]
+
+
+def start_engine(store: Store, client: LocalClient, settings: ControllerSettings) -> Engine:
+    """Starts all controllers; the caller closes the engine."""
+    roster = Roster(client)
+    engine = Engine(store, client, roster)
+    for controller in every_controller(client, roster, store.registry, settings, engine.catch_up):
+        engine.add(controller)
+    engine.start()
+    return engine

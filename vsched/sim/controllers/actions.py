@@ -1,0 +1,96 @@
+"""What a controller may want done, as values: reconcile functions return them, ``perform`` carries them out.
+
+Nothing here decides. Actions are safe to repeat: deleting what is gone and a status that is already so
+are no errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vsched.sim.client import LocalClient
+from vsched.sim.kinds import Obj
+from vsched.sim.status import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A new object; without a name it needs a generateName."""
+
+    resource: str
+    obj: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The object as it shall be from now on, status left out of it."""
+
+    resource: str
+    obj: Obj
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetStatus:
+    """The whole status of an object; written only where it differs."""
+
+    resource: str
+    namespace: str
+    name: str
+    status: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A deletion, with the uid of the object that is meant."""
+
+    resource: str
+    namespace: str
+    name: str
+    uid: str = ""
+    grace_seconds: int | None = None
+    propagation: str = "Background"
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Nothing to do now; look again in so many seconds."""
+
+    seconds: float
+
+
+Action = Create | Update | SetStatus | Delete | After
+
+_GONE, _CONFLICT = 404, 409
+
+
+def perform(client: LocalClient, action: Create | Update | SetStatus | Delete) -> Obj | None:
+    """Carries out one action; the created object is returned, an object that is gone is no error."""
+    if isinstance(action, Create):
+        return client.create(action.resource, action.obj)
+    try:
+        if isinstance(action, Update):
+            client.update(action.resource, action.obj, action.subresource)
+        elif isinstance(action, SetStatus):
+            _set_status(client, action)
+        else:
+            client.delete(
+                action.resource,
+                action.namespace,
+                action.name,
+                grace_seconds=action.grace_seconds,
+                uid=action.uid,
+                propagation=action.propagation,
+            )
+    except Failure as failure:
+        recreated = failure.code == _CONFLICT and isinstance(action, Delete)
+        if failure.code != _GONE and not recreated:
+            raise
+    return None
+
+
+def _set_status(client: LocalClient, action: SetStatus) -> None:
+    def change(obj: Obj) -> Obj:
+        return obj if obj.get("status") == action.status else {**obj, "status": action.status}
+
+    client.patch_status(action.resource, action.namespace, action.name, change)

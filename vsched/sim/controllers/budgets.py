@@ -1,0 +1,123 @@
+"""PodDisruptionBudgets, decided: how many pods are healthy, how many must be, and how many may be disturbed.
+
+Pure: the budget, its pods and the sizes of their owners go in, the status comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from vsched.sim.controllers.actions import Action, After, SetStatus
+from vsched.sim.controllers.objects import (
+    controller_of,
+    is_deleting,
+    is_finished,
+    is_ready,
+    seconds_since,
+    whole_or_percent,
+    with_condition,
+)
+from vsched.sim.kinds import Obj
+
+DISRUPTED_SECONDS = 120.0
+"""An eviction that was granted but led to no deletion is forgotten after this long."""
+
+Scale = Callable[[Obj], int | None]
+"""The wanted replicas of the owner an owner reference names; None for an owner that has none."""
+
+
+def reconcile(budget: Obj, pods: Sequence[Obj], scale: Scale, now: datetime) -> list[Action]:
+    """``pods`` are those the budget selects."""
+    meta, spec, old = budget["metadata"], budget["spec"], budget.get("status") or {}
+    counted = [pod for pod in pods if not is_finished(pod)]
+    disrupted, wait = _still_disrupted(old.get("disruptedPods") or {}, counted, now)
+    healthy = sum(
+        is_ready(pod) and not is_deleting(pod) and pod["metadata"]["name"] not in disrupted for pod in counted
+    )
+    try:
+        expected, desired = _wanted(spec, counted, scale)
+    except ValueError as problem:
+        return _failed(budget, str(problem), now)
+    allowed = max(0, healthy - desired) if expected > 0 else 0
+    status: Obj = {
+        "observedGeneration": meta.get("generation", 0),
+        "disruptionsAllowed": allowed,
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "expectedPods": expected,
+        "conditions": with_condition(old.get("conditions"), _condition(budget, allowed), now),
+    }
+    if disrupted:
+        status["disruptedPods"] = disrupted
+    actions: list[Action] = []
+    if status != old:
+        actions.append(SetStatus("policy/poddisruptionbudgets", meta["namespace"], meta["name"], status))
+    if wait:
+        actions.append(After(wait))
+    return actions
+
+
+def _condition(budget: Obj, allowed: int) -> Obj:
+    return {
+        "type": "DisruptionAllowed",
+        "status": "True" if allowed else "False",
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+        "message": "",
+        "observedGeneration": budget["metadata"].get("generation", 0),
+    }
+
+
+def _still_disrupted(recorded: Obj, pods: Sequence[Obj], now: datetime) -> tuple[Obj, float]:
+    """Evictions granted whose pods are not yet seen terminating, and when the first of them is forgotten."""
+    waiting = {pod["metadata"]["name"] for pod in pods if not is_deleting(pod)}
+    ages = {name: seconds_since(moment, now) for name, moment in recorded.items() if name in waiting}
+    kept = {name: recorded[name] for name, age in ages.items() if age < DISRUPTED_SECONDS}
+    return kept, DISRUPTED_SECONDS - max((ages[name] for name in kept), default=DISRUPTED_SECONDS)
+
+
+def _wanted(spec: Obj, pods: Sequence[Obj], scale: Scale) -> tuple[int, int]:
+    """Expected and desired healthy pods; percentages and maxUnavailable are of the owners' sizes."""
+    if spec.get("maxUnavailable") is not None:
+        expected = _expected(pods, scale)
+        unavailable = whole_or_percent(spec["maxUnavailable"], expected, round_up=True)
+        return expected, max(0, expected - unavailable)
+    minimum = spec.get("minAvailable")
+    if minimum is None:
+        return len(pods), 1 if pods else 0
+    if isinstance(minimum, int):
+        return len(pods), minimum
+    expected = _expected(pods, scale)
+    return expected, whole_or_percent(minimum, expected, round_up=True)
+
+
+def _expected(pods: Sequence[Obj], scale: Scale) -> int:
+    """The wanted replicas of every owner of these pods, each owner once."""
+    owners: dict[str, Obj] = {}
+    for pod in pods:
+        reference = controller_of(pod)
+        if reference is None:
+            raise ValueError(f"found no controller ref for pod {pod['metadata']['name']!r}")
+        owners.setdefault(reference["uid"], {**reference, "namespace": pod["metadata"]["namespace"]})
+    total = 0
+    for reference in owners.values():
+        replicas = scale(reference)
+        if replicas is None:
+            raise ValueError(f"{reference['kind']} {reference['name']!r} does not implement the scale subresource")
+        total += replicas
+    return total
+
+
+def _failed(budget: Obj, message: str, now: datetime) -> list[Action]:
+    """Nothing may be disturbed while the numbers cannot be told."""
+    meta, old = budget["metadata"], budget.get("status") or {}
+    failed = {**_condition(budget, 0), "reason": "SyncFailed", "message": message}
+    zero = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+    status = {
+        **zero,
+        **old,
+        "disruptionsAllowed": 0,
+        "observedGeneration": meta.get("generation", 0),
+        "conditions": with_condition(old.get("conditions"), failed, now),
+    }
+    return [] if status == old else [SetStatus("policy/poddisruptionbudgets", meta["namespace"], meta["name"], status)]

@@ -1,0 +1,194 @@
+"""What drives the controllers: one feed a resource for all of them, one queue and one worker for each.
+
+Decides nothing. Controllers are level-triggered, so after any failure everything is simply looked at again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import monotonic
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import After, Create, perform
+from vsched.sim.controllers.controller import EVERYTHING, Controller
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.kinds import Kind
+from vsched.sim.status import Failure
+from vsched.sim.store import Behind, Event, Store, Subscription
+
+log = logging.getLogger(__name__)
+
+UNWATCHED = frozenset({"events"})
+"""Left out by the controllers that follow everything: plenty of them, and nobody owns them."""
+
+TURN_SECONDS = 0.004
+"""How long one controller works before the rest of the process has its turn."""
+BATCH = 256
+RETRY_SECONDS, RETRY_LIMIT_SECONDS = 0.05, 30.0
+RESTART_SECONDS, RESTART_LIMIT_SECONDS = 0.1, 10.0
+
+
+def resource_of(kind: Kind) -> str:
+    """``pods``, ``apps/deployments``: how the in-process client names a resource."""
+    return f"{kind.group}/{kind.plural}" if kind.group else kind.plural
+
+
+class Engine:
+    """Owns the controllers' tasks from start to close."""
+
+    def __init__(self, store: Store, client: LocalClient, roster: Roster) -> None:
+        self._store = store
+        self._client = client
+        self._roster = roster
+        self._controllers: list[Controller] = []
+        self._sinks: dict[str, list[Controller]] = defaultdict(list)
+        self._feeds: dict[str, Subscription] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._served = -1
+
+    def add(self, controller: Controller) -> None:
+        """One more controller; before the start."""
+        self._controllers.append(controller)
+        for resource in controller.watches:
+            self._sinks[resource].append(controller)
+
+    def start(self) -> None:
+        """Looks at everything once, then follows changes."""
+        self._follow_all()
+        for controller in self._controllers:
+            self._own(controller.name, partial(self._work, controller))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for controller in self._controllers:
+            controller.queue.close()
+
+    def catch_up(self) -> None:
+        """Takes in everything that has happened so far, without waiting for the feeds' own turns."""
+        for resource, subscription in list(self._feeds.items()):
+            while events := subscription.take():
+                self._tell(resource, events)
+
+    def busy(self) -> bool:
+        """Whether there are keys to look at now; what waits for its time does not count."""
+        self.catch_up()
+        return any(len(controller.queue) for controller in self._controllers)
+
+    def _follow_all(self) -> None:
+        """Watches what the controllers name and, for those that want everything, each kind that is served."""
+        registry = self._store.registry
+        self._served = registry.changes
+        wanted = {"pods", *self._sinks} - {EVERYTHING}
+        if self._sinks.get(EVERYTHING):
+            wanted |= {resource_of(kind) for kind in registry if "watch" in kind.verbs}
+        storages: set[str] = set()
+        for resource in sorted(wanted - UNWATCHED):
+            group, _, plural = resource.rpartition("/")
+            kind = registry.preferred(group, plural)
+            if kind is None or kind.storage in storages or kind.plural in UNWATCHED:
+                continue
+            storages.add(kind.storage)
+            if resource not in self._feeds:
+                self._follow(resource, kind)
+
+    def _follow(self, resource: str, kind: Kind) -> None:
+        self._feeds[resource] = self._store.subscribe(kind)
+        self._tell(resource, [Event("ADDED", "", record, None) for record in self._store.items(kind)])
+        self._own(f"feed of {resource}", partial(self._feed, resource, kind))
+
+    def _own(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        task = asyncio.get_running_loop().create_task(self._supervise(name, run), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _supervise(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        """Starts a loop again when it fails, ever more slowly, and has everything looked at after that."""
+        pause = RESTART_SECONDS
+        while True:
+            began = monotonic()
+            try:
+                await run()
+                return
+            except Exception:  # a bug in one controller must not take the whole cluster down
+                log.exception("%s failed; it starts again", name)
+            pause = RESTART_SECONDS if monotonic() - began > RESTART_LIMIT_SECONDS else pause
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, RESTART_LIMIT_SECONDS)
+            self._look_at_everything()
+
+    def _look_at_everything(self) -> None:
+        for controller in self._controllers:
+            controller.resync()
+
+    async def _feed(self, resource: str, kind: Kind) -> None:
+        """Passes events on until the kind is no longer served."""
+        while not self._feeds[resource].closed:
+            await self._feeds[resource].wait()
+            try:
+                events = self._feeds[resource].take(BATCH)
+            except Behind as behind:
+                log.warning("feed of %s: %s; starting over", resource, behind)
+                self._feeds[resource] = self._store.subscribe(kind)
+                events = [Event("ADDED", "", record, None) for record in self._store.items(kind)]
+                self._look_at_everything()
+            self._tell(resource, events)
+            await asyncio.sleep(0)
+        del self._feeds[resource]
+
+    def _tell(self, resource: str, events: Sequence[Event]) -> None:
+        sinks = [*self._sinks.get(resource, ()), *self._sinks.get(EVERYTHING, ())]
+        for event in events:
+            obj, gone = event.obj, event.type == "DELETED"
+            old = event.previous.obj if event.previous is not None else None
+            if resource == "pods":
+                self._roster.note(obj, gone=gone)
+            for controller in sinks:
+                for key in controller.affected(resource, obj, old, gone=gone):
+                    controller.queue.add_after(key, controller.settle_seconds)
+        if self._store.registry.changes != self._served:
+            self._follow_all()
+
+    async def _work(self, controller: Controller) -> None:
+        queue = controller.queue
+        while True:
+            keys = await queue.take(BATCH)
+            began = monotonic()
+            for key in keys:
+                self._attempt(controller, key)
+                if monotonic() - began > TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    began = monotonic()
+            if queue.overflowed and not len(queue):
+                controller.resync()
+            await asyncio.sleep(0)
+
+    def _attempt(self, controller: Controller, key: str) -> None:
+        """One look at one object; what fails is tried again, ever more slowly."""
+        try:
+            for action in controller.reconcile(key):
+                if isinstance(action, After):
+                    controller.queue.add_after(key, action.seconds)
+                    continue
+                made = perform(self._client, action)
+                if made is not None and isinstance(action, Create) and action.resource == "pods":
+                    self._roster.note(made, gone=False)
+        except Failure as failure:
+            log.debug("%s: %s: %s", controller.name, key, failure)
+            self._retry(controller, key)
+        except Exception:  # one object that trips a controller must not stop it for the others
+            log.exception("%s: %s", controller.name, key)
+            self._retry(controller, key)
+        else:
+            controller.retries.pop(key, None)
+
+    def _retry(self, controller: Controller, key: str) -> None:
+        tries = controller.retries.get(key, 0)
+        controller.retries[key] = tries + 1
+        controller.queue.add_after(key, min(RETRY_LIMIT_SECONDS, RETRY_SECONDS * 2.0 ** min(tries, 16)))

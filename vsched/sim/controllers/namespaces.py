@@ -1,0 +1,89 @@
+"""Namespaces: a deleted one is emptied and then let go; a new one gets its default ServiceAccount."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import ClassVar
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action, After, Create, Delete, Update
+from vsched.sim.controllers.controller import EVERYTHING, Controller
+from vsched.sim.controllers.objects import is_deleting
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.kinds import KindRegistry, Obj
+
+BURST = 200
+"""Objects deleted before others have their turn."""
+
+
+def empty(namespace: Obj, contents: Iterable[tuple[str, Obj]]) -> list[Action]:
+    """Deletes what is in a namespace, a burst at a time; lets the namespace go once nothing is left."""
+    burst = list(islice(contents, BURST))
+    if not burst:
+        spec = {**(namespace.get("spec") or {}), "finalizers": []}
+        return [Update("namespaces", {**namespace, "spec": spec}, "finalize")]
+    actions: list[Action] = [
+        Delete(resource, meta["namespace"], meta["name"], uid=meta["uid"])
+        for resource, meta in ((resource, obj["metadata"]) for resource, obj in burst)
+        if not meta.get("deletionTimestamp")
+    ]
+    return [*actions, After(0.0)] if actions else []
+
+
+class Namespaces(Controller):
+    """Follows every kind, for the deletions it waits for."""
+
+    name: ClassVar[str] = "namespaces"
+    primary: ClassVar[str] = "namespaces"
+    watches: ClassVar[tuple[str, ...]] = (EVERYTHING,)
+
+    def __init__(self, client: LocalClient, roster: Roster, registry: KindRegistry) -> None:
+        super().__init__(client, roster)
+        self._registry = registry
+        self._ending: set[str] = set()
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == self.primary:
+            return self._changed(obj, gone=gone)
+        namespace = obj["metadata"].get("namespace")
+        return (namespace,) if gone and namespace in self._ending else ()
+
+    def _changed(self, namespace: Obj, *, gone: bool) -> Iterable[str]:
+        name = namespace["metadata"]["name"]
+        if gone:
+            self._ending.discard(name)
+            return ()
+        if is_deleting(namespace):
+            self._ending.add(name)
+        return (name,)
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        namespace = self.find(key)
+        if namespace is None:
+            return ()
+        if is_deleting(namespace):
+            return empty(namespace, self._contents(key))
+        if self.client.get("serviceaccounts", key, "default") is None:
+            return [Create("serviceaccounts", _service_account(key))]
+        return ()
+
+    def _contents(self, namespace: str) -> Iterator[tuple[str, Obj]]:
+        """What is not yet on its way out comes first, so that a burst always gets on."""
+        seen: set[str] = set()
+        leaving: list[tuple[str, Obj]] = []
+        for kind in list(self._registry):
+            if not kind.namespaced or "delete" not in kind.verbs or kind.storage in seen:
+                continue
+            seen.add(kind.storage)
+            resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
+            for obj in self.client.list(resource, namespace):
+                if is_deleting(obj):
+                    leaving.append((resource, obj))
+                else:
+                    yield resource, obj
+        yield from leaving
+
+
+def _service_account(namespace: str) -> Obj:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}}

@@ -1,0 +1,175 @@
+"""Manifest files: read from YAML or JSON with their places, and applied to an embedded cluster.
+
+Knows nothing of single kinds beyond the order in which they must come.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vsched.errors import BadInput, BadObject
+from vsched.sim.client import LocalClient
+from vsched.sim.kinds import Kind, KindRegistry, Obj
+from vsched.sim.status import Failure
+
+FIRST_KINDS = (
+    "CustomResourceDefinition",
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "Node",
+    "Queue",
+    "ResourceQuota",
+    "ConfigMap",
+    "Secret",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PodGroup",
+)
+"""Applied before all others, in this order, so that the files may have any order."""
+
+_SERVER_OWNED = (
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object, and where it was written."""
+
+    obj: Any
+    where: str
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Leaves time stamps the texts they are."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_documents(path: Path) -> list[Manifest]:
+    """The documents of a file (``-`` is standard input) that are not empty."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise BadInput(f"{path}: cannot be read: {reason}") from None
+    found: list[Manifest] = []
+    documents = yaml.load_all(text, Loader=_Loader)
+    number = 0
+    while True:
+        number += 1
+        try:
+            content = next(documents)
+        except StopIteration:
+            return found
+        except yaml.YAMLError as error:
+            raise BadInput(f"{path}: document {number}{_yaml_problem(error)}") from None
+        if content is not None:
+            found.append(Manifest(content, f"{path}: document {number}"))
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = " ".join(str(getattr(error, "problem", None) or error).split())
+    return f", line {mark.line + 1}: {problem}" if mark is not None else f": {problem}"
+
+
+def read_manifests(path: Path) -> list[Manifest]:
+    """The objects of a file, Lists taken apart; raises BadInput that names file and document."""
+    return [each for document in read_documents(path) for each in _objects(document)]
+
+
+def _objects(document: Manifest) -> Iterator[Manifest]:
+    obj = document.obj
+    if not isinstance(obj, dict):
+        raise BadObject(f"{document.where}: expected a Kubernetes object, found {type(obj).__name__}")
+    if isinstance(obj.get("kind"), str) and obj["kind"].endswith("List") and isinstance(obj.get("items"), list):
+        for index, item in enumerate(obj["items"]):
+            yield _checked(Manifest(item, f"{document.where}, items[{index}]"))
+        return
+    yield _checked(document)
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    obj, where = manifest.obj, manifest.where
+    if not isinstance(obj, dict):
+        raise BadObject(f"{where}: expected a Kubernetes object, found {type(obj).__name__}")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(obj.get(field), str) or not obj[field]:
+            raise BadObject(f"{where}: {field} is missing: expected a Kubernetes object")
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or metadata.get("generateName"), str):
+        raise BadObject(f"{where}: {obj['kind']} without metadata.name")
+    return Manifest(obj, f"{where} ({obj['kind']} {metadata.get('name') or metadata['generateName']})")
+
+
+def apply_all(client: LocalClient, registry: KindRegistry, manifests: Iterable[Manifest]) -> None:
+    """Creates the objects or brings them up to date; raises BadObject with the place of the one refused."""
+    ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
+    ordered = sorted(manifests, key=lambda each: ranks.get(each.obj["kind"], len(ranks)))
+    uids: dict[str, str] = {}
+    made: list[tuple[Manifest, str, Obj]] = []
+    for manifest in ordered:
+        kind = registry.of(manifest.obj["apiVersion"], manifest.obj["kind"])
+        if kind is None:
+            version, name = manifest.obj["apiVersion"], manifest.obj["kind"]
+            raise BadObject(f'{manifest.where}: no kind "{name}" is served in version "{version}"')
+        resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
+        try:
+            obj = _apply(client, kind, resource, manifest.obj)
+        except Failure as failure:
+            raise BadObject(f"{manifest.where}: {failure.message}") from None
+        if old_uid := manifest.obj["metadata"].get("uid"):
+            uids[old_uid] = obj["metadata"]["uid"]
+        if manifest.obj["metadata"].get("ownerReferences"):
+            made.append((manifest, resource, obj))
+    for manifest, resource, obj in made:
+        _relink(client, resource, obj, manifest.obj["metadata"]["ownerReferences"], uids)
+
+
+def _apply(client: LocalClient, kind: Kind, resource: str, obj: Obj) -> Obj:
+    given = obj["metadata"]
+    metadata = {key: value for key, value in given.items() if key not in (*_SERVER_OWNED, "ownerReferences")}
+    if kind.namespaced:
+        metadata.setdefault("namespace", "default")
+    wanted = {**obj, "metadata": metadata}
+    namespace = metadata.get("namespace", "")
+    old = client.get(resource, namespace, metadata["name"]) if metadata.get("name") else None
+    if old is None:
+        stored = client.create(resource, wanted)
+    else:
+        merged = {**old["metadata"], **metadata}
+        stored = client.update(resource, {**old, **wanted, "metadata": merged})
+    status = obj.get("status")
+    if status and kind.has_status and kind.kind != "Node":
+        name = stored["metadata"]["name"]
+        client.patch_status(
+            resource, namespace, name, lambda now: {**now, "status": {**now.get("status", {}), **status}}
+        )
+    return stored
+
+
+def _relink(client: LocalClient, resource: str, obj: Obj, references: Sequence[Obj], uids: dict[str, str]) -> None:
+    """Owner references follow their owners to the new uids; those to objects that were not applied are left out."""
+    kept = [{**each, "uid": uids[each["uid"]]} for each in references if each.get("uid") in uids]
+    current = client.get(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+    if kept and current is not None:
+        client.update(resource, {**current, "metadata": {**current["metadata"], "ownerReferences": kept}})

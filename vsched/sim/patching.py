@@ -1,0 +1,83 @@
+"""PATCH: from a content type and a body to a function that changes an object, and to the write that applies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vsched.sim._pending import patches
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.requests import Call, media_type, read_patch
+from vsched.sim.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
+from vsched.sim.writes import Writer, Written
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+_BUILTIN = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
+_CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+
+
+def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, subresource: str = "") -> Written:
+    """Applies the patch of a request to an object or a subresource that is part of it."""
+    media = checked_media(kind, call)
+    body = read_patch(call)
+    options = call.write_options()
+    if media == APPLY_PATCH:
+        return _apply(writer, kind, namespace, name, body, call, subresource)
+    change = change_of(kind, media, body)
+    return Written(writer.change(kind, namespace, name, change, options, subresource))
+
+
+def checked_media(kind: Kind, call: Call) -> str:
+    media = media_type(call.content_type)
+    accepted = _CUSTOM if kind.custom else _BUILTIN
+    if media not in accepted:
+        raise unsupported_media_type(accepted)
+    return media
+
+
+def change_of(kind: Kind, media: str, body: Any) -> Callable[[Obj], Obj]:
+    """What a patch other than apply does to an object."""
+    if media == JSON_PATCH:
+        if not isinstance(body, list):
+            raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        return lambda obj: patches.json_patch(obj, body)
+    if not isinstance(body, dict):
+        raise bad_request("json: cannot unmarshal the patch into Go value of type map[string]interface {}")
+    if media == MERGE_PATCH:
+        return lambda obj: patches.merge_patch(obj, body)
+    return lambda obj: patches.strategic_merge(kind, obj, body)
+
+
+def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, call: Call, subresource: str) -> Written:
+    """Server-side apply, which creates what is not there."""
+    manager = call.query.get("fieldManager", "")
+    if not manager:
+        raise _missing_manager()
+    if not isinstance(body, dict) or not body.get("kind"):
+        raise bad_request("Object 'Kind' is missing in the applied configuration")
+    options = call.write_options()
+    record = writer.record(kind, namespace, name, required=bool(subresource))
+    applied = {**body, "metadata": {**(body.get("metadata") or {}), "name": name}}
+    if kind.namespaced:
+        applied["metadata"]["namespace"] = namespace
+    if record is None:
+        made = patches.apply(kind, None, applied, manager, options.force)
+        return Written(writer.create(kind, namespace, made, options), created=True)
+    return Written(
+        writer.change(
+            kind,
+            namespace,
+            name,
+            lambda obj: patches.apply(kind, obj, applied, manager, options.force),
+            options,
+            subresource,
+        )
+    )
+
+
+def _missing_manager() -> Failure:
+    cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+    return invalid_named("PatchOptions.meta.k8s.io", "meta.k8s.io", "PatchOptions", "", [cause])

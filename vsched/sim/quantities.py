@@ -1,0 +1,121 @@
+"""Quantities in the form the API server answers with: parsed once, written back in the canonical way.
+
+Exact decimals only; sums of quantities for quotas are here too. The scheduler's own integers are elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import ROUND_UP, Context, Decimal
+from functools import lru_cache
+
+_PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([+-]?[0-9]*)\Z")
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIX_OF_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_SUFFIX_OF_BITS = {bits: suffix for suffix, bits in _BINARY.items()}
+_LARGEST = Decimal((1 << 63) - 1)
+_NANO = Decimal("1e-9")
+_EXACT = Context(prec=400)
+
+WRONG_FORMAT = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+WRONG_NUMBER = "unable to parse numeric part of quantity"
+WRONG_SUFFIX = "unable to parse quantity's suffix"
+
+
+class NotAQuantity(ValueError):
+    """The text is not a quantity; the message is the server's."""
+
+
+@lru_cache(maxsize=65536)
+def canonical(value: str | int | float) -> str:
+    """The quantity as the server writes it: 0.5 gives ``500m``, ``1024Mi`` gives ``1Gi``; raises NotAQuantity."""
+    amount, style = _parse(_text(value))
+    if not amount:
+        return "0"
+    if style == "binary" and abs(amount) >= 1024 and amount == amount.to_integral_value():
+        return _binary(int(amount))
+    return _decimal(amount, exponential=style == "exponential")
+
+
+@lru_cache(maxsize=65536)
+def amount(value: str | int | float) -> Decimal:
+    """The exact value; raises NotAQuantity."""
+    return _parse(_text(value))[0]
+
+
+def total(values: Iterable[str | int | float]) -> str:
+    """The sum in canonical form; the first quantity that is not zero decides the style, as in the server."""
+    summed, style = Decimal(0), "decimal"
+    for value in values:
+        one, its_style = _parse(_text(value))
+        if not summed:
+            style = its_style
+        summed = _EXACT.add(summed, one)
+    if not summed:
+        return "0"
+    if style == "binary" and abs(summed) >= 1024 and summed == summed.to_integral_value():
+        return _binary(int(summed))
+    return _decimal(summed, exponential=style == "exponential")
+
+
+def _text(value: str | int | float) -> str:
+    return value.strip() if isinstance(value, str) else repr(value)
+
+
+def _parse(text: str) -> tuple[Decimal, str]:
+    match = _PATTERN.match(text)
+    if match is None or not text:
+        raise NotAQuantity(WRONG_FORMAT)
+    sign, whole, fraction, suffix, power = match.groups()
+    multiplier, style = _multiplier(suffix, power)
+    if not whole and not fraction:
+        raise NotAQuantity(WRONG_NUMBER)
+    value = _EXACT.multiply(Decimal(f"{whole or '0'}.{fraction or '0'}"), multiplier)
+    # More than the server can hold is cut; less than a billionth is rounded up, so that asking for something stays so.
+    value = min(value, _LARGEST)
+    if value.as_tuple().exponent < -9:  # type: ignore[operator]
+        value = value.quantize(_NANO, rounding=ROUND_UP, context=_EXACT)
+    return (-value if sign == "-" else value), style
+
+
+def _multiplier(suffix: str, power: str) -> tuple[Decimal, str]:
+    if suffix in ("e", "E") and power:
+        if power in ("+", "-") or len(power) > 4:
+            raise NotAQuantity(WRONG_SUFFIX)
+        return Decimal(1).scaleb(int(power), context=_EXACT), "exponential"
+    if power:
+        raise NotAQuantity(WRONG_SUFFIX)
+    if suffix in _BINARY:
+        return Decimal(1 << _BINARY[suffix]), "binary"
+    if suffix in _DECIMAL:
+        return Decimal(1).scaleb(_DECIMAL[suffix]), "decimal"
+    raise NotAQuantity(WRONG_SUFFIX)
+
+
+def _binary(value: int) -> str:
+    bits = 0
+    while bits < 60 and value % 1024 == 0:
+        value //= 1024
+        bits += 10
+    return f"{value}{_SUFFIX_OF_BITS.get(bits, '')}"
+
+
+def _decimal(value: Decimal, *, exponential: bool) -> str:
+    """The digits without trailing zeros over the largest power of a thousand that leaves no fraction."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    mantissa = int("".join(map(str, digits)))
+    while mantissa % 10 == 0:
+        mantissa //= 10
+        exponent += 1
+    while exponent % 3:
+        mantissa *= 10
+        exponent -= 1
+    number = f"{'-' if sign else ''}{mantissa}"
+    if exponential:
+        return f"{number}e{exponent}" if exponent else number
+    if exponent not in _SUFFIX_OF_EXPONENT:  # only reachable above the largest suffix
+        number, exponent = f"{number}{'0' * (exponent - 18)}", 18
+    return f"{number}{_SUFFIX_OF_EXPONENT[exponent]}"

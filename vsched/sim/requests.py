@@ -1,0 +1,241 @@
+"""What a request asks for: its path, query, wanted form of the answer and body, read once and typed.
+
+Nothing is looked up or decided here beyond what the words of the request mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import orjson
+import yaml
+
+from vsched.sim._pending import protobuf
+from vsched.sim.deletion import DeleteOptions
+from vsched.sim.kinds import Obj
+from vsched.sim.status import Failure, bad_request, not_acceptable, unsupported_media_type
+from vsched.sim.writes import WriteOptions
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
+_FALSE = frozenset({"", "0", "false"})
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form an answer is wanted in; ``kind`` is Table, PartialObjectMetadata or empty for the object itself."""
+
+    kind: str = ""
+    version: str = ""
+    yaml: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A resource path, taken apart."""
+
+    group: str
+    version: str
+    plural: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    watch: bool = False
+
+
+@dataclass(slots=True)
+class Call:
+    """One request: what the path, the query and the headers say."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    accept: str
+    content_type: str
+    user_agent: str = ""
+    body: bytes = b""
+    warnings: list[str] = field(default_factory=list)
+
+    def flag(self, name: str) -> bool:
+        """A boolean of the query: anything but empty, 0 and false is true."""
+        return self.query.get(name, "") not in _FALSE
+
+    @property
+    def dry_run(self) -> bool:
+        given = self.query.get("dryRun", "")
+        if given not in ("", "All"):
+            raise bad_request(f'dryRun: Unsupported value: "{given}": supported values: "All"')
+        return given == "All"
+
+    @property
+    def form(self) -> Form:
+        return wanted_form(self.accept)
+
+    @property
+    def manager(self) -> str:
+        """Who the fields of this write belong to."""
+        return self.query.get("fieldManager") or self.user_agent.partition("/")[0] or "unknown"
+
+    def write_options(self) -> WriteOptions:
+        validation = self.query.get("fieldValidation") or "Warn"
+        if validation not in ("Ignore", "Warn", "Strict"):
+            raise bad_request(
+                f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
+            )
+        return WriteOptions(
+            dry_run=self.dry_run,
+            field_validation=validation,
+            field_manager=self.manager,
+            force=self.flag("force"),
+            warnings=self.warnings,
+        )
+
+    def integer(self, name: str) -> int | None:
+        given = self.query.get(name, "")
+        if not given:
+            return None
+        try:
+            return int(given)
+        except ValueError:
+            why = f'strconv.ParseInt: parsing "{given}": invalid syntax'
+            raise bad_request(f"unable to convert {name}: {why}") from None
+
+
+def parse_query(text: str) -> dict[str, str]:
+    """The first value of each parameter."""
+    query: dict[str, str] = {}
+    for key, value in parse_qsl(text, keep_blank_values=True):
+        query.setdefault(key, value)
+    return query
+
+
+def parse_path(path: str) -> Path | None:
+    """A path below /api or /apis; None for anything else."""
+    parts = [unquote(part) if "%" in part else part for part in path.split("/")[1:]]
+    if parts and parts[-1] == "":
+        parts.pop()
+    if len(parts) >= 2 and parts[0] == "api":
+        return _resource_path("", parts[1], parts[2:])
+    if len(parts) >= 3 and parts[0] == "apis":
+        return _resource_path(parts[1], parts[2], parts[3:])
+    return None
+
+
+def _resource_path(group: str, version: str, rest: list[str]) -> Path | None:
+    watch = bool(rest) and rest[0] == "watch"
+    if watch:
+        rest = rest[1:]
+    namespace = ""
+    # /namespaces/x and its subresources are the namespace itself, anything longer lies inside it.
+    if len(rest) >= 3 and rest[0] == "namespaces" and not (rest[2] in ("status", "finalize") and len(rest) == 3):
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        return None
+    plural, name, subresource = (*rest, "", "", "")[:3]
+    return Path(group, version, plural, namespace, name, subresource, watch)
+
+
+@lru_cache(maxsize=256)
+def wanted_form(accept: str) -> Form:
+    """The first form of an Accept header that is served; protobuf is never, JSON always comes with it."""
+    if not accept:
+        return Form()
+    for clause in accept.split(","):
+        media, *parameters = (part.strip() for part in clause.split(";"))
+        if media not in _SERVED:
+            continue
+        values = dict(part.partition("=")[::2] for part in parameters)
+        shape = values.get("as", "")
+        if shape and values.get("g", "meta.k8s.io") != "meta.k8s.io":
+            continue
+        if shape not in ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"):
+            continue
+        return Form(shape.removesuffix("List"), values.get("v", "v1"), media == "application/yaml")
+    raise not_acceptable(ACCEPTED)
+
+
+@lru_cache(maxsize=64)
+def media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_body(call: Call) -> Obj:
+    """The body as an object: JSON, YAML or protobuf by its content type."""
+    value = _decoded(call)
+    if not isinstance(value, dict):
+        raise bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal the body into Go value of type struct"
+        )
+    return value
+
+
+def read_patch(call: Call) -> Any:
+    """The body of a PATCH; apply patches may be YAML."""
+    try:
+        return orjson.loads(call.body)
+    except orjson.JSONDecodeError as error:
+        if media_type(call.content_type) != "application/apply-patch+yaml":
+            raise bad_request(f"error decoding patch: {error}") from None
+    try:
+        return yaml.load(call.body, Loader=_YAML_LOADER)
+    except yaml.YAMLError as error:
+        raise bad_request(f"error decoding YAML: {error}".replace("\n", " ")) from None
+
+
+def _decoded(call: Call) -> Any:
+    media = media_type(call.content_type)
+    if media in ("", "application/json"):
+        try:
+            return orjson.loads(call.body)
+        except orjson.JSONDecodeError as error:
+            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    if media == "application/yaml":
+        try:
+            return yaml.load(call.body, Loader=_YAML_LOADER)
+        except (yaml.YAMLError, ValueError) as error:
+            raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
+    if protobuf.is_protobuf(media):
+        return protobuf.decode(call.body)
+    raise unsupported_media_type(ACCEPTED)
+
+
+class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML as the API reads it: times stay strings."""
+
+
+_YamlLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_YAML_LOADER = _YamlLoader
+
+
+def read_delete_options(call: Call) -> DeleteOptions:
+    """Delete options from the body, or from the query where there is none."""
+    body = read_body(call) if call.body else {}
+    preconditions = body.get("preconditions") or {}
+    grace = body.get("gracePeriodSeconds", call.integer("gracePeriodSeconds"))
+    orphan = body.get("orphanDependents")
+    if orphan is None and "orphanDependents" in call.query:
+        orphan = call.flag("orphanDependents")
+    if grace is not None and not isinstance(grace, int):
+        raise bad_request("json: cannot unmarshal gracePeriodSeconds into Go struct field of type int64")
+    return DeleteOptions(
+        grace_seconds=grace,
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        propagation=body.get("propagationPolicy") or call.query.get("propagationPolicy", ""),
+        orphan_dependents=orphan,
+        dry_run=call.dry_run or bool(body.get("dryRun")),
+    )
+
+
+def body_too_large(length: int) -> Failure | None:
+    """The 413 for a body over the limit."""
+    if length <= MAX_BODY_BYTES:
+        return None
+    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY_BYTES}")

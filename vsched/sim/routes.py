@@ -1,0 +1,206 @@
+"""Which path and method mean what: the table of the API server's paths.
+
+Takes a request that has been read and says the answer; it neither awaits nor touches the socket.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from vsched.sim import conversion, patching, subresources
+from vsched.sim._pending import tables
+from vsched.sim.answers import Answer, Send, Stream, text
+from vsched.sim.deletion import answer as deletion_answer
+from vsched.sim.documents import Documents
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.reads import Listing, list_objects, object_bytes, read_object
+from vsched.sim.requests import Call, Path, parse_path, read_body, read_delete_options, read_patch
+from vsched.sim.status import method_not_allowed, unknown_path
+from vsched.sim.store import Record
+from vsched.sim.watches import Watch, open_watch, run_watch
+from vsched.sim.writes import Writer, Written, check_target
+
+_PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
+"""Subresources that are a part of their object, read and written in the object's own form."""
+
+
+class Router:
+    """Answers requests out of one store."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._store = writer.store
+        self._documents = Documents(writer.store.registry)
+
+    def answer(self, call: Call) -> Answer | Stream:
+        path = parse_path(call.path)
+        if path is None or not path.plural:
+            return self._documents.answer(call)
+        kind = self._store.registry.at(path.group, path.version, path.plural)
+        if kind is None:
+            return self._unknown(path)
+        if path.namespace and not kind.namespaced:
+            raise unknown_path()
+        if path.subresource:
+            return self._subresource(call, path, kind)
+        if path.name:
+            return self._object(call, path, kind)
+        return self._collection(call, path, kind)
+
+    def _unknown(self, path: Path) -> Answer:
+        served = any(
+            kind.group == path.group and kind.version == path.version and not kind.custom
+            for kind in self._store.registry
+        )
+        if served:
+            raise unknown_path()
+        return text("404 page not found\n", 404)
+
+    def _collection(self, call: Call, path: Path, kind: Kind) -> Answer | Stream:
+        if call.method == "GET" and "list" in kind.verbs:
+            if path.watch or call.flag("watch"):
+                return self._watch(call, path, kind)
+            return self._list(call, kind, list_objects(self._store, kind, path.namespace, "", call))
+        if kind.namespaced and not path.namespace:
+            raise method_not_allowed()
+        if call.method == "POST" and "create" in kind.verbs:
+            return self._create(call, path, kind)
+        if call.method == "DELETE" and "deletecollection" in kind.verbs:
+            return self._delete_collection(call, path, kind)
+        raise method_not_allowed()
+
+    def _object(self, call: Call, path: Path, kind: Kind) -> Answer | Stream:
+        if kind.namespaced and not path.namespace:
+            raise unknown_path()
+        match call.method:
+            case "GET" if "get" in kind.verbs:
+                if path.watch:
+                    return self._watch(call, path, kind)
+                return self._get(call, path, kind)
+            case "PUT" if "update" in kind.verbs:
+                return self._put(call, path, kind)
+            case "PATCH" if "patch" in kind.verbs:
+                return self._written(call, kind, self._patched(call, path, kind))
+            case "DELETE" if "delete" in kind.verbs:
+                options = read_delete_options(call)
+                deleted = self._writer.delete(kind, path.namespace, path.name, options)
+                code, body = deletion_answer(kind, deleted, options)
+                return Answer(code, obj=body)
+        raise method_not_allowed()
+
+    def _watch(self, call: Call, path: Path, kind: Kind) -> Stream:
+        watch: Watch = open_watch(self._store, kind, path.namespace, path.name, call, self._writer.now)
+
+        async def run(send: Send) -> None:
+            await run_watch(watch, send)
+
+        return Stream(run)
+
+    def _get(self, call: Call, path: Path, kind: Kind) -> Answer:
+        record = read_object(self._store, kind, path.namespace, path.name, call)
+        if call.form.kind:
+            return self._shown(call, kind, conversion.to_served(kind, record.obj))
+        return Answer(raw=object_bytes(kind, record))
+
+    def _list(self, call: Call, kind: Kind, listing: Listing) -> Answer:
+        form = call.form
+        if not form.kind:
+            return Answer(listing=listing)
+        if form.kind == "Table":
+            include = call.query.get("includeObject", "")
+            body = tables.table(kind, listing.objects(), include, self._writer.now())
+            return Answer(obj={**body, "metadata": listing.metadata})
+        items = [tables.partial(obj) for obj in listing.objects()]
+        body = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": listing.metadata}
+        return Answer(obj={**body, "items": items})
+
+    def _shown(self, call: Call, kind: Kind, obj: Obj, code: int = 200) -> Answer:
+        """An object in the form the client wants it."""
+        form = call.form
+        if form.kind == "Table":
+            body = tables.table(kind, [obj], call.query.get("includeObject", ""), self._writer.now())
+            return Answer(
+                code, obj={**body, "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")}}
+            )
+        return Answer(code, obj=tables.partial(obj) if form.kind else obj)
+
+    def _written(self, call: Call, kind: Kind, written: Written) -> Answer:
+        return self._shown(call, kind, written.obj, 201 if written.created else 200)
+
+    def _create(self, call: Call, path: Path, kind: Kind) -> Answer:
+        body = read_body(call)
+        if kind.plural in subresources.REVIEWS:
+            return Answer(201, obj=subresources.review(kind, body))
+        if kind.storage == "/bindings":
+            name = (body.get("metadata") or {}).get("name", "")
+            return self._bind(call, path.namespace, name, body)
+        made = self._writer.create(kind, path.namespace, body, call.write_options())
+        return self._shown(call, kind, made, 201)
+
+    def _put(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Answer:
+        written = self._writer.update(
+            kind, path.namespace, path.name, read_body(call), call.write_options(), subresource
+        )
+        return self._written(call, kind, written)
+
+    def _patched(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Written:
+        return patching.patch(self._writer, kind, path.namespace, path.name, call, subresource)
+
+    def _delete_collection(self, call: Call, path: Path, kind: Kind) -> Answer:
+        options = read_delete_options(call)
+        listing = list_objects(self._store, kind, path.namespace, "", call)
+        for record in listing.records:
+            metadata = record.obj["metadata"]
+            if self._store.get(kind, metadata.get("namespace", ""), metadata["name"]) is not None:
+                self._writer.delete(kind, metadata.get("namespace", ""), metadata["name"], options)
+        return self._list(call, kind, listing)
+
+    def _subresource(self, call: Call, path: Path, kind: Kind) -> Answer:
+        sub = kind.subresource(path.subresource)
+        if sub is None or (kind.namespaced and not path.namespace):
+            raise unknown_path()
+        verb = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create"}.get(call.method, "")
+        if verb not in sub.verbs:
+            raise method_not_allowed()
+        if path.subresource in _PARTS:
+            return self._part(call, path, kind)
+        match path.subresource:
+            case "binding":
+                return self._bind(call, path.namespace, path.name, read_body(call))
+            case "eviction":
+                return self._evict(call, path)
+            case "scale":
+                return self._scale(call, path, kind)
+        return Answer(raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain")
+
+    def _part(self, call: Call, path: Path, kind: Kind) -> Answer:
+        match call.method:
+            case "GET":
+                return self._get(call, path, kind)
+            case "PUT":
+                return self._put(call, path, kind, path.subresource)
+        return self._written(call, kind, self._patched(call, path, kind, path.subresource))
+
+    def _bind(self, call: Call, namespace: str, name: str, body: Obj) -> Answer:
+        now = self._writer.now()
+        return Answer(201, obj=subresources.bind(self._store, namespace, name, body, now, dry_run=call.dry_run))
+
+    def _evict(self, call: Call, path: Path) -> Answer:
+        now, body = self._writer.now(), read_body(call)
+        return Answer(
+            201, obj=subresources.evict(self._store, path.namespace, path.name, body, now, dry_run=call.dry_run)
+        )
+
+    def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
+        record: Record = read_object(self._store, kind, path.namespace, path.name, call)
+        if call.method == "GET":
+            return Answer(obj=subresources.scale_of(kind, record.obj))
+        if call.method == "PUT":
+            scale = read_body(call)
+            check_target(kind, path.namespace, path.name, scale)
+        else:
+            change = patching.change_of(kind, patching.checked_media(kind, call), read_patch(call))
+            scale = change(subresources.scale_of(kind, record.obj))
+        scaled = partial(subresources.with_scale, kind, scale=scale)
+        written = self._writer.change(kind, path.namespace, path.name, scaled, call.write_options())
+        return Answer(obj=subresources.scale_of(kind, written))

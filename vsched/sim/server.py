@@ -1,0 +1,192 @@
+"""The HTTP side of the embedded cluster: one listening socket, one door for every request.
+
+Reads requests off aiohttp, hands them to the router and writes answers and streams; every refusal and every accident
+becomes a Status here. Which path means what is the router's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+import orjson
+import yaml
+from aiohttp import ClientConnectionError, web
+
+from vsched.errors import BadInput
+from vsched.sim.answers import Answer, Stream
+from vsched.sim.bootstrap import seed
+from vsched.sim.requests import MAX_BODY_BYTES, Call, parse_query
+from vsched.sim.routes import Router
+from vsched.sim.status import Failure, internal, too_large
+from vsched.sim.store import Store
+from vsched.sim.times import Clock, utc_now
+from vsched.sim.writes import Writer
+
+log = logging.getLogger(__name__)
+
+Gate = Callable[[Call], Awaitable[None]]
+"""Awaited before each request: may delay it, or refuse it with a Failure."""
+
+_JSON = "application/json"
+_CHUNK_ITEMS = 500
+_SHUTDOWN_SECONDS = 0.5
+
+
+class ApiServer:
+    """Serves a store as a Kubernetes API server from ``start`` to ``close``."""
+
+    def __init__(
+        self, store: Store, *, writer: Writer | None = None, gate: Gate | None = None, now: Clock = utc_now
+    ) -> None:
+        self._writer = writer or Writer(store, now=now)
+        seed(self._writer)
+        self._router = Router(self._writer)
+        self._gate = gate
+        self._runner: web.ServerRunner | None = None
+        self._streams: set[asyncio.Task[object]] = set()
+        self.url = ""
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listens; the port that was chosen is returned."""
+        # Cancelling at disconnect ends a quiet watch at once; writes are synchronous and cannot be cut in half.
+        server = web.Server(self._answer, handler_cancellation=True, access_log=None)
+        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        site = web.TCPSite(runner, host, port, backlog=1024)
+        try:
+            await site.start()
+        except OSError as error:
+            await runner.cleanup()
+            why = error.strerror or str(error)
+            raise BadInput(f"cannot listen on {host}:{port}: {why}; choose another port, or 0 for a free one") from None
+        self._runner = runner
+        address = runner.addresses[0]
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        self.url = f"http://{shown}:{address[1]}"
+        return int(address[1])
+
+    async def close(self) -> None:
+        """Ends every stream and stops listening."""
+        for task in list(self._streams):
+            task.cancel()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        call: Call | None = None
+        try:
+            call = await self._read(request)
+            if self._gate is not None:
+                await self._gate(call)
+            answer = self._router.answer(call)
+            if isinstance(answer, Stream):
+                return await self._send_stream(request, answer)
+            return await self._send(request, call, answer)
+        except Failure as failure:
+            return _refusal(failure, call)
+        except (ClientConnectionError, ConnectionError):
+            raise
+        except Exception as error:
+            # The supervisor of requests: one that breaks must not take the connection or the others with it.
+            log.exception("request failed: %s %s", request.method, request.raw_path)
+            return _refusal(internal(f"{type(error).__name__}: {error}"), call)
+
+    async def _read(self, request: web.BaseRequest) -> Call:
+        path, _, query = request.raw_path.partition("?")
+        headers = request.headers
+        call = Call(
+            method=request.method,
+            path=path,
+            query=parse_query(query) if query else {},
+            accept=headers.get("Accept", ""),
+            content_type=headers.get("Content-Type", ""),
+            user_agent=headers.get("User-Agent", ""),
+        )
+        if request.can_read_body:
+            call.body = await _read_body(request)
+        return call
+
+    async def _send(self, request: web.BaseRequest, call: Call, answer: Answer) -> web.StreamResponse:
+        if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS:
+            response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON})
+            await response.prepare(request)
+            for chunk in answer.listing.chunks(_CHUNK_ITEMS):
+                await response.write(chunk)
+            await response.write_eof()
+            return response
+        body, content_type = _encoded(answer, call)
+        return web.Response(
+            body=body, status=answer.code, headers={"Content-Type": content_type, **_warnings(call), **answer.headers}
+        )
+
+    async def _send_stream(self, request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": _JSON, "Cache-Control": "no-cache, private"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            await stream.run(response.write)
+            await response.write_eof()
+        except (ClientConnectionError, ConnectionError):
+            # The client is gone; there is nobody left to tell.
+            log.debug("watch ended by its client: %s", request.raw_path)
+        finally:
+            self._streams.discard(task)
+        return response
+
+
+async def _read_body(request: web.BaseRequest) -> bytes:
+    """The body, as long as it stays below the limit, whether its length is announced or not."""
+    if (request.content_length or 0) > MAX_BODY_BYTES:
+        raise too_large(MAX_BODY_BYTES)
+    body = await request.content.read(MAX_BODY_BYTES + 1) if request.content.at_eof() else await _read_all(request)
+    if len(body) > MAX_BODY_BYTES:
+        raise too_large(MAX_BODY_BYTES)
+    return body
+
+
+async def _read_all(request: web.BaseRequest) -> bytes:
+    parts: list[bytes] = []
+    length = 0
+    while length <= MAX_BODY_BYTES:
+        part = await request.content.readany()
+        if not part:
+            break
+        parts.append(part)
+        length += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _encoded(answer: Answer, call: Call) -> tuple[bytes, str]:
+    if answer.listing is not None:
+        body = b"".join(answer.listing.chunks(_CHUNK_ITEMS))
+    elif answer.raw is not None:
+        body = answer.raw
+    else:
+        body = orjson.dumps(answer.obj)
+    if answer.content_type == _JSON and _wants_yaml(call):
+        return yaml.safe_dump(orjson.loads(body), sort_keys=True).encode(), "application/yaml"
+    return body, answer.content_type
+
+
+def _wants_yaml(call: Call) -> bool:
+    return "yaml" in call.accept and call.form.yaml
+
+
+def _warnings(call: Call) -> Mapping[str, str]:
+    if not call.warnings:
+        return {}
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in call.warnings)
+    return {"Warning": ", ".join(f'299 - "{text}"' for text in quoted)}
+
+
+def _refusal(failure: Failure, call: Call | None) -> web.Response:
+    headers = {"Content-Type": _JSON, **failure.headers}
+    if call is not None:
+        headers.update(_warnings(call))
+    return web.Response(body=orjson.dumps(failure.body), status=failure.code, headers=headers)

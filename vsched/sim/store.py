@@ -1,0 +1,198 @@
+"""The versioned store: every object of the embedded cluster, one rising resourceVersion, and a history per kind.
+
+Synchronous and single-threaded; nothing here awaits, so a write is complete, published and visible at once. It knows
+names and versions, not rules: defaults, validation and deletion semantics belong to the callers. Stored objects are
+never changed in place, so readers may keep them for as long as they like.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from vsched.sim.history import Behind, Event, History, Record, Subscription
+from vsched.sim.kinds import Kind, KindRegistry, Obj
+from vsched.sim.status import already_exists, not_found
+
+__all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "object_key"]
+
+HISTORY_EVENTS = 32_768
+
+
+def key_of(namespace: str, name: str) -> str:
+    """The storage key: lists are ordered by this string, not by the pair."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def object_key(obj: Obj) -> str:
+    metadata = obj["metadata"]
+    return key_of(metadata.get("namespace", ""), metadata["name"])
+
+
+class Shelf:
+    """The objects of one storage and their history."""
+
+    def __init__(self, history_events: int) -> None:
+        self.records: dict[str, Record] = {}
+        self.history = History(history_events)
+        self._order: list[str] = []
+        self._added: list[str] = []
+        self._removed = False
+
+    def put(self, key: str, record: Record) -> None:
+        if key not in self.records:
+            self._added.append(key)
+        self.records[key] = record
+
+    def drop(self, key: str) -> None:
+        del self.records[key]
+        self._removed = True
+
+    def ordered(self) -> list[str]:
+        """The keys in order; brought up to date only when somebody lists, because sorting appended runs is cheap."""
+        if self._removed:
+            self._order = sorted(self.records)
+        elif self._added:
+            self._order.extend(self._added)
+            self._order.sort()
+        self._removed = False
+        self._added = []
+        return self._order
+
+    def keys(self, namespace: str) -> list[str]:
+        order = self.ordered()
+        if not namespace:
+            return order
+        # "0" is the character after "/", so this is the range of keys below the namespace.
+        return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
+
+    def at(self, revision: int, namespace: str) -> dict[str, Record]:
+        """The objects as they were at a revision, in order; raises Behind if the history does not reach back."""
+        records = {key: self.records[key] for key in self.keys(namespace)}
+        prefix = namespace + "/" if namespace else ""
+        undone = False
+        for event in reversed(self.history.since(revision)):
+            if not event.key.startswith(prefix):
+                continue
+            if event.previous is None:
+                records.pop(event.key, None)
+            else:
+                undone = undone or event.key not in records
+                records[event.key] = event.previous
+        return {key: records[key] for key in sorted(records)} if undone else records
+
+
+class Store:
+    """All shelves behind one revision counter."""
+
+    def __init__(self, registry: KindRegistry | None = None, *, history_events: int = HISTORY_EVENTS) -> None:
+        self.registry = registry if registry is not None else KindRegistry()
+        self.revision = 1
+        self._history_events = history_events
+        self._shelves: dict[str, Shelf] = {}
+
+    def shelf(self, kind: Kind) -> Shelf:
+        shelf = self._shelves.get(kind.storage)
+        if shelf is None:
+            shelf = self._shelves[kind.storage] = Shelf(self._history_events)
+        return shelf
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Record | None:
+        return self.shelf(kind).records.get(key_of(namespace, name))
+
+    def items(self, kind: Kind, namespace: str = "") -> list[Record]:
+        """The objects of a kind, ordered by "namespace/name"."""
+        shelf = self.shelf(kind)
+        return [shelf.records[key] for key in shelf.keys(namespace)]
+
+    def count(self, kind: Kind) -> int:
+        return len(self.shelf(kind).records)
+
+    def page(self, kind: Kind, namespace: str, revision: int, start: str = "") -> Sequence[tuple[str, Record]]:
+        """Keys and objects from ``start`` on, as they were at ``revision``; raises Behind if that is forgotten."""
+        shelf = self.shelf(kind)
+        if not shelf.history.since(revision):
+            keys = shelf.keys(namespace)
+            return [(key, shelf.records[key]) for key in keys[bisect_left(keys, start) :]]
+        pairs = list(shelf.at(revision, namespace).items())
+        return pairs[bisect_left(pairs, start, key=lambda pair: pair[0]) :]
+
+    def create(self, kind: Kind, obj: Obj) -> Obj:
+        """Stores a new object under the next revision."""
+        metadata = obj["metadata"]
+        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        shelf = self.shelf(kind)
+        if key in shelf.records:
+            raise already_exists(kind, metadata["name"])
+        record = self._stamped(obj)
+        shelf.put(key, record)
+        shelf.history.append(Event("ADDED", key, record, None))
+        return record.obj
+
+    def replace(self, kind: Kind, obj: Obj, previous: Record) -> Obj:
+        """Stores a new state under the next revision; a state that says the same keeps the old one."""
+        old = previous.obj
+        if obj is old or _says_the_same(obj, old):
+            return old
+        shelf = self.shelf(kind)
+        key = object_key(old)
+        record = self._stamped(obj)
+        shelf.put(key, record)
+        shelf.history.append(Event("MODIFIED", key, record, previous))
+        return record.obj
+
+    def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
+        """Takes an object out; what is left of it carries the revision of its deletion."""
+        shelf = self.shelf(kind)
+        key = key_of(namespace, name)
+        previous = shelf.records.get(key)
+        if previous is None:
+            raise not_found(kind, name)
+        record = self._stamped(previous.obj)
+        shelf.drop(key)
+        shelf.history.append(Event("DELETED", key, record, previous))
+        return record.obj
+
+    def subscribe(self, kind: Kind, after: int | None = None) -> Subscription:
+        """Events after a revision (raises Behind if some are forgotten), or from now on."""
+        history = self.shelf(kind).history
+        return Subscription(history, history.end if after is None else history.cursor_after(after))
+
+    def oldest(self, kind: Kind) -> int:
+        """The oldest revision a watch of this kind can still start from."""
+        return self.shelf(kind).history.floor
+
+    def compact(self, revision: int) -> None:
+        """Forgets the history up to a revision, of every kind."""
+        for shelf in self._shelves.values():
+            shelf.history.forget(revision)
+
+    def discard(self, kind: Kind) -> None:
+        """Drops a whole storage, when its kind is no longer served; its watchers come to their end."""
+        shelf = self._shelves.pop(kind.storage, None)
+        if shelf is not None:
+            shelf.history.close()
+
+    def _stamped(self, obj: Obj) -> Record:
+        self.revision += 1
+        revision = self.revision
+        metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+        # kind and apiVersion come first: list items are cut from the same bytes without them.
+        stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
+        return Record(stamped, revision)
+
+
+def _says_the_same(new: Obj, old: Obj) -> bool:
+    if new.keys() != old.keys():
+        return False
+    for field, value in new.items():
+        if field == "metadata":
+            if _without_version(value) != _without_version(old[field]):
+                return False
+        elif value != old[field]:
+            return False
+    return True
+
+
+def _without_version(metadata: Obj) -> Obj:
+    return {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}

@@ -1,0 +1,320 @@
+"""Creating, updating, patching and deleting objects: one door for HTTP requests and for controllers in this process.
+
+Synchronous: a write is decided and stored without letting anybody else in between. The rules of each kind (defaults,
+validation, admission, patch arithmetic) are asked for, not written here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from vsched.sim import admission, conversion, crds, defaults, validation
+from vsched.sim.conform import cannot_decode, conform
+from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.merging import merge_update
+from vsched.sim.status import (
+    Cause,
+    Failure,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_named,
+    not_found,
+    storage_conflict,
+)
+from vsched.sim.store import Record, Store
+from vsched.sim.times import Clock, format_time, utc_now
+
+_NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_NAME_SUFFIX_CHARS = 5
+_NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
+_SERVER_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+
+
+@dataclass(slots=True)
+class WriteOptions:
+    """How a client wants its write done; what it shall be warned of collects in ``warnings``."""
+
+    dry_run: bool = False
+    field_validation: str = "Warn"
+    field_manager: str = ""
+    force: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object as a write left it."""
+
+    obj: Obj
+    created: bool = False
+
+
+class Writer:
+    """Writes objects of any kind to the store, the way the API server would."""
+
+    def __init__(self, store: Store, *, now: Clock = utc_now, seed: int | None = None) -> None:
+        self.store = store
+        self.now = now
+        self.lookup = admission.Lookup(store)
+        self._random = random.Random(seed)
+        self.custom = crds.CustomKinds(store, now)
+
+    def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
+        options = options or WriteOptions()
+        obj = self._decoded(kind, body, options)
+        obj = self._named(kind, namespace, obj)
+        if crds.is_definition(kind):
+            obj = crds.prepare_definition(obj)
+        if not kind.custom:
+            obj = defaults.default_on_create(kind, obj)
+        obj = admission.admit_create(kind, obj, self.lookup)
+        self._refuse(kind, obj, self._create_causes(kind, obj))
+        charged = admission.charge_quotas(kind, obj, self.lookup)
+        stored = self._stored_kind(kind)
+        converted = conversion.to_stored(kind, stored, obj)
+        if options.dry_run:
+            name = obj["metadata"]["name"]
+            if self.store.get(stored, obj["metadata"].get("namespace", ""), name) is not None:
+                raise already_exists(kind, name)
+            return obj
+        # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
+        for quota in charged:
+            self._store_quota(quota)
+        made = self.store.create(stored, converted)
+        self.custom.on_write(stored, made)
+        return conversion.to_served(kind, made)
+
+    def create_unchecked(self, kind: Kind, obj: Obj) -> Obj:
+        """Stores an object of the server's own making, past validation and admission."""
+        return self.store.create(kind, self._named(kind, obj["metadata"].get("namespace", ""), obj))
+
+    def update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        body: Obj,
+        options: WriteOptions | None = None,
+        subresource: str = "",
+    ) -> Written:
+        """Replaces an object, or one subresource of it."""
+        options = options or WriteOptions()
+        record = self.record(kind, namespace, name, required=not (kind.create_on_update and not subresource))
+        obj = self._decoded(kind, body, options)
+        check_target(kind, namespace, name, obj)
+        if record is None:
+            return Written(self.create(kind, namespace, _without_identity(obj), options), created=True)
+        _check_version(kind, name, obj, record.obj)
+        _check_uid(kind, namespace, name, obj, record.obj)
+        return Written(self._replace(kind, record, obj, options, subresource))
+
+    def change(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        change: Callable[[Obj], Obj],
+        options: WriteOptions | None = None,
+        subresource: str = "",
+    ) -> Obj:
+        """Patches an object: ``change`` maps the current one to the wanted one."""
+        options = options or WriteOptions()
+        record = self.record(kind, namespace, name)
+        assert record is not None
+        current = conversion.to_served(kind, record.obj)
+        wanted = change(current)
+        if wanted is current:
+            return current
+        obj = self._decoded(kind, wanted, options)
+        check_target(kind, namespace, name, obj)
+        if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
+            _check_version(kind, name, obj, record.obj)
+        return self._replace(kind, record, obj, options, subresource)
+
+    def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions | None = None) -> Deleted:
+        options = options or DeleteOptions()
+        check_options(options)
+        stored = self._stored_kind(kind)
+        record = self.store.get(stored, namespace, name)
+        if record is None:
+            raise not_found(kind, name)
+        if crds.is_definition(kind):
+            return self.custom.delete_definition(stored, record, options)
+        deleted = delete(self.store, stored, record, options, self.now())
+        if deleted.gone and not options.dry_run:
+            self.custom.on_remove(stored)
+        return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
+
+    def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> Record | None:
+        """The stored object; a missing one is refused with 404 unless it need not be there."""
+        record = self.store.get(kind, namespace, name)
+        if record is None and required:
+            raise not_found(kind, name)
+        return record
+
+    def _store_quota(self, quota: Obj) -> None:
+        kind = self.store.registry.resource("resourcequotas")
+        record = self.store.get(kind, quota["metadata"]["namespace"], quota["metadata"]["name"])
+        if record is not None:
+            self.store.replace(kind, quota, record)
+
+    def _stored_kind(self, kind: Kind) -> Kind:
+        return kind if kind.stored else self.store.registry.stored(kind)
+
+    def _replace(self, kind: Kind, record: Record, body: Obj, options: WriteOptions, subresource: str) -> Obj:
+        """The second half of PUT and PATCH: merges what may change into the stored object and stores that."""
+        stored = self._stored_kind(kind)
+        old = conversion.to_served(kind, record.obj)
+        obj = merge_update(kind, body, old, subresource)
+        if crds.is_definition(kind):
+            obj = crds.prepare_definition(obj, old)
+        if not kind.custom:
+            obj = defaults.default_on_update(kind, obj, old)
+        self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
+        if options.dry_run:
+            return obj
+        converted = conversion.to_stored(kind, stored, obj)
+        if is_finished_deleting(converted):
+            metadata = converted["metadata"]
+            self.store.remove(stored, metadata.get("namespace", ""), metadata["name"])
+            self.custom.on_remove(stored)
+            return obj
+        written = self.store.replace(stored, converted, record)
+        self.custom.on_write(stored, written)
+        return conversion.to_served(kind, written)
+
+    def _decoded(self, kind: Kind, body: Obj, options: WriteOptions) -> Obj:
+        """The body as an object of the kind, with unknown fields dropped, warned of or refused."""
+        body = _typed(kind, body)
+        obj, unknown = crds.conform(kind, body) if kind.custom else conform(kind, body)
+        if unknown and options.field_validation != "Ignore":
+            texts = [f'unknown field "{path}"' for path in unknown]
+            if options.field_validation == "Strict":
+                why = f"strict decoding error: {', '.join(texts)}"
+                raise bad_request(why) if kind.custom else cannot_decode(kind, why)
+            options.warnings.extend(texts)
+        return obj
+
+    def _named(self, kind: Kind, namespace: str, obj: Obj) -> Obj:
+        """The object with what every new object gets: name, namespace, uid, creation time, generation."""
+        given = obj.get("metadata") or {}
+        if given.get("resourceVersion"):
+            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+        metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
+        if kind.namespaced:
+            if metadata.get("namespace", namespace) != namespace:
+                raise bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )
+            metadata["namespace"] = namespace
+        else:
+            metadata.pop("namespace", None)
+        if not metadata.get("name"):
+            metadata["name"] = self._generated_name(kind, metadata)
+        metadata["uid"] = str(uuid4())
+        metadata["creationTimestamp"] = format_time(self.now())
+        if kind.counts_generation:
+            metadata["generation"] = 1
+        return {**obj, "metadata": metadata}
+
+    def _generated_name(self, kind: Kind, metadata: Obj) -> str:
+        base: str = metadata.get("generateName") or ""
+        if not base:
+            cause = Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
+            raise invalid(kind, "", [cause])
+        return base[:_NAME_BASE_CHARS] + "".join(self._random.choices(_NAME_ALPHABET, k=_NAME_SUFFIX_CHARS))
+
+    def _create_causes(self, kind: Kind, obj: Obj) -> list[Cause]:
+        if kind.custom:
+            return [*validation.validate_create(kind, obj), *crds.validate(kind, obj)]
+        causes = validation.validate_create(kind, obj)
+        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
+
+    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[Cause]:
+        causes = validation.validate_update(kind, obj, old, subresource)
+        return [*causes, *crds.validate(kind, obj)] if kind.custom else causes
+
+    def _refuse(self, kind: Kind, obj: Obj, causes: list[Cause]) -> None:
+        if causes:
+            raise invalid(kind, obj["metadata"].get("name", ""), causes)
+
+
+def _typed(kind: Kind, body: Obj) -> Obj:
+    """The body with kind and apiVersion, which built-in kinds may leave out."""
+    given_kind, given_version = body.get("kind"), body.get("apiVersion")
+    if given_kind == kind.kind and given_version == kind.api_version:
+        return body
+    if kind.custom and not given_kind:
+        raise bad_request("Object 'Kind' is missing in the body: expected " + kind.kind)
+    if kind.custom and not given_version:
+        raise bad_request("Object 'apiVersion' is missing in the body: expected " + kind.api_version)
+    if (given_kind or kind.kind) != kind.kind:
+        version = (given_version or kind.api_version).rpartition("/")[2]
+        raise bad_request(
+            f'{given_kind} in version "{version}" cannot be handled as a {kind.kind}: converting'
+            f" ({version}.{given_kind}) to ({kind.group or 'core'}.{kind.kind}): unknown conversion"
+        )
+    if (given_version or kind.api_version) != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({given_version}) does not match the expected API version"
+            f" ({kind.api_version})"
+        )
+    return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
+
+
+def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:
+    """Name and namespace of a body must be those of the URL."""
+    metadata = obj.get("metadata") or {}
+    given = metadata.get("name", "")
+    if given != name:
+        shown = (
+            "name must be provided"
+            if not given
+            else (f"the name of the object ({given}) does not match the name on the URL ({name})")
+        )
+        raise bad_request(shown)
+    if kind.namespaced and metadata.get("namespace", namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def _check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
+    version = obj["metadata"].get("resourceVersion") or ""
+    if version in ("", "0"):
+        if not kind.unconditional_update:
+            must = Cause(
+                "FieldValueInvalid",
+                f"Invalid value: {version or '0'}: must be specified for an update",
+                "metadata.resourceVersion",
+            )
+            raise invalid_named(kind.resource, kind.group, kind.plural, name, [must])
+        return
+    if not version.isdecimal():
+        raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version != old["metadata"]["resourceVersion"]:
+        raise conflict(kind, name)
+
+
+def _check_uid(kind: Kind, namespace: str, name: str, obj: Obj, old: Obj) -> None:
+    given, current = obj["metadata"].get("uid"), old["metadata"]["uid"]
+    if given and given != current:
+        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {current}"
+        raise storage_conflict(kind, namespace, name, why)
+
+
+def _without_identity(obj: Obj) -> Obj:
+    """A body whose PUT creates: the resourceVersion it may carry means nothing."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("resourceVersion", "uid")}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,50 @@
+"""What cycles found out last about every job, pod and queue: the one thing views, explanations and gauges look at.
+
+Belongs to the event loop; told after every cycle, read between two.
+"""
+
+from __future__ import annotations
+
+from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.snapshot import Snapshot
+
+_SLACK = 10_000
+"""Verdicts that may be out of date before they are swept out."""
+
+
+class Findings:
+    """The latest of everything, and the snapshot it is about."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot | None = None
+        """None before the first cycle."""
+        self.cycles = 0
+        self.jobs: dict[str, JobOutcome] = {}
+        self.pods: dict[str, Unschedulable] = {}
+        """By ``namespace/name``; may hold pods that no longer wait, so ask ``verdict``."""
+        self.queues: dict[str, QueueOutcome] = {}
+        self.namespaces: dict[str, NamespaceOutcome] = {}
+
+    def take(self, snapshot: Snapshot, report: CycleReport) -> None:
+        """Keep what a cycle on this snapshot found out."""
+        self.snapshot = snapshot
+        self.cycles += 1
+        self.queues, self.namespaces = report.queues, report.namespaces
+        self.jobs.update(report.jobs)
+        for key in snapshot.changed:
+            if key not in snapshot.jobs:
+                self.jobs.pop(key, None)
+        self.pods.update(report.unschedulable)
+        for bind in report.binds:
+            self.pods.pop(f"{bind.namespace}/{bind.name}", None)
+        if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
+            self.pods = {key: verdict for key, verdict in self.pods.items() if self._waits(verdict)}
+
+    def verdict(self, key: str) -> Unschedulable | None:
+        """Why a pod waits, None where it does not or is unknown."""
+        found = self.pods.get(key)
+        return found if found is not None and self._waits(found) else None
+
+    def _waits(self, verdict: Unschedulable) -> bool:
+        job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
+        return job is not None and verdict.uid in job.pending

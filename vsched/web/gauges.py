@@ -1,0 +1,127 @@
+"""Gauges worked out when they are asked for: of queues, jobs, the mirror and the lines of waiting work.
+
+Because each scrape starts from nothing, a queue or a job that is gone has no series left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from vsched.model.plan import QueueOutcome
+from vsched.model.resources import ResourceAxis, Vector, add
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
+from vsched.web.findings import Findings
+
+MOST_JOBS = 1_000
+"""Jobs with series of their own; the rest is in the totals only."""
+
+Amounts = Mapping[str, int]
+
+
+class Gauges(Collector):
+    """What the last cycle found out, and a few numbers of its owner, as gauges."""
+
+    def __init__(self, findings: Findings, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._findings = findings
+        self._numbers = numbers
+
+    def register(self, registry: CollectorRegistry) -> None:
+        """Be asked at every scrape of this registry."""
+        registry.register(self)
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: names are known only when collected, and nothing else may use them."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family, fresh."""
+        for name, by_label in self._numbers().items():
+            family = GaugeMetricFamily(name, name.replace("_", " "), labels=("name",))
+            for label, value in by_label.items():
+                family.add_metric((label,), value)
+            yield family
+        snapshot = self._findings.snapshot
+        if snapshot is not None:
+            yield from _queues(snapshot, self._findings.queues)
+            yield from _jobs(snapshot)
+
+
+def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[Metric]:
+    for kind, amounts_of in _QUEUE_AMOUNTS.items():
+        cpu = GaugeMetricFamily(f"volcano_queue_{kind}_milli_cpu", f"cpu {kind} of a queue", labels=("queue_name",))
+        memory = GaugeMetricFamily(
+            f"volcano_queue_{kind}_memory_bytes", f"memory {kind} of a queue", labels=("queue_name",)
+        )
+        scalars = GaugeMetricFamily(
+            f"volcano_queue_{kind}_scalar_resources", f"others {kind} of a queue", labels=("queue_name", "resource")
+        )
+        for name, outcome in queues.items():
+            amounts = amounts_of(snapshot, outcome)
+            cpu.add_metric((name,), amounts.get("cpu", 0))
+            memory.add_metric((name,), amounts.get("memory", 0))
+            for resource, value in amounts.items():
+                if resource not in ("cpu", "memory", "pods"):
+                    scalars.add_metric((name, resource), value)
+        yield from (cpu, memory, scalars)
+    for kind, number_of in _QUEUE_NUMBERS.items():
+        family = GaugeMetricFamily(f"volcano_queue_{kind}", f"{kind} of a queue", labels=("queue_name",))
+        for name, outcome in queues.items():
+            family.add_metric((name,), number_of(outcome))
+        yield family
+
+
+def _named(axis: ResourceAxis, held: Vector) -> dict[str, int]:
+    return {axis.names[column]: value for column, value in held.items() if value}
+
+
+def _request(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    books = snapshot.books.get(outcome.name)
+    if books is None:
+        return {}
+    total = books.allocated.copy()
+    add(total, books.pending.items())
+    return _named(snapshot.axis, total)
+
+
+def _inqueue(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    books = snapshot.books.get(outcome.name)
+    return {} if books is None else _named(snapshot.axis, books.inqueue)
+
+
+_QUEUE_AMOUNTS: dict[str, Callable[[Snapshot, QueueOutcome], Amounts]] = {
+    "allocated": lambda _, outcome: outcome.allocated,
+    "request": _request,
+    "deserved": lambda _, outcome: outcome.deserved,
+    "capacity": lambda _, outcome: outcome.capability,
+    "inqueue": _inqueue,
+}
+_QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
+    "share": lambda outcome: outcome.share,
+    "weight": lambda outcome: outcome.weight,
+    "overused": lambda outcome: float(outcome.overused),
+}
+
+
+def _jobs(snapshot: Snapshot) -> Iterator[Metric]:
+    waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
+    tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
+    for job in islice(waiting, MOST_JOBS):
+        tasks.add_metric((job.key,), len(job.pending))
+    yield tasks
+    yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
+    phases = GaugeMetricFamily("vsched_jobs", "PodGroups by phase.", labels=("phase",))
+    counts: dict[str, int] = dict.fromkeys(_PHASES, 0)
+    for job in snapshot.jobs.values():
+        counts[job.spec.phase] = counts.get(job.spec.phase, 0) + 1
+    for phase, count in counts.items():
+        phases.add_metric((phase,), count)
+    yield phases
+
+
+_PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)

@@ -1,0 +1,41 @@
+"""Whether the daemon is alive and ready, as values; who asks and how is the route table's business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from vsched.clock import Clock
+
+
+class Check(NamedTuple):
+    """The answer to a health question, with what it rests on."""
+
+    ok: bool
+    details: dict[str, Any]
+
+
+class Health:
+    """What is known of the daemon's health: when its loop last turned, and which kinds are mirrored."""
+
+    def __init__(self, clock: Clock, synced: Callable[[], Mapping[str, bool]], stale_seconds: float = 60.0) -> None:
+        self._clock = clock
+        self._synced = synced
+        self._stale_seconds = stale_seconds
+        self._turned = clock.monotonic()
+        self.role = "leader"
+        """What this process is at the moment: ``leader`` acts, anything else only watches."""
+
+    def turned(self) -> None:
+        """The loop has come round: it waits for work, or just did some."""
+        self._turned = self._clock.monotonic()
+
+    def live(self) -> Check:
+        """The loop came round not long ago; a session that never ends is the one thing a restart cures."""
+        age_seconds = self._clock.monotonic() - self._turned
+        return Check(age_seconds <= self._stale_seconds, {"loopAgeSeconds": round(age_seconds, 3)})
+
+    def ready(self) -> Check:
+        """Every kind has been listed, so decisions rest on the whole cluster."""
+        synced = dict(self._synced())
+        return Check(bool(synced) and all(synced.values()), {"role": self.role, "synced": synced})

@@ -1,0 +1,58 @@
+"""The metrics a daemon counts as things happen; Volcano's names where the meaning is the same.
+
+Gauges of queues and jobs are not here: ``gauges`` works them out when they are asked for.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
+SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """Counters and histograms by the name they have in code."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def histogram(name: str, says: str, *labels: str, buckets: tuple[float, ...] = MILLISECONDS) -> Histogram:
+            return Histogram(name, says, labels, registry=registry, buckets=buckets)
+
+        def counter(name: str, says: str, *labels: str) -> Counter:
+            return Counter(name, says, labels, registry=registry)
+
+        def gauge(name: str, says: str, *labels: str) -> Gauge:
+            return Gauge(name, says, labels, registry=registry)
+
+        # -- under Volcano's names
+        self.e2e = histogram("volcano_e2e_scheduling_latency_milliseconds", "A whole session, snapshot to hand-over.")
+        self.open_session = histogram("volcano_open_session_duration_milliseconds", "Opening a session.")
+        self.action = histogram("volcano_action_scheduling_latency_milliseconds", "One action of a session.", "action")
+        self.plugin = histogram(
+            "volcano_plugin_scheduling_latency_milliseconds", "One plugin in a session.", "plugin", "OnSession"
+        )
+        self.task = histogram(
+            "volcano_task_scheduling_latency_milliseconds", "From a pod's creation to a stage of its way.", "stage"
+        )
+        self.job = histogram(
+            "volcano_e2e_job_scheduling_latency_milliseconds", "From a PodGroup's creation to its minimum being placed."
+        )
+        self.attempts = counter("volcano_schedule_attempts_total", "Attempts to place a pod, by result.", "result")
+
+        # -- new ones
+        self.bound = counter("vsched_pods_bound_total", "Pods whose binding the API server accepted.")
+        self.cycle = histogram("vsched_cycle_seconds", "Deciding alone, by what started it.", "reason", buckets=SECONDS)
+        self.snapshot = histogram("vsched_snapshot_seconds", "Taking a snapshot of the mirror.", buckets=SECONDS)
+        self.handover = histogram("vsched_handover_seconds", "From a decision to its writes queued.", buckets=SECONDS)
+        self.failed_cycles = counter("vsched_cycle_exceptions_total", "Sessions that ended in an error.")
+        self.requests = counter("vsched_api_writes_total", "Writes to the API server, attempts apart.", "kind", "code")
+        self.request_seconds = histogram("vsched_api_write_seconds", "One write.", "kind", buckets=SECONDS)
+        self.bindings = counter("vsched_bindings_total", "Placements carried out, by how they ended.", "verdict")
+        self.bind_seconds = histogram(
+            "vsched_binding_seconds", "A placement, attempts and waits included.", buckets=SECONDS
+        )
+        self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
+        self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")
+        self.loop_lag = histogram("vsched_loop_lag_seconds", "How late the event loop is.", buckets=SECONDS)
+        self.watch_events = counter("vsched_watch_events_total", "Events of the watches.", "kind", "type")
+        self.relists = counter("vsched_watch_relists_total", "Lists after the first one.", "kind")

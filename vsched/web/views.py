@@ -1,0 +1,143 @@
+"""What is shown of the cluster and of the last cycles, as plain data. Pure functions, one a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vsched.model.job import Job
+from vsched.model.plan import JobOutcome
+from vsched.model.resources import format_amount
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.model.task import Task
+from vsched.web.findings import Findings
+
+View = dict[str, Any]
+
+
+def amounts(named: Mapping[str, int]) -> dict[str, str]:
+    """Base units by resource name as quantities."""
+    return {name: format_amount(name, value) for name, value in named.items() if value}
+
+
+def queues(findings: Findings) -> View:
+    """Every queue with its share and what it holds, deserves and may hold."""
+    return {
+        name: {
+            "weight": queue.weight,
+            "share": round(queue.share, 6),
+            "overused": queue.overused,
+            "allocated": amounts(queue.allocated),
+            "deserved": amounts(queue.deserved),
+            "capability": amounts(queue.capability),
+            "guarantee": amounts(queue.guarantee),
+            "namespaces": {
+                held.namespace: {
+                    "weight": held.weight,
+                    "share": round(held.share, 6),
+                    "allocated": amounts(held.allocated),
+                }
+                for held in findings.namespaces.values()
+                if held.queue == name
+            },
+        }
+        for name, queue in sorted(findings.queues.items())
+    }
+
+
+def jobs(findings: Findings) -> View:
+    """Every PodGroup with its phase, counts and the reason it waits."""
+    snapshot = findings.snapshot
+    if snapshot is None:
+        return {}
+    return {key: _job(snapshot.jobs[key], findings.jobs.get(key)) for key in sorted(snapshot.jobs)}
+
+
+def _job(job: Job, outcome: JobOutcome | None) -> View:
+    counts = job.counts
+    waits = bool(job.pending)
+    return {
+        "phase": outcome.phase if outcome is not None else job.spec.phase,
+        "queue": job.spec.queue,
+        "priority": job.priority,
+        "minMember": job.spec.min_member,
+        "ready": job.ready,
+        "pending": len(job.pending),
+        "running": counts[Status.RUNNING],
+        "succeeded": counts[Status.SUCCEEDED],
+        "failed": counts[Status.FAILED],
+        "message": outcome.message if outcome is not None and waits else "",
+        "reasons": dict(outcome.reasons) if outcome is not None and waits else {},
+    }
+
+
+def nodes(findings: Findings) -> View:
+    """Every node with what it has, what is taken and what is on its way back."""
+    snapshot = findings.snapshot
+    if snapshot is None:
+        return {}
+    table, names = snapshot.nodes, snapshot.axis.names
+    shown: View = {}
+    for row, attributes in enumerate(table.statics.attributes):
+        columns = {
+            what: amounts({names[column]: int(array[column, row]) for column in range(table.width)})
+            for what, array in (
+                ("allocatable", table.allocatable),
+                ("idle", table.idle),
+                ("releasing", table.releasing),
+                ("pipelined", table.pipelined),
+            )
+        }
+        shown[attributes.name] = {**columns, "unschedulable": attributes.unschedulable}
+    return shown
+
+
+def explain(findings: Findings, namespace: str, name: str) -> View | None:
+    """Why a PodGroup or a pod of that name waits, or where it is; None where neither is known."""
+    snapshot = findings.snapshot
+    if snapshot is None:
+        return None
+    key = f"{namespace}/{name}"
+    job = snapshot.jobs.get(key)
+    if job is not None:
+        pods = [_pod(findings, snapshot, task) for task in job.tasks.values()]
+        return {"kind": "PodGroup", "key": key, **_job(job, findings.jobs.get(key)), "pods": _summary(pods)}
+    task = _task(snapshot, findings, key)
+    return None if task is None else {"kind": "Pod", **_pod(findings, snapshot, task)}
+
+
+def _task(snapshot: Snapshot, findings: Findings, key: str) -> Task | None:
+    verdict = findings.verdict(key)
+    if verdict is not None:
+        return snapshot.jobs[verdict.job].tasks[verdict.uid]
+    namespace, _, name = key.partition("/")
+    for job in snapshot.jobs.values():
+        if job.spec.namespace == namespace:
+            for task in job.tasks.values():
+                if task.name == name:
+                    return task
+    return None
+
+
+def _pod(findings: Findings, snapshot: Snapshot, task: Task) -> View:
+    verdict = findings.verdict(task.key)
+    job = snapshot.jobs[task.job]
+    return {
+        "pod": task.key,
+        "job": task.job,
+        "queue": job.spec.queue,
+        "status": task.status.name.capitalize(),
+        "node": task.node,
+        "nominated": task.nominated,
+        "gated": task.gated,
+        "request": snapshot.axis.render(task.shape.request),
+        "reason": verdict.reason if verdict is not None else "",
+        "message": verdict.message if verdict is not None else "",
+        "reasons": dict(verdict.reasons) if verdict is not None else {},
+    }
+
+
+def _summary(pods: list[View], most: int = 50) -> list[View]:
+    """The pods that wait first, and not more than fit a page."""
+    return sorted(pods, key=lambda pod: (pod["status"] != "Pending", pod["pod"]))[:most]
