@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
+import vsched.actions
 from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
@@ -23,6 +24,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.policy import Seconds
 from vsched.framework.registry import Action, Registry
+from vsched.plugins import PLUGINS
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
@@ -161,3 +163,9 @@ def registry() -> Registry:
 def later() -> Registry:
     """With usage and reclaim."""
     return Registry.of((*CORE, Usage), (*ACTIONS, Action("reclaim", _act, QueueScoreArgs)))
+
+
+@pytest.fixture(scope="session")
+def built() -> Registry:
+    """What this build really has."""
+    return Registry.of(PLUGINS, vsched.actions.ACTIONS)

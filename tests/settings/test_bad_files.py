@@ -372,12 +372,22 @@ def test_a_flood_of_problems_is_cut(registry: Registry) -> None:
     assert found[-1] == "policy.yaml: and 400 more problems"
 
 
+def test_a_problem_is_one_printable_line_whatever_the_file_holds(registry: Registry) -> None:
+    (found,) = problems(GOOD + '"a\\nb\\e[31m": 1\n', registry)
+    assert found == "policy.yaml:5: a\\x0ab\\x1b[31m: unknown key"
+    (long,) = problems(GOOD + f"{'x' * 900}: 1\n", registry)
+    assert len(long) == 500
+
+
 def test_aliases_that_multiply_are_refused_quickly(registry: Registry) -> None:
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
     assert "too large for a policy" in problems(bomb, registry)[0]
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "a: &a [*a]"], ids=["brackets without end", "an alias of itself"])
+DEEP = ["[" * 5000, "a: " + "[" * 100 + "]" * 100, "a: &a [*a]"]
+
+
+@pytest.mark.parametrize("text", DEEP, ids=["brackets without end", "a hundred brackets", "an alias of itself"])
 def test_endless_nesting_is_refused(text: str, registry: Registry) -> None:
     assert problems(text, registry) == ["policy.yaml:1: nested too deeply for a policy"]
 

@@ -47,7 +47,7 @@ def test_lines_mark_what_is_off_and_show_what_is_unusual(registry: Registry) -> 
         "  enqueue: QueueScoreOrderEnable: true",
         "tier 1:",
         "  priority  TaskOrder JobOrder Preemptable",
-        "  gang      JobOrder JobReady Preemptable(off)",
+        "  gang      JobValid JobOrder JobReady Preemptable(off)",
         "tier 2:",
         "  drf       JobOrder QueueOrder Preemptable hierarchy(on)",
         "  binpack   NodeOrder",
@@ -67,7 +67,7 @@ def test_the_data_says_the_same(registry: Registry) -> None:
     gang = data["tiers"][0]["plugins"][1]
     assert gang == {
         "name": "gang",
-        "points": {"JobOrder": True, "JobReady": True, "Preemptable": False},
+        "points": {"JobValid": True, "JobOrder": True, "JobReady": True, "Preemptable": False},
         "hierarchy": False,
         "arguments": {},
     }

@@ -12,6 +12,8 @@ import pytest
 from vsched.framework.policy import PluginConf, Policy, Switches
 from vsched.framework.registry import Action, Registry, points_of
 from vsched.settings import Settings, default_settings, load_file, load_text
+from vsched.settings.describe import describe
+from vsched.settings.document import policy_text
 from vsched.settings.load import default_text
 
 HEAD = "actions: allocate\ntiers:\n- plugins:\n"
@@ -213,6 +215,11 @@ def test_files_of_the_field_load(name: str, registry: Registry) -> None:
     assert isinstance(load_file(DATA / f"{name}.yaml", registry), Settings)
 
 
+def test_the_built_in_policy_loads_in_this_build(built: Registry) -> None:
+    assert default_settings(built).warnings == ()
+    assert load_file(DATA / "volcano-built-in.yaml", built).warnings == ()
+
+
 def test_names_are_registered_once(registry: Registry) -> None:
     gang, allocate = registry.plugins["gang"], registry.actions["allocate"]
     with pytest.raises(ValueError, match="'gang' is registered twice"):
@@ -222,8 +229,13 @@ def test_names_are_registered_once(registry: Registry) -> None:
 
 
 def test_the_points_of_a_plugin_are_the_classes_it_inherits(registry: Registry) -> None:
-    assert points_of(registry.plugins["gang"]) == ("job_order", "job_ready", "preemptable")
-    assert points_of(registry.plugins["overcommit"]) == ("job_enqueued",)
+    assert [point.__name__ for point in points_of(registry.plugins["gang"])] == [
+        "JobValid",
+        "JobOrder",
+        "JobReady",
+        "Preemptable",
+    ]
+    assert [point.point for point in points_of(registry.plugins["overcommit"])] == ["job_enqueued"]
 
 
 def test_a_policy_finds_its_plugins(registry: Registry) -> None:
@@ -236,5 +248,15 @@ def test_a_policy_finds_its_plugins(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config" / "policies").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_sample_policy_loads_without_a_warning(path: Path, registry: Registry) -> None:
-    assert load_file(path, registry).warnings == ()
+def test_every_sample_policy_loads_without_a_warning(path: Path, built: Registry) -> None:
+    settings = load_file(path, built)
+    assert settings.warnings == ()
+    assert load_text(policy_text(settings.policy), "again.yaml", built).policy == settings.policy
+
+
+def test_what_this_build_has_can_be_declared_described_and_written(built: Registry) -> None:
+    plugins = ", ".join(f"{{name: {name}}}" for name in built.plugins if name != "capacity")
+    text = f"actions: '{','.join(built.actions)}'\ntiers: [{{plugins: [{plugins}]}}]"
+    settings = load_text(text, "policy.yaml", built)
+    assert load_text(policy_text(settings.policy), "again.yaml", built).policy == settings.policy
+    assert all(plugin["points"] for plugin in describe(settings, built)["tiers"][0]["plugins"])

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsched.errors import BadPolicy
@@ -80,6 +80,7 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
+@settings(deadline=None)
 @given(policies())
 def test_any_policy_survives_being_written_and_read(later: Registry, document: dict[str, Any]) -> None:
     first = load_text(yaml.safe_dump(document, allow_unicode=True), "one.yaml", later)
@@ -127,18 +128,21 @@ TREES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(TREES)
 def test_no_yaml_is_a_traceback(later: Registry, tree: Any) -> None:
     with suppress(BadPolicy):
         load_text(yaml.safe_dump(tree, allow_unicode=True), "any.yaml", later)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab:-[]{}&*!|>'\"%@`,# \n\t?~0<"), max_size=40))
 def test_no_text_is_a_traceback(later: Registry, text: str) -> None:
     with suppress(BadPolicy):
         load_text(text, "any.yaml", later)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 9 * 10**18))
 def test_a_time_survives_being_written_and_read(nanoseconds: int) -> None:
     seconds = nanoseconds / 1e9

@@ -22,6 +22,14 @@ Obj = dict[str, Any]
 QUICK = ControllerSettings(pods=PodTimes(termination=0.0), jobs=JobTimes(backoff=0.0), orphan_quarantine=0.05)
 
 
+BUDGET: Obj = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "b", "namespace": "default"},
+    "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
+}
+
+
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
     async with Cluster(3, settings=ClusterSettings(controllers=QUICK)) as running:
@@ -143,7 +151,7 @@ async def test_a_node_that_fails_is_tainted_and_loses_its_pods(cluster: Cluster)
     patient, hasty = pod("patient", "node-1"), pod("hasty", "node-1")
     key = "node.kubernetes.io/unreachable"
     patient["spec"]["tolerations"] = [{"key": key, "operator": "Exists"}]
-    hasty["spec"]["tolerations"] = [{"key": key, "operator": "Exists", "tolerationSeconds": 0}]
+    hasty["spec"]["tolerations"] = [{"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}]
     for each in (patient, hasty):
         cluster.client.create("pods", each)
     await until(lambda: phase(cluster, "patient") == phase(cluster, "hasty") == "Running")
@@ -233,6 +241,30 @@ async def test_a_failing_job_fails_after_its_limit(scheduled: Cluster) -> None:
     assert (scheduled.client.get("batch/jobs", "default", "w") or {})["status"]["failed"] == 2
 
 
+async def test_a_deleted_job_takes_its_running_pods_along(scheduled: Cluster) -> None:
+    client = scheduled.client
+    running = job(completions=2, parallelism=2)
+    running["spec"]["template"]["metadata"].pop("annotations")
+    client.create("batch/jobs", running)
+    await until(lambda: [each["status"]["phase"] for each in client.list("pods")] == ["Running"] * 2)
+    client.delete("batch/jobs", "default", "w")
+    await until(lambda: not client.list("pods"))
+
+
+async def test_a_settled_cluster_writes_nothing(scheduled: Cluster) -> None:
+    client = scheduled.client
+    client.create("apps/deployments", made("Deployment", replicas=2))
+    client.create("apps/statefulsets", made("StatefulSet", replicas=2, serviceName="s", podManagementPolicy="Parallel"))
+    client.create("batch/jobs", job(completions=2, parallelism=2))
+    client.create("policy/poddisruptionbudgets", BUDGET)
+    await until(lambda: len(client.list("pods")) == 6 and is_true(client.list("batch/jobs")[0], "Complete"))
+    await until(lambda: client.list("policy/poddisruptionbudgets")[0]["status"]["currentHealthy"] == 4)
+    await scheduled.settle()
+    before = scheduled.store.revision
+    await asyncio.sleep(0.15)
+    assert scheduled.store.revision == before
+
+
 # --- garbage, namespaces, budgets, queues
 
 
@@ -273,6 +305,32 @@ async def test_custom_resources_own_pods_too(cluster: Cluster) -> None:
     await until(lambda: phase(cluster) is None)
 
 
+async def test_kinds_defined_later_own_pods_too(cluster: Cluster) -> None:
+    client = cluster.client
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+                 "versions": [{"name": "v1", "served": True, "storage": True,
+                               "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+    }  # fmt: skip
+    for _ in range(2):
+        client.create("apiextensions.k8s.io/customresourcedefinitions", definition)
+        await until(lambda: cluster.store.registry.preferred("example.com", "things"))
+        await cluster.settle()
+        thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+        owner = client.create("example.com/things", thing)
+        owned = pod(node="")
+        owned["metadata"]["ownerReferences"] = [
+            {"apiVersion": "example.com/v1", "kind": "Thing", "name": "t", "uid": owner["metadata"]["uid"]}
+        ]
+        client.create("pods", owned)
+        client.delete("example.com/things", "", "t")
+        await until(lambda: phase(cluster) is None)
+        client.delete("apiextensions.k8s.io/customresourcedefinitions", "", "things.example.com")
+        await until(lambda: not cluster.store.registry.preferred("example.com", "things"))
+
+
 async def test_a_deleted_namespace_is_emptied_and_goes(cluster: Cluster) -> None:
     client = cluster.client
     client.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
@@ -288,10 +346,7 @@ async def test_a_deleted_namespace_is_emptied_and_goes(cluster: Cluster) -> None
 async def test_a_budget_is_kept_and_refuses_evictions(scheduled: Cluster) -> None:
     client = scheduled.client
     client.create("apps/replicasets", made("ReplicaSet", replicas=2))
-    client.create("policy/poddisruptionbudgets", {
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "default"},
-        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
-    })  # fmt: skip
+    client.create("policy/poddisruptionbudgets", BUDGET)
 
     def status() -> Obj:
         return dict((client.get("policy/poddisruptionbudgets", "default", "b") or {}).get("status") or {})
@@ -342,7 +397,7 @@ async def test_one_bad_object_does_not_stop_the_others(cluster: Cluster) -> None
 async def test_manifests_are_applied_in_an_order_that_works(tmp_path: Path) -> None:
     in_team = pod("a", node="")
     in_team["metadata"]["namespace"] = "team"
-    owner = made("ReplicaSet", replicas=0)
+    owner = made("ReplicaSet", replicas=1)
     owner["metadata"] |= {"uid": "old-uid", "resourceVersion": "77"}
     owned = pod("b", node="")
     owned["metadata"]["ownerReferences"] = [
@@ -369,6 +424,16 @@ async def test_manifests_are_applied_in_an_order_that_works(tmp_path: Path) -> N
         assert running.client.get("pods", "team", "a") is not None
 
 
+async def test_a_dump_is_loaded_with_its_statuses() -> None:
+    finished, running = pod("finished"), pod("running")
+    finished["status"] = {"phase": "Succeeded"}
+    running["status"] = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "podIP": "10.9.9.9"}
+    async with Cluster(1, manifests=[finished, running], settings=ClusterSettings(controllers=QUICK)) as loaded:
+        assert await loaded.settle()
+        assert phase(loaded, "finished") == "Succeeded"
+        assert (loaded.client.get("pods", "default", "running") or {})["status"]["podIP"] == "10.9.9.9"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -383,8 +448,8 @@ async def test_manifests_are_applied_in_an_order_that_works(tmp_path: Path) -> N
             id="an unknown kind",
         ),
         pytest.param(
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: no}\nspec: {containers: [{name: c, image: i}]}",
-            r'Pod a.: namespaces "no" not found', id="a refusal of the server",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: absent}\nspec: {containers: [{name: c, image: i}]}",
+            r'Pod a.: namespaces "absent" not found', id="a refusal of the server",
         ),
     ],
 )  # fmt: skip

@@ -132,6 +132,25 @@ def test_a_suspended_job_stops_its_pods_and_does_not_count_them_as_failed() -> N
     assert "failed" not in status_of(look(job(suspend=True), stopped))
 
 
+@pytest.mark.parametrize(
+    ("rule", "failed", "ends"),
+    [
+        pytest.param({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}, 0, False, id="an eviction"),
+        pytest.param({"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}, 1, True, id="a code"),
+        pytest.param({"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [42]}}, 1, False, id="no other"),
+        pytest.param({"action": "Ignore", "onExitCodes": {"containerName": "x", "operator": "In", "values": [42]}},
+                     1, False, id="another container"),
+    ],
+)  # fmt: skip
+def test_the_failure_policy_decides_what_a_failure_means(rule: dict[str, Any], failed: int, ends: bool) -> None:
+    lost = task("a", "Failed")
+    lost["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True"}]
+    lost["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": {"exitCode": 42}}}]
+    actions = look(job(podFailurePolicy={"rules": [rule]}), lost)
+    assert status_of(actions).get("failed", 0) == failed
+    assert ("FailureTarget" in conditions_of(actions)) == ends
+
+
 def test_a_resumed_job_says_so() -> None:
     held = job(status={"conditions": [{"type": "Suspended", "status": "True"}]})
     assert conditions_of(look(held)) == []

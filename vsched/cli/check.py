@@ -10,8 +10,9 @@ import click
 import orjson
 import yaml
 
+from vsched.actions import ACTIONS
 from vsched.framework.registry import Registry
-from vsched.registry import registry
+from vsched.plugins import PLUGINS
 from vsched.settings import Settings, load_file, load_text
 from vsched.settings.describe import describe, describe_lines
 
@@ -30,7 +31,7 @@ def command(file: Path, output: str) -> None:
 
     Exits 1 with the path and line of every error where the file cannot be used.
     """
-    known = registry()
+    known = Registry.of(PLUGINS, ACTIONS)
     settings = _read(file, known)
     if output == "text":
         for line in describe_lines(settings, known):

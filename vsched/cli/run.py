@@ -68,16 +68,20 @@ def command(
     kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
 ) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
-    from vsched.daemon.app import serve  # here, so that --help does not load numpy and aiohttp
+    from vsched.actions import ACTIONS  # here, so that --help does not load numpy and aiohttp
+    from vsched.daemon.app import serve
+    from vsched.daemon.tuning import listed, tuned
+    from vsched.framework.registry import Registry
     from vsched.kube.config import load_connection
+    from vsched.plugins import PLUGINS
 
     if log_format == "auto":
         log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
     configure(log_level, log_format)
     options = msgspec.convert({**flags, "window_seconds": window_ms / 1000}, Options)
     connection = load_connection(kubeconfig, context)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(options, connection))
+    with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve(options, connection, Registry.of(PLUGINS, ACTIONS), listed))
 
 
 def _loop_factory() -> Any:

@@ -60,7 +60,6 @@ def time_stamp(now: float) -> str:
 
 def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
     """Set a PodGroup's status; with or without a status subresource, as its definition has it."""
-    namespace, _, name = outcome.key.partition("/")
     status: dict[str, Any] = {
         "phase": outcome.phase,
         "running": outcome.running,
@@ -70,6 +69,23 @@ def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]],
     listed = list(conditions)
     if listed:
         status["conditions"] = listed
+    return _podgroup_patch(outcome.key, status, subresource)
+
+
+def podgroup_complaint(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
+    """Say on a PodGroup that it cannot be used; whatever else its conditions said rests on what it no longer is."""
+    condition = {
+        "type": "Unschedulable",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time_stamp(now),
+    }
+    return _podgroup_patch(key, {"conditions": [condition]}, subresource)
+
+
+def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> Write:
+    namespace, _, name = key.partition("/")
     path = f"{GROUP_PATH}/namespaces/{namespace}/podgroups/{name}{'/status' if subresource else ''}"
     return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
 

@@ -27,7 +27,8 @@ from vsched.model.resources import ResourceAxis
 from vsched.model.status import Phase, Status
 from vsched.model.task import Task
 
-GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+GROUP_NAME = "scheduling.k8s.io/group-name"
+GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"
 GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
@@ -84,7 +85,7 @@ class PodReader:
         annotations = metadata.annotations or _NONE
         namespace = intern(metadata.namespace or "default")
         created = created_of(metadata)
-        group = next((annotations[name] for name in GROUP_NAMES if annotations.get(name)), "")
+        group = annotations.get(GROUP_NAME) or annotations.get(GROUP_NAME_ALIAS, "")
         implicit = _implicit_job(pod, namespace, created) if ours and not group else None
         if implicit is not None:
             group = implicit.name

@@ -79,10 +79,10 @@ def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
 
 def resize_infeasible(pod: Pod) -> bool:
     """Whether the kubelet has refused a resize for good, so that the wanted amounts will not come."""
-    return any(
-        condition.type == "PodResizePending" and condition.status == "True" and condition.reason == "Infeasible"
-        for condition in pod.status.conditions or ()
-    )
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.status == "True" and condition.reason == "Infeasible"
+    return False
 
 
 def quantities(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amount:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import msgspec
 
-from vsched.cluster.ingest_request import request_of, resize_infeasible, resize_statuses
+from vsched.cluster.ingest_request import request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
 from vsched.cluster.wire import Container, Pod, Wire
 from vsched.errors import BadObject
@@ -115,28 +115,32 @@ def _key(pod: Pod) -> Hashable:
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,
-        tuple(map(_container_key, spec.containers or ())),
-        tuple(map(_container_key, spec.init_containers or ())),
+        tuple([_container_key(container) for container in spec.containers or ()]),
+        tuple([_container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
         _resize_key(pod) if spec.node_name else None,
     )
 
 
 def _container_key(container: Container) -> Hashable:
-    return container.image, bytes(container.resources), bytes(container.ports), container.restart_policy
+    return (
+        container.name,
+        container.image,
+        bytes(container.resources),
+        bytes(container.ports),
+        container.restart_policy,
+    )
 
 
 def _resize_key(pod: Pod) -> Hashable:
-    statuses = resize_statuses(pod)
-    if not statuses:
+    """What the kubelet has given each container; its names are those in the container keys."""
+    status = pod.status
+    found = status.container_statuses
+    if status.init_container_statuses:
+        found = [*(found or ()), *status.init_container_statuses]
+    if not found:
         return None
-    spec = pod.spec
-    given = tuple(
-        None if status is None else (bytes(status.allocated_resources), bytes(status.resources))
-        for status in (
-            statuses.get(container.name) for container in (*(spec.containers or ()), *(spec.init_containers or ()))
-        )
-    )
-    return given, resize_infeasible(pod)
+    given = [(one.name, bytes(one.allocated_resources), bytes(one.resources)) for one in found]
+    return tuple(given), resize_infeasible(pod)
 
 
 def _host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -60,7 +60,7 @@ class BackOff(msgspec.Struct, frozen=True):
     ceiling_seconds: float = 2.0
 
     def delay(self, attempt: int, asked_seconds: float = 0.0) -> float:
-        """Seconds to wait after the ``attempt``-th failure, from 1; no less than the server asked for, within bounds."""
+        """Seconds to wait after the ``attempt``-th failure (from 1); no less than the server asked for, bounded."""
         grown = min(self.ceiling_seconds, self.first_seconds * 2.0 ** (attempt - 1))
         jittered = grown * random.uniform(0.5, 1.0)
         return max(jittered, min(asked_seconds, 5.0 * self.ceiling_seconds))

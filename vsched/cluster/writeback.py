@@ -7,16 +7,17 @@ Everything is coalesced, rate-limited and off the cycle: ``submit`` only takes n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import Reference, pod_reference
+from vsched.cluster.bodies import pod_reference
+from vsched.cluster.cache import Broken
+from vsched.cluster.complaints import Complaints
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.cluster.job_statuses import JobStatuses, JobStatusSettings, Told
 from vsched.cluster.lane import Lane
-from vsched.cluster.limits import Recent
 from vsched.cluster.pod_conditions import PodConditions, PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatuses, QueueStatusSettings
 from vsched.cluster.served import Served
@@ -35,6 +36,14 @@ class WritebackSettings:
     events: EventSettings = field(default_factory=EventSettings)
 
 
+class Mirror(Protocol):
+    """What is asked of the mirror."""
+
+    broken: dict[tuple[str, str], Broken]
+
+    def has_no_state(self, queue: str) -> bool: ...
+
+
 class Writeback:
     """The lanes of everything that is written back, fed by reports."""
 
@@ -45,15 +54,15 @@ class Writeback:
         settings: WritebackSettings,
         clock: Clock,
         told: Told,
-        stateless: Callable[[str], bool],
+        mirror: Mirror,
     ) -> None:
         served = Served(client)
-        self._stateless = stateless
+        self._mirror = mirror
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, told)
         self.queues = QueueStatuses(writer, served, settings.queues, told)
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
-        self._broken: Recent[Reference, str] = Recent(10_000)
+        self._complaints = Complaints(lambda: mirror.broken.values(), writer, served, self.events, clock)
 
     @property
     def lanes(self) -> Mapping[str, Lane[Any, Any]]:
@@ -69,7 +78,7 @@ class Writeback:
         """Take note of everything a cycle found out; ``snapshot`` is the one it ran on."""
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
-        self.queues.submit(snapshot, report, self._stateless)
+        self.queues.submit(snapshot, report, self._mirror.has_no_state)
         self.pods.submit(snapshot, report)
 
     def bound(self, bind: Bind) -> None:
@@ -88,6 +97,7 @@ class Writeback:
         async with asyncio.TaskGroup() as group:
             for name, lane in self.lanes.items():
                 group.create_task(lane.run(), name=f"writeback-{name}")
+            group.create_task(self._complaints.run(), name="complaints")
 
     async def drain(self, deadline_seconds: float) -> int:
         """Write what waits, pods' conditions aside (the next scheduler finds those anew); counts what is left."""

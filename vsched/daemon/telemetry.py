@@ -14,6 +14,7 @@ from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
 from vsched.daemon.reload import Reading
 from vsched.daemon.triggers import Reason
+from vsched.kube.deltas import Statistics
 from vsched.log import logger
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
@@ -154,6 +155,14 @@ class Telemetry:
             self._log.info("policy in force", generation=reading.generation, changes=reading.text)
         else:
             self._log.error("policy refused, the last good one stays", problems=reading.problems)
+
+    def watch(self, statistics: Statistics) -> None:
+        """A watch is at something else, or has something new to complain of."""
+        resource = str(statistics.resource)
+        if statistics.problem:
+            self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
+        else:
+            self._log.debug("watch", resource=resource, state=statistics.state.value)
 
     def lag(self, seconds: float) -> None:
         """The event loop was late by this much."""

@@ -46,12 +46,9 @@ class Registry(NamedTuple):
         )
 
 
-def points_of(plugin: type[Plugin[Any]]) -> tuple[str, ...]:
-    """The switches of the extension points a plugin class takes part in, in the order it inherits them."""
-    points = (
-        base.__dict__.get("point", "") for base in plugin.__mro__ if issubclass(base, Point) and base is not Point
-    )
-    return tuple(dict.fromkeys(point for point in points if point))
+def points_of(plugin: type[Plugin[Any]]) -> tuple[type[Point], ...]:
+    """The extension points a plugin class takes part in, in the order it inherits them."""
+    return tuple(base for base in plugin.__mro__ if issubclass(base, Point) and "point" in base.__dict__)
 
 
 def _by_name(named: Iterable[tuple[str, T]]) -> dict[str, T]:

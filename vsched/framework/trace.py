@@ -16,7 +16,8 @@ class Trace:
 
     def __init__(self, timer: Callable[[], float] | None = None, *, plugins: bool = False) -> None:
         self._timer = timer
-        self._plugins = plugins and timer is not None
+        self.measures_plugins = plugins and timer is not None
+        """Whether every question to a plugin is measured too; that costs about as much as the answers."""
         self.seconds: dict[tuple[str, str], float] = {}
 
     @contextmanager
@@ -32,9 +33,9 @@ class Trace:
             self._add(kind, name, self._timer() - start)
 
     def wrap(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, measured as the plugin ``name`` where plugins are to be measured."""
+        """The function, measured as the plugin ``name``."""
         timer = self._timer
-        if timer is None or not self._plugins:
+        if timer is None:
             return function
 
         @wraps(function)

@@ -162,13 +162,14 @@ def error_from_status(where: str, body: bytes | msgspec.Raw, code: int, retry_af
     status = _STATUS.decode(body)
     details = status.details or Details()
     code = code or status.code or 500
+    asked_seconds = retry_after_seconds(retry_after)
     return class_of(code, status.reason)(
         where,
         code,
         one_line(status.message) or phrase(code),
         reason=status.reason,
         details=details,
-        retry_after_seconds=retry_after_seconds(retry_after) or details.retry_after_seconds,
+        retry_after_seconds=details.retry_after_seconds if asked_seconds is None else asked_seconds,
         continue_token=status.metadata.continue_token if status.metadata else "",
     )
 

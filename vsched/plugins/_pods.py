@@ -124,13 +124,14 @@ class PodsOnNodes:
         self, domains: Topology, carriers: Iterable[TermKey], weigh: Callable[[PodAffinity], int]
     ) -> DomainCounter:
         """A counter of pods by the terms they carry; ``carriers`` are those of the snapshot to weigh."""
+
+        def found(pods: PlacedPods, keys: Iterable[TermKey]) -> Weighted:
+            return ((pods.terms[key], weight) for key in keys if (weight := weigh(key[0])))
+
         placed, moved = self._pods()
-        found = [
-            ((pods.terms[key], weight) for key in keys if (weight := weigh(key[0])))
-            for pods, keys in ((placed, carriers), (moved, list(moved.terms)))
-        ]
+        weighted = [found(placed, carriers), found(moved, moved.terms)]
         return self._filled(
-            domains, found, lambda _, shape: 0 if shape.affinity is None else weigh(shape.affinity), None
+            domains, weighted, lambda _, shape: 0 if shape.affinity is None else weigh(shape.affinity), None
         )
 
     def by_ports(self, domains: Topology, conflicts: Callable[[Sequence[HostPort]], int]) -> DomainCounter:

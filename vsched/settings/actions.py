@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import msgspec
 
@@ -62,7 +61,7 @@ def read_configurations(entry: Entry | None, registry: Registry, problems: Probl
             default = read_arguments(None, action.args_type, f"configurations.{action.name}", 1, problems)
             if default is not None:
                 args[action.name] = default
-    return MappingProxyType({name: args[name] for name in registry.actions if name in args})
+    return {name: args[name] for name in registry.actions if name in args}
 
 
 def _sections(entry: Entry | None, problems: Problems) -> tuple[Node, ...]:

@@ -42,7 +42,7 @@ def describe_lines(settings: Settings, registry: Registry) -> list[str]:
     for number, tier in enumerate(policy.tiers, start=1):
         lines.append(f"tier {number}:")
         for conf in tier.plugins:
-            lines.append(f"  {conf.name:<{width}}  {_points(conf, registry)}".rstrip())
+            lines.append(f"  {conf.name:<{width}}  {_part(conf, registry)}".rstrip())
             lines += [f"  {'':<{width}}  {argument}" for argument in _unusual(conf.args)]
     if settings.metrics is not None:
         lines += ["metrics:", *(f"  {argument}" for argument in _unusual(settings.metrics))]
@@ -52,19 +52,23 @@ def describe_lines(settings: Settings, registry: Registry) -> list[str]:
 def _plugin(conf: PluginConf, registry: Registry) -> dict[str, Any]:
     return {
         "name": conf.name,
-        "points": {
-            point_label(point): conf.switches.enabled(point) for point in points_of(registry.plugins[conf.name])
-        },
+        "points": _points(conf, registry),
         "hierarchy": conf.switches.hierarchy,
         "arguments": shown_arguments(conf.args, show_secrets=False),
     }
 
 
-def _points(conf: PluginConf, registry: Registry) -> str:
-    words = [
-        point_label(point) if conf.switches.enabled(point) else f"{point_label(point)}(off)"
-        for point in points_of(registry.plugins[conf.name])
-    ]
+def _points(conf: PluginConf, registry: Registry) -> dict[str, bool]:
+    """The extension points of a plugin as Volcano names their switches, and whether each is on."""
+    points = points_of(registry.plugins[conf.name])
+    return {
+        point_label(point.point) if point.point else point.__name__: conf.switches.enabled(point.point)
+        for point in points
+    }
+
+
+def _part(conf: PluginConf, registry: Registry) -> str:
+    words = [label if enabled else f"{label}(off)" for label, enabled in _points(conf, registry).items()]
     return " ".join([*words, *(["hierarchy(on)"] if conf.switches.hierarchy else [])])
 
 

@@ -31,6 +31,6 @@ def parse_duration(text: str) -> float | None:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest text that ``parse_duration`` turns into the same number of seconds."""
-    exact = Decimal(repr(float(seconds))).normalize()
+    """The text that ``parse_duration`` turns into the same number of seconds; what is below a nanosecond is lost."""
+    exact = round(Decimal(repr(float(seconds))), 9).normalize()
     return f"{exact:f}s"

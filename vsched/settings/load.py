@@ -36,11 +36,17 @@ def load_file(path: str | Path, registry: Registry, *, generation: int = 1) -> S
     try:
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise BadPolicy([f"{where}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
-        text = raw.decode("utf-8-sig")
     except OSError as error:
         raise BadPolicy([f"{where}: cannot be read: {error.strerror or error}"]) from error
+    return load_bytes(raw, where, registry, generation=generation)
+
+
+def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 1) -> Settings:
+    """The settings of what a file or a pipe held."""
+    if len(raw) > MOST_BYTES:
+        raise BadPolicy([f"{where}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
+    try:
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise BadPolicy([f"{where}:{line}: not UTF-8: byte 0x{raw[error.start]:02x}"]) from error

@@ -23,14 +23,16 @@ class Tls(msgspec.Struct, frozen=True):
     """How the source is trusted."""
 
     insecure_skip_verify: bool = msgspec.field(default=False, name="insecureSkipVerify")
-    """Takes any certificate."""
+    """Takes any certificate; off, because it invites anyone in between."""
 
 
 class Elasticsearch(msgspec.Struct, frozen=True):
     """What only an Elasticsearch source needs."""
 
     index: str = "metricbeat-*"
+    """What Metricbeat writes to unless told otherwise."""
     username: str = ""
+    """Empty asks without a name."""
     password: Secret = ""
     hostname_field: str = msgspec.field(default="host.hostname", name="hostnameFieldName")
     """The field of a document that names the node."""
@@ -42,9 +44,11 @@ class MetricsSource(msgspec.Struct, frozen=True):
     type: Literal["prometheus", "prometheus_adaptor", "prometheus_adapt", "elasticsearch"] | None = None
     """None collects nothing, as in Volcano."""
     address: str = ""
+    """URL of Prometheus or Elasticsearch; the custom metrics API has none of its own."""
     interval: Period = 30.0
     """Seconds between two questions; Volcano's default."""
     basicauth: bool = False
+    """Whether Prometheus is asked with the user name and password below; off by default."""
     username: str = ""
     password: Secret = ""
     tls: Tls = Tls()

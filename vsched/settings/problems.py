@@ -12,6 +12,7 @@ from vsched.errors import BadPolicy
 
 MOST_REPORTED = 100
 """Problems listed for one file; a file with more is not a policy."""
+LONGEST_LINE = 500
 
 
 class Problems:
@@ -51,7 +52,15 @@ class Problems:
         return tuple(text for _, text in sorted(self._warnings, key=lambda warning: warning[0]))
 
     def _line(self, line: int, path: str, text: str) -> str:
-        return f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
+        told = f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
+        return _on_one_line(told)
+
+
+def _on_one_line(text: str) -> str:
+    """Whatever a key or a value holds, a terminal and a log get one line of printable text."""
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
+    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

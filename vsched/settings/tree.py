@@ -14,6 +14,7 @@ import yaml
 from vsched.settings.problems import Problems
 
 MOST_NODES = 20_000
+MOST_DEPTH = 32
 _CORE_TAG = "tag:yaml.org,2002:"
 _MERGE = _CORE_TAG + "merge"
 
@@ -88,14 +89,14 @@ def parse(text: str, problems: Problems, line_of: Callable[[int], int] = lambda 
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is not None:
-            return _Growth(problems, line_of).grow(root, "")
+            return _Growth(problems, line_of).grow(root, "", 0)
         problems.add(line_of(1), "", "empty; expected a policy with actions and tiers")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problems.add(line_of(mark.line + 1 if mark else 1), "", f"not YAML: {_why(error)}")
     except yaml.YAMLError as error:
         problems.add(line_of(1), "", f"not YAML: {str(error).splitlines()[0]}")
-    except RecursionError:
+    except (RecursionError, _TooDeep):
         problems.add(line_of(1), "", "nested too deeply for a policy")
     except _TooMuch:
         problems.add(line_of(1), "", f"too large for a policy: more than {MOST_NODES} values once aliases are expanded")
@@ -119,6 +120,10 @@ class _TooMuch(Exception):
     """The tree is larger than any policy."""
 
 
+class _TooDeep(Exception):
+    """The tree is deeper than any policy, or an alias stands for what it is in."""
+
+
 class _Growth:
     """Turns composed nodes into the tree, reporting what no policy may contain."""
 
@@ -127,17 +132,20 @@ class _Growth:
         self.line_of = line_of
         self.left = MOST_NODES
 
-    def grow(self, node: yaml.Node, path: str) -> Node:
+    def grow(self, node: yaml.Node, path: str, depth: int) -> Node:
         self.left -= 1
         if self.left < 0:
             raise _TooMuch
+        if depth > MOST_DEPTH:
+            raise _TooDeep
         line = self._line(node)
         kind = self._kind(node, path)
         match node:
             case yaml.MappingNode():
-                return Keyed(tuple(self._entries(node, path)), line)
+                return Keyed(tuple(self._entries(node, path, depth + 1)), line)
             case yaml.SequenceNode():
-                return Listed(tuple(self.grow(item, f"{path}[{at}]") for at, item in enumerate(node.value)), line)
+                items = (self.grow(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(node.value))
+                return Listed(tuple(items), line)
             case _:
                 return Scalar(self._text(node, path), kind, line, getattr(node, "style", None) == "|")
 
@@ -158,7 +166,7 @@ class _Growth:
             return "str"
         return tag.removeprefix(_CORE_TAG)
 
-    def _entries(self, node: yaml.MappingNode, path: str) -> Iterator[Entry]:
+    def _entries(self, node: yaml.MappingNode, path: str, depth: int) -> Iterator[Entry]:
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = self._line(key)
@@ -171,4 +179,4 @@ class _Growth:
                 self.problems.add(line, below, f"the same key twice (first on line {seen[name]})")
                 continue
             seen[name] = line
-            yield Entry(name, line, self.grow(value, below))
+            yield Entry(name, line, self.grow(value, below, depth))

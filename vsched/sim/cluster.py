@@ -26,7 +26,6 @@ from vsched.sim.server import ApiServer, Gate
 from vsched.sim.store import Store
 from vsched.sim.writes import Writer
 
-NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 CONTEXT = "vsched-cluster"
 _NODES_A_TURN = 200
 
@@ -131,10 +130,7 @@ class Cluster:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
     def _bootstrap(self) -> None:
-        """What every cluster has from the start and the server has not made by itself."""
-        for name in NAMESPACES:
-            if self.client.get("namespaces", "", name) is None:
-                self.client.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        """The queues Volcano makes itself; an API server alone has none."""
         if self._settings.controllers is None:
             return
         for row in SYSTEM_QUEUES:

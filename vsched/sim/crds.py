@@ -47,7 +47,7 @@ def validate(kind: Kind, obj: Obj) -> list[Cause]:
 
 
 def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
-    """A definition with the names it may leave out, and the finalizer that cleans up after it."""
+    """A definition with the names it may leave out, and the status it starts with."""
     spec = obj.get("spec") or {}
     names = dict(spec.get("names") or {})
     kind = names.get("kind", "")
@@ -57,11 +57,10 @@ def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
     prepared = {**obj, "spec": {**spec, "names": names, "conversion": conversion}}
     if old is not None:
         return prepared
-    metadata = {**obj["metadata"], "finalizers": [*(obj["metadata"].get("finalizers") or ()), CLEANUP]}
     stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
     accepted = {"plural": "", "kind": ""}
     status = {"conditions": None, "acceptedNames": accepted, "storedVersions": stored}
-    return {**prepared, "metadata": metadata, "status": status}
+    return {**prepared, "status": status}
 
 
 def definition_causes(obj: Obj) -> list[Cause]:
@@ -203,19 +202,36 @@ class CustomKinds:
     def delete_definition(self, definitions: Kind, record: Record, options: DeleteOptions) -> Deleted:
         """Deletes a definition: first its objects, then, when their finalizers allow, itself."""
         check_preconditions(definitions, record.obj, options)
-        marked = delete(self._store, definitions, record, options, self._now())
-        if options.dry_run or marked.gone:
-            return marked
-        name = record.obj["metadata"]["name"]
-        group, plural = record.obj["spec"]["group"], record.obj["spec"]["names"]["plural"]
-        kind = self._store.registry.preferred(group, plural)
-        if kind is not None:
-            for each in self._store.items(kind):
-                delete(self._store, kind, each, DeleteOptions(propagation="Background"), self._now())
+        marked = record.obj if record.obj["metadata"].get("deletionTimestamp") else self._terminating(record.obj)
+        if options.dry_run:
+            return Deleted(marked, gone=False)
+        marked = self._store.replace(definitions, marked, record)
+        name, spec = marked["metadata"]["name"], marked["spec"]
+        kind = self._store.registry.preferred(spec["group"], spec["names"]["plural"])
+        for each in self._store.items(kind) if kind is not None else ():
+            assert kind is not None
+            delete(self._store, kind, each, DeleteOptions(propagation="Background"), self._now())
         current = self._store.get(definitions, "", name)
-        if current is not None and (kind is None or not self._store.items(kind)):
+        if current is not None and (kind is None or not self._store.count(kind)):
             self._retire(definitions, current)
-        return marked
+        return Deleted(marked, gone=False)
+
+    def _terminating(self, obj: Obj) -> Obj:
+        metadata = dict(obj["metadata"])
+        now = format_time(self._now())
+        metadata["deletionTimestamp"] = now
+        metadata["deletionGracePeriodSeconds"] = 0
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
+        condition = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": now,
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }
+        status = obj.get("status", {})
+        status = {**status, "conditions": [*(status.get("conditions") or ()), condition]}
+        return {**obj, "metadata": metadata, "status": status}
 
     def _retire(self, definitions: Kind, record: Record) -> None:
         """Takes the cleanup finalizer off, and with no other left the definition and its kinds go."""

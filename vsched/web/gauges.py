@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from vsched.model.plan import QueueOutcome
@@ -42,14 +42,20 @@ class Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Every family, fresh."""
         for name, by_label in self._numbers().items():
-            family = GaugeMetricFamily(name, name.replace("_", " "), labels=("name",))
-            for label, value in by_label.items():
-                family.add_metric((label,), value)
-            yield family
+            yield _family(name, by_label)
         snapshot = self._findings.snapshot
         if snapshot is not None:
             yield from _queues(snapshot, self._findings.queues)
             yield from _jobs(snapshot)
+
+
+def _family(name: str, by_label: Mapping[str, float]) -> Metric:
+    """One of the owner's numbers, by its only label; a name that ends in ``_total`` only ever grows."""
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    family = kind(name, name.replace("_", " "), labels=("name",))
+    for label, value in by_label.items():
+        family.add_metric((label,), value)
+    return family
 
 
 def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[Metric]:

@@ -54,5 +54,3 @@ class Metrics:
         self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
         self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")
         self.loop_lag = histogram("vsched_loop_lag_seconds", "How late the event loop is.", buckets=SECONDS)
-        self.watch_events = counter("vsched_watch_events_total", "Events of the watches.", "kind", "type")
-        self.relists = counter("vsched_watch_relists_total", "Lists after the first one.", "kind")

@@ -141,6 +141,8 @@ class Engine:
             self._tell(resource, events)
             await asyncio.sleep(0)
         del self._feeds[resource]
+        # The kind may have come back in the meantime, as another one of the same name.
+        self._follow_all()
 
     def _tell(self, resource: str, events: Sequence[Event]) -> None:
         sinks = [*self._sinks.get(resource, ()), *self._sinks.get(EVERYTHING, ())]

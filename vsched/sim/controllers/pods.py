@@ -164,7 +164,7 @@ def running_status(pod: Obj, host_ip: str, pod_ip: str, now: datetime) -> Obj:
     status: Obj = {
         **pod.get("status", {}),
         "phase": "Running",
-        "conditions": _conditions(pod, now),
+        "conditions": _conditions(pod, moment),
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
@@ -216,14 +216,16 @@ def restarted_status(pod: Obj, exit_code: int, now: datetime) -> Obj:
     return {**pod["status"], "conditions": conditions, "containerStatuses": containers}
 
 
-def _conditions(pod: Obj, now: datetime) -> list[Obj]:
+def _conditions(pod: Obj, moment: str) -> list[Obj]:
     """Everything true: what a node adds to what the scheduler wrote, and the gates others would have opened."""
     gates = tuple(gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ())
     types = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", *gates)
-    conditions: list[Obj] = list(pod.get("status", {}).get("conditions") or ())
-    for type_ in types:
-        conditions = with_condition(conditions, {"type": type_, "status": "True", "lastProbeTime": None}, now)
-    return conditions
+    old = {each["type"]: each for each in pod.get("status", {}).get("conditions") or ()}
+    fresh = {"status": "True", "lastProbeTime": None, "lastTransitionTime": moment}
+    return [
+        *(each for each in old.values() if each["type"] not in types),
+        *(old[type_] if old.get(type_, {}).get("status") == "True" else {"type": type_, **fresh} for type_ in types),
+    ]
 
 
 def _container(pod: Obj, container: Obj, state: Obj, *, ready: bool, started: bool) -> Obj:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus, Update
+from vsched.sim.controllers.failures import FAIL_JOB, IGNORE, verdict_on
 from vsched.sim.controllers.objects import (
     is_active,
     is_deleting,
@@ -52,37 +53,45 @@ class Tally:
     counted: list[Obj]
     active: list[Obj]
     terminating: int
+    hopeless: bool = False
+    """A pod failed in a way that ends the job."""
 
     @classmethod
     def of(cls, job: Obj, pods: Sequence[Obj]) -> Tally:
         status = job.get("status") or {}
         indexes = parse_indexes(status.get("completedIndexes", ""))
         tally = cls(status.get("succeeded", 0), status.get("failed", 0), indexes, [], [], 0)
-        indexed, suspended = job["spec"].get("completionMode") == "Indexed", bool(job["spec"].get("suspend"))
         for pod in pods:
-            tally._count(pod, indexed=indexed, suspended=suspended)
-        if indexed:
+            tally._count(pod, job["spec"])
+        if job["spec"].get("completionMode") == "Indexed":
             tally.succeeded = len(tally.indexes)
         return tally
 
-    def _count(self, pod: Obj, *, indexed: bool, suspended: bool) -> None:
+    def _count(self, pod: Obj, spec: Obj) -> None:
         if is_active(pod):
             self.active.append(pod)
             return
-        tracked = TRACKING in (pod["metadata"].get("finalizers") or ())
         never_ran = is_deleting(pod) and not pod["spec"].get("nodeName")
         if not is_finished(pod) and not never_ran:
             self.terminating += 1
             return
-        if not tracked:
+        if not is_tracked(pod):
             return
         self.counted.append(pod)
         if pod.get("status", {}).get("phase") != "Succeeded":
-            self.failed += not (suspended and is_deleting(pod))
-        elif indexed:
+            stopped_by_us = spec.get("suspend") and is_deleting(pod)
+            action = IGNORE if stopped_by_us else verdict_on(pod, spec)
+            self.failed += action != IGNORE
+            self.hopeless = self.hopeless or action == FAIL_JOB
+        elif spec.get("completionMode") == "Indexed":
             self.indexes.add(index_of(pod))
         else:
             self.succeeded += 1
+
+
+def is_tracked(pod: Obj) -> bool:
+    """Whether the pod is still to be counted."""
+    return TRACKING in (pod["metadata"].get("finalizers") or ())
 
 
 def index_of(pod: Obj) -> int:
@@ -144,6 +153,9 @@ def _verdict(job: Obj, tally: Tally, pods: Sequence[Obj], now: datetime) -> Obj 
     if is_true(job, "FailureTarget"):
         reason = next(each for each in job["status"]["conditions"] if each["type"] == "FailureTarget")
         return {"type": "Failed", "status": "True", "reason": reason.get("reason"), "message": reason.get("message")}
+    if tally.hopeless:
+        message = "A pod failed in a way that the pod failure policy lets end the job"
+        return {"type": "Failed", "status": "True", "reason": "PodFailurePolicy", "message": message}
     restarts = sum(restarts_of(pod) for pod in tally.active) if _restarts_in_place(spec) else 0
     if tally.failed + restarts > spec.get("backoffLimit", 6):
         message = "Job has reached the specified backoff limit"

@@ -11,12 +11,15 @@ from typing import ClassVar
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ordinals, replicas, rollout, tasks
-from vsched.sim.controllers.actions import Action
+from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import controller_of, key_of
+from vsched.sim.controllers.objects import controller_of, is_deleting, key_of, split_key, without_finalizer
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.kinds import Obj
 from vsched.sim.times import utc_now
+
+_POD = "pod:"
+"""Marks the keys of the Jobs controller that name a pod."""
 
 
 def owner_keys(obj: Obj, old: Obj | None, kind: str) -> list[str]:
@@ -118,10 +121,26 @@ class Jobs(Controller):
         self._times = times
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "Job")
+        if resource == self.primary:
+            return (key_of(obj),)
+        keys = owner_keys(obj, old, "Job")
+        return [*keys, _POD + key_of(obj)] if is_deleting(obj) and not gone and tasks.is_tracked(obj) else keys
 
     def reconcile(self, key: str) -> Sequence[Action]:
+        if key.startswith(_POD):
+            return self._release(key.removeprefix(_POD))
         job = self.find(key)
         if job is None:
             return ()
         return tasks.reconcile(job, self.roster.owned_by(job), utc_now(), self._times)
+
+    def _release(self, key: str) -> Sequence[Action]:
+        """Lets a deleted pod go that no job is left to count."""
+        pod = self.client.get("pods", *split_key(key))
+        owner = controller_of(pod) if pod is not None else None
+        if pod is None or not tasks.is_tracked(pod):
+            return ()
+        job = self.find(f"{pod['metadata']['namespace']}/{owner['name']}") if owner else None
+        if owner is not None and job is not None and job["metadata"]["uid"] == owner["uid"]:
+            return ()
+        return [Update("pods", without_finalizer(pod, tasks.TRACKING))]

@@ -1,0 +1,99 @@
+"""``vsched cluster`` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from vsched.cli.cluster import cluster
+
+COMMAND = [sys.executable, "-c", "from vsched.cli.cluster import cluster; cluster()"]
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
+    config, pods = tmp_path / "config", tmp_path / "pods.yaml"
+    container = {"name": "c", "image": "i"}
+    pods.write_text(yaml.safe_dump({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]},
+    }))  # fmt: skip
+    with running("--nodes", "2", "--kubeconfig-out", str(config), "-f", str(pods)) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(3)]
+        url = yaml.safe_load(config.read_text())["clusters"][0]["cluster"]["server"]
+        assert url in lines[0]
+        assert str(config) in lines[1]
+        assert f"kubectl --kubeconfig {config} get nodes" in lines[2]
+        with urlopen(f"{url}/api/v1/nodes") as answer:
+            assert len(json.load(answer)["items"]) == 2
+        with urlopen(f"{url}/api/v1/namespaces/default/pods/p") as answer:
+            assert answer.status == 200
+        child.send_signal(number)
+        out, err = child.communicate(timeout=10)
+        assert (child.returncode, out, err) == (0, "", "")
+
+
+def test_help_shows_an_example() -> None:
+    result = CliRunner().invoke(cluster, ["--help"])
+    assert result.exit_code == 0
+    assert "vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig\n" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        pytest.param(
+            ["--nodes", "none.yaml"], 1, "none.yaml: cannot be read: No such file", id="a fleet that is missing"
+        ),
+        pytest.param(
+            ["-f", "none.yaml"], 1, "none.yaml: cannot be read: No such file", id="a manifest that is missing"
+        ),
+        pytest.param(["-f", "bad.yaml"], 1, "bad.yaml: document 2, line ", id="a manifest that is no YAML"),
+        pytest.param(["--host", "0.0.0.0"], 1, "host '0.0.0.0' is not a loopback address", id="an open address"),
+        pytest.param(["--nodes", "1000000"], 1, "1000000 nodes: expected 0 to 100000", id="too many nodes"),
+        pytest.param(["--default-duration", "soon"], 2, "'soon' is not a duration", id="a duration that is none"),
+        pytest.param(["--port", "70000"], 2, "70000 is not in the range", id="a port that is none"),
+    ],
+)
+def test_bad_arguments_get_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text("apiVersion: v1\n---\n{broken\n")
+    result = CliRunner().invoke(cluster, arguments)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    if code == 1:
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(cluster, ["--port", str(port), "--kubeconfig-out", str(tmp_path / "config")])
+    assert result.exit_code == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in result.stderr
+    assert result.stderr.count("\n") == 1

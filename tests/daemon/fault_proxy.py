@@ -1,0 +1,149 @@
+"""Stands between the daemon and the embedded cluster and spoils what it is told to: the faults of a real network."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+
+class Fault(NamedTuple):
+    """What happens to requests that match, as often as it says."""
+
+    method: str
+    path: str
+    """A regular expression for the whole path."""
+    code: int
+    """What is answered; 0 to carry the request out and lose its answer."""
+    times: int
+    message: str = "injected"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class FaultProxy:
+    """Passes requests on, but for the faults; counts what it saw."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._faults: list[Fault] = []
+        self._runner: web.AppRunner | None = None
+        self._port = 0
+        self._watches: set[web.StreamResponse] = set()
+        self.seen: Counter[tuple[str, int]] = Counter()
+        """Requests by what they write and the code that was answered."""
+        self.on_request: Callable[[str, str], None] = lambda method, path: None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def spoil(self, method: str, path: str, code: int, times: int = 1, message: str = "injected", **headers: str) -> None:
+        """Spoil the next requests of a kind; underscores in header names stand for dashes."""
+        named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        self._faults.append(Fault(method, path, code, times, message, named))
+
+    def mend(self) -> None:
+        """No faults from now on."""
+        self._faults.clear()
+
+    async def up(self) -> None:
+        """Listen, on the port of before."""
+        app = web.Application(client_max_size=1 << 26)
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.05, handler_cancellation=True)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
+        self._port = self._runner.addresses[0][1]
+
+    async def down(self) -> None:
+        """Refuse connections and cut those there are."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    def cut_watches(self) -> int:
+        """Cut every open watch in the middle; returns how many there were."""
+        cut = 0
+        for response in list(self._watches):
+            if response._req is not None and response._req.transport is not None:
+                response._req.transport.abort()
+                cut += 1
+        return cut
+
+    def writes(self) -> int:
+        """Requests other than GET so far."""
+        return sum(count for (what, _), count in self.seen.items() if not what.startswith("GET"))
+
+    def _fault(self, method: str, path: str) -> Fault | None:
+        for index, fault in enumerate(self._faults):
+            if fault.method == method and re.fullmatch(fault.path, path):
+                left = fault.times - 1
+                self._faults[index : index + 1] = [fault._replace(times=left)] if left else []
+                return fault
+        return None
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.on_request(request.method, request.path)
+        fault = self._fault(request.method, request.path)
+        what = f"{request.method} {_what(request.path)}"
+        if fault is not None and fault.code:
+            self.seen[what, fault.code] += 1
+            status = {"kind": "Status", "status": "Failure", "message": fault.message, "code": fault.code}
+            return web.json_response(status, status=fault.code, headers=dict(fault.headers))
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.request(
+                request.method,
+                URL(self._target + request.raw_path, encoded=True),
+                data=await request.read(),
+                headers={name: value for name, value in request.headers.items() if name.lower() != "host"},
+                timeout=aiohttp.ClientTimeout(total=None),
+            ) as answer,
+        ):
+            self.seen[what, 0 if fault else answer.status] += 1
+            if fault is not None:
+                await answer.read()
+                assert request.transport is not None
+                request.transport.abort()
+                return web.Response(status=500)
+            if request.query.get("watch"):
+                return await self._stream(request, answer)
+            return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
+
+    async def _stream(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+        response = web.StreamResponse(status=answer.status)
+        response.content_type = answer.content_type
+        await response.prepare(request)
+        self._watches.add(response)
+        try:
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+        except (ConnectionError, aiohttp.ClientError):
+            return response
+        finally:
+            self._watches.discard(response)
+        return response
+
+
+def _what(path: str) -> str:
+    """What a path is about: the last word that is no name."""
+    parts = path.strip("/").split("/")
+    known = ("binding", "status", "events", "pods", "podgroups", "queues", "nodes")
+    return next((part for part in reversed(parts) if part in known), parts[-1])
+
+
+@asynccontextmanager
+async def faulty(target: str) -> AsyncIterator[FaultProxy]:
+    """A proxy in front of an API server."""
+    proxy = FaultProxy(target)
+    await proxy.up()
+    try:
+        yield proxy
+    finally:
+        await proxy.down()

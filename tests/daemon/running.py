@@ -1,0 +1,111 @@
+"""A daemon at an embedded cluster, and the few words that end-to-end tests are written in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from vsched.actions import ACTIONS
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.framework.registry import Registry
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.plugins import PLUGINS
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+PODGROUPS = "scheduling.volcano.sh/podgroups"
+REGISTRY = Registry.of(PLUGINS, ACTIONS)
+
+
+def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def podgroup(name: str, minimum: int, **spec: Any) -> Obj:
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"minMember": minimum, "queue": "default", **spec},
+    }
+
+
+def pod(name: str, group: str = "", cpu: str = "1") -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "annotations": {"scheduling.k8s.io/group-name": group} if group else {},
+        },
+        "spec": {
+            "schedulerName": "vsched",
+            "containers": [{"name": "main", "image": "busybox", "resources": {"requests": {"cpu": cpu}}}],
+        },
+    }
+
+
+def gang(name: str, size: int, minimum: int | None = None, cpu: str = "1") -> list[Obj]:
+    members = [pod(f"{name}-{number}", name, cpu) for number in range(size)]
+    return [podgroup(name, size if minimum is None else minimum), *members]
+
+
+def nodes_of(cluster: Cluster, prefix: str = "") -> dict[str, str]:
+    """Where the pods are whose names start so; those without a node are left out."""
+    return {
+        found["metadata"]["name"]: found["spec"]["nodeName"]
+        for found in cluster.client.list("pods", "default")
+        if found["metadata"]["name"].startswith(prefix) and found["spec"].get("nodeName")
+    }
+
+
+def status_of(cluster: Cluster, name: str) -> Obj:
+    """The status of a PodGroup, empty where there is none yet."""
+    return ((cluster.client.get(PODGROUPS, "default", name) or {}).get("status")) or {}
+
+
+def condition_of(found: Obj | None, kind: str) -> Obj:
+    conditions = ((found or {}).get("status") or {}).get("conditions") or []
+    return next((condition for condition in conditions if condition["type"] == kind), {})
+
+
+def reasons_of(cluster: Cluster, name: str) -> set[str]:
+    """The reasons of the Events about an object."""
+    return {
+        event["reason"]
+        for event in cluster.client.list("events", "default")
+        if event["involvedObject"]["name"] == name
+    }
+
+
+async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait for something to be true."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def scheduling(url: str, **options: Any) -> AsyncIterator[Daemon]:
+    """A daemon at this API server, stopped in order at the end."""
+    quiet = {"listen_address": "", "healthz_address": "", "drain_seconds": 2.0}
+    async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
+        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY)
+        task = group.create_task(daemon.run())
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+            await asyncio.wait((task,), timeout=10.0)
+            task.cancel()

@@ -1,0 +1,113 @@
+"""The daemon when the network and the API server misbehave: everything is bound in the end, and nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.daemon.fault_proxy import faulty
+from tests.daemon.running import condition_of, gang, node, nodes_of, reasons_of, scheduling, until
+from vsched.sim.cluster import Cluster
+
+BINDING = r"/api/v1/namespaces/default/pods/[^/]+/binding"
+NODES = [node("n1"), node("n2")]
+
+
+@pytest.mark.parametrize(
+    ("code", "headers"),
+    [
+        pytest.param(500, {}, id="an internal error"),
+        pytest.param(503, {}, id="an overloaded server"),
+        pytest.param(429, {"Retry_After": "1"}, id="too many requests, with a time to come back"),
+        pytest.param(0, {}, id="an answer that is lost after the binding was made"),
+    ],
+)
+async def test_a_binding_is_tried_again_after(code: int, headers: dict[str, str]) -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+        proxy.spoil("POST", BINDING, code, times=2, **headers)
+        cluster.apply(gang("g", 4))
+        await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+        await until(lambda: not daemon.dispatcher.busy)
+        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        assert proxy.seen["POST binding", code] == 2
+        assert "FailedBinding" not in reasons_of(cluster, "g-0")
+
+
+async def test_a_refused_binding_is_forgotten_and_decided_again() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+        proxy.spoil("POST", BINDING, 409, times=2, message='pod g-0 is already assigned to node "elsewhere"')
+        cluster.apply(gang("g", 4))
+        await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        assert proxy.seen["POST binding", 409] == 2
+
+
+async def test_a_binding_that_fails_for_good_is_told_on_the_pod() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url):
+        proxy.spoil("POST", BINDING, 422, times=1, message="the server does not like it")
+        cluster.apply(gang("g", 1))
+        await until(lambda: len(nodes_of(cluster, "g-")) == 1)
+        await until(lambda: "FailedBinding" in reasons_of(cluster, "g-0"))
+
+
+async def test_watches_that_are_cut_are_taken_up_again() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+        await until(lambda: all(daemon._synced().values()))
+        await until(lambda: len(proxy._watches) == len(daemon.reflectors))
+        proxy.cut_watches()
+        cluster.apply(gang("g", 4))
+        await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+
+
+async def test_an_api_server_that_restarts_is_waited_for() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+        await until(lambda: all(daemon._synced().values()))
+        await proxy.down()
+        cluster.apply(gang("g", 4))
+        await proxy.up()
+        await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+
+
+async def test_an_api_server_that_is_not_there_yet_is_waited_for() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
+        await proxy.down()
+        async with scheduling(proxy.url) as daemon:
+            assert not daemon.health.ready().ok
+            cluster.apply(gang("g", 4))
+            await proxy.up()
+            await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+            assert daemon.health.ready().ok
+
+
+async def test_a_daemon_that_ends_between_bindings_leaves_nothing_its_successor_cannot_finish() -> None:
+    async with Cluster([node("n1", cpu="6")]) as cluster, faulty(cluster.url) as proxy:
+        async with scheduling(proxy.url, drain_seconds=0.2):
+            proxy.spoil("POST", r"/api/v1/namespaces/default/pods/g-[2-5]/binding", 503, times=1000)
+            cluster.apply(gang("g", 6))
+            await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+        proxy.mend()
+        assert len(nodes_of(cluster, "g-")) == 2
+        async with scheduling(proxy.url) as successor:
+            await until(lambda: len(nodes_of(cluster, "g-")) == 6)
+            await until(lambda: successor.cache.describe()["assumed_tasks"] == 0)
+
+
+async def test_a_pod_that_is_deleted_before_it_is_bound_gives_its_room_back() -> None:
+    async with Cluster([node("n1", cpu="2")]) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+        proxy.spoil("POST", BINDING, 404, times=2, message='pods "a-0" not found')
+        cluster.apply(gang("a", 2))
+        await until(lambda: proxy.seen["POST binding", 404] == 2)
+        await until(lambda: len(nodes_of(cluster, "a-")) == 2)
+        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+
+
+async def test_a_burst_costs_little_more_than_its_bindings() -> None:
+    async with Cluster([node(f"n{n}", cpu="64") for n in range(8)]) as cluster, faulty(cluster.url) as proxy:
+        async with scheduling(proxy.url) as daemon:
+            for number in range(20):
+                cluster.apply(gang(f"g{number}", 20))
+            await until(lambda: len(nodes_of(cluster)) >= 400, seconds=20)
+            await until(lambda: daemon.writeback.jobs.lane.busy is False, seconds=20)
+        bound = proxy.seen["POST binding", 201]
+        assert bound == 400
+        assert proxy.writes() / bound <= 1.4, proxy.seen
+        assert condition_of(cluster.client.get("pods", "default", "g0-0"), "PodScheduled")["status"] == "True"

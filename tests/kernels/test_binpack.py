@@ -1,0 +1,70 @@
+"""Binpack: worked examples, and one node in plain numbers equal to many in arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsched.kernels.binpack import Wish, binpack, binpack_row
+
+
+def score(
+    wishes: list[Wish], idle: list[list[int]], has: list[list[int]], scale: float = 100.0, weight_sum: int | None = None
+) -> list[float]:
+    """By node; ``idle`` and ``has`` are [resource][node]."""
+    allocatable = np.array(has, dtype=np.float64)
+    lacking = [bool((allocatable[wish.column] == 0).any()) for wish in wishes]
+    total = sum(wish.weight for wish in wishes) if weight_sum is None else weight_sum
+    scores = binpack(wishes, np.array(idle, dtype=np.int64), allocatable, total, scale, lacking)
+    plain = [
+        binpack_row(
+            wishes,
+            [idle[wish.column][node] for wish in wishes],
+            [has[wish.column][node] for wish in wishes],
+            total,
+            scale,
+        )
+        for node in range(len(idle[0]))
+    ]
+    assert scores.tolist() == plain
+    return plain
+
+
+@pytest.mark.parametrize(
+    ("wishes", "idle", "has", "expected"),
+    [
+        pytest.param([Wish(0, 1000, 1)], [[1000]], [[4000]], 100.0, id="the pod fills the node"),
+        pytest.param([Wish(0, 1000, 1)], [[4000]], [[4000]], 25.0, id="an empty node by what the pod takes"),
+        pytest.param([Wish(0, 1000, 1)], [[999]], [[4000]], 0.0, id="what is idle does not suffice"),
+        pytest.param([Wish(0, 1, 5), Wish(1, 1, 1)], [[4], [4]], [[4], [2 * 4]], (25 * 5 + 62.5) / 6, id="weights"),
+        pytest.param([Wish(0, 1, 1), Wish(1, 5, 1)], [[4], [4]], [[4], [4]], 0.0, id="one short resource is enough"),
+        pytest.param([Wish(0, 1, 1), Wish(1, 5, 1)], [[4], [0]], [[4], [0]], 12.5, id="a lacking resource divides"),
+        pytest.param([Wish(0, 2, 1)], [[-1]], [[4]], 0.0, id="an over-used node"),
+    ],
+)
+def test_worked_examples(wishes: list[Wish], idle: list[list[int]], has: list[list[int]], expected: float) -> None:
+    assert score(wishes, idle, has) == [pytest.approx(expected, abs=1e-12)]
+
+
+def test_no_wishes_score_nothing() -> None:
+    assert score([], [[1, 2]], [[4, 4]]) == [0.0, 0.0]
+
+
+NODE = st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.booleans())
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 1 << 40), st.integers(1, 9)), min_size=1, max_size=3),
+    st.data(),
+    st.sampled_from([100.0, 500.0, -100.0]),
+)
+def test_one_node_and_many_nodes_score_the_same_bit_for_bit(
+    asked: list[tuple[int, int]], data: st.DataObject, scale: float
+) -> None:
+    wishes = [Wish(column, amount, weight) for column, (amount, weight) in enumerate(asked)]
+    nodes = data.draw(st.lists(st.tuples(*[NODE] * len(wishes)), min_size=1, max_size=6))
+    idle = [[node[column][0] for node in nodes] for column in range(len(wishes))]
+    has = [[0 if node[column][2] else node[column][1] for node in nodes] for column in range(len(wishes))]
+    score(wishes, idle, has, scale)

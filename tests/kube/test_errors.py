@@ -1,0 +1,48 @@
+"""What a server asks for with Retry-After, and errors in the middle of a watch."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import orjson
+import pytest
+
+from tests.kube.stub_server import status
+from vsched.kube.errors import Gone, ServerError, error_from_answer, error_from_status, retry_after_seconds
+
+WAITS = {
+    "seconds": ("3", 3.0),
+    "parts of a second": ("0.5", 0.5),
+    "the past": ("-1", 0.0),
+    "nothing": ("", None),
+    "nonsense": ("soon", None),
+}
+
+
+@pytest.mark.parametrize(("header", "seconds"), WAITS.values(), ids=WAITS)
+def test_retry_after(header: str, seconds: float | None) -> None:
+    assert retry_after_seconds(header) == seconds
+
+
+def test_retry_after_as_a_date() -> None:
+    moment = datetime.now(UTC) + timedelta(seconds=60)
+    assert 57 <= (retry_after_seconds(format_datetime(moment, usegmt=True)) or 0) <= 60
+
+
+def test_a_status_names_its_own_code_and_wait() -> None:
+    raw = orjson.dumps(status(504, "Timeout", "later", details={"retryAfterSeconds": 1}))
+    error = error_from_status("GET /x", raw, 0)
+    assert type(error) is ServerError
+    assert (error.code, error.retry_after_seconds) == (504, 1.0)
+
+
+def test_a_fresh_continue_token_is_kept() -> None:
+    raw = orjson.dumps({**status(410, "Expired", "old"), "metadata": {"continue": "fresh"}})
+    error = error_from_answer("GET /x", 410, {"Content-Type": "application/json"}, raw)
+    assert type(error) is Gone
+    assert error.continue_token == "fresh"
+
+
+def test_an_unknown_code_has_words() -> None:
+    assert str(error_from_answer("GET /x", 599, {}, b"")) == "GET /x: 599: no reason given"

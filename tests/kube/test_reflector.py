@@ -1,0 +1,396 @@
+"""The reflector: lists, watches, resumes and starts over, and what it tells its sink meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+
+from tests.kube.conftest import Eventually
+from tests.kube.stub_server import (
+    Reply,
+    StubServer,
+    body,
+    bookmark,
+    event,
+    hang_up,
+    page,
+    pod,
+    refusal,
+    silence,
+    status,
+    stream,
+)
+from vsched.errors import BadObject
+from vsched.kube.backoff import BackOffSettings
+from vsched.kube.client import ApiClient, ClientSettings
+from vsched.kube.connection import Connection
+from vsched.kube.deltas import BrokenObject, Delta, State
+from vsched.kube.paths import ApiResource
+from vsched.kube.reflector import Reflector, ReflectorSettings
+
+PODS = ApiResource("", "v1", "pods")
+QUICK = ReflectorSettings(
+    silence_seconds=2.0,
+    steady_seconds=0.5,
+    missing_seconds=0.01,
+    back_off=BackOffSettings(first_seconds=0.001, ceiling_seconds=0.02, asked_ceiling_seconds=0.05),
+)
+EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
+TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (593)"))
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    name: str
+    resource_version: str
+
+
+class Pod(msgspec.Struct):
+    metadata: Metadata
+
+
+class Mirror:
+    """A sink that keeps names and versions, and a diary."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, str] = {}
+        self.diary: list[str] = []
+        self.complaints: list[BrokenObject] = []
+
+    def replace(self, items: list[Pod], resource_version: str) -> None:
+        self.pods = {item.metadata.name: item.metadata.resource_version for item in items}
+        self.diary.append(f"replace {' '.join(sorted(self.pods))} @{resource_version}")
+
+    def apply(self, delta: Delta, item: Pod) -> None:
+        meta = item.metadata
+        if delta is Delta.DELETED:
+            self.pods.pop(meta.name, None)
+        else:
+            self.pods[meta.name] = meta.resource_version
+        self.diary.append(f"{delta} {meta.name} @{meta.resource_version}")
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        self.complaints.append(error)
+        self.diary.append(f"broken {error.identity.name}")
+
+
+class Watching:
+    """A running reflector and all there is to look at."""
+
+    def __init__(self, reflector: Reflector[Pod], mirror: Mirror, told: list[tuple[State, str]]) -> None:
+        self.reflector = reflector
+        self.mirror = mirror
+        self.told = told
+        self.statistics = reflector.statistics
+
+
+@asynccontextmanager
+async def reflecting(
+    server: StubServer, settings: ReflectorSettings = QUICK, decode: Callable[[bytes], Pod] | None = None, **more: Any
+) -> AsyncIterator[Watching]:
+    mirror, told = Mirror(), list[tuple[State, str]]()
+    async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
+        reflector = Reflector(
+            client,
+            PODS,
+            decode or msgspec.json.Decoder(Pod).decode,
+            mirror,
+            settings=settings,
+            on_state=lambda statistics: told.append((statistics.state, statistics.problem)),
+            **more,
+        )
+        task = asyncio.create_task(reflector.run())
+        try:
+            yield Watching(reflector, mirror, told)
+        finally:
+            assert not task.done(), task
+            task.cancel()
+            await asyncio.wait([task])
+            assert reflector.statistics.state is State.STOPPED
+
+
+async def test_a_list_comes_in_pages_and_a_watch_follows_from_its_version(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", page(pod("a", 1), version=7, token="next"), page(pod("b", 2), version=7))
+    server.script("watch", stream(event("ADDED", pod("c", 8)), event("DELETED", pod("a", 9)), hold=True))
+    async with reflecting(server, selectors={"fieldSelector": "spec.nodeName!="}) as running:
+        await eventually(lambda: len(running.mirror.diary) == 3)
+        assert running.mirror.diary == ["replace a b @7", "ADDED c @8", "DELETED a @9"]
+        assert running.told == [(State.LISTING, ""), (State.WATCHING, "")]
+        assert running.reflector.synced.is_set()
+        assert running.statistics.objects == 2
+        assert running.statistics.last_event_monotonic is not None
+    first, second = server.of("list")
+    assert first.query == {"limit": "500", "fieldSelector": "spec.nodeName!="}
+    assert second.query == {"limit": "500", "continue": "next", "fieldSelector": "spec.nodeName!="}
+    [watch] = server.of("watch")
+    assert 300 <= int(watch.query.pop("timeoutSeconds")) <= 480
+    assert watch.query == {
+        "watch": "1",
+        "resourceVersion": "7",
+        "allowWatchBookmarks": "true",
+        "fieldSelector": "spec.nodeName!=",
+    }
+
+
+async def test_an_empty_list_of_a_namespace_is_a_list(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", body({"kind": "PodList", "metadata": {"resourceVersion": "3"}, "items": None}))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server, namespace="ns") as running:
+        await eventually(lambda: running.statistics.state is State.WATCHING)
+        assert running.mirror.diary == ["replace  @3"]
+    assert {seen.path for seen in server.seen} == {"/api/v1/namespaces/ns/pods"}
+
+
+async def test_a_continue_that_expired_starts_the_list_over(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", page(pod("a", 1), version=5, token="t"), EXPIRED, page(pod("b", 2), version=9))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server) as running:
+        await eventually(running.reflector.synced.is_set)
+        assert running.mirror.diary == ["replace b @9"]
+        assert running.statistics.lists == 1
+
+
+async def test_pages_that_keep_expiring_give_way_to_one_answer(server: StubServer, eventually: Eventually) -> None:
+    torn = page(pod("a", 1), token="t")
+    server.script("list", torn, EXPIRED, torn, EXPIRED)
+    server.script("call", page(pod("a", 1), pod("b", 2), version=9))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server) as running:
+        await eventually(running.reflector.synced.is_set)
+        assert running.mirror.diary == ["replace a b @9"]
+
+
+RESUMES: dict[str, tuple[list[bytes], bool, str]] = {
+    "after an event from its version": ([event("ADDED", pod("b", 21))], False, "21"),
+    "after a bookmark from its version": ([event("ADDED", pod("b", 21)), bookmark(40)], False, "40"),
+    "after a dropped connection from the last whole event": (
+        [event("ADDED", pod("b", 21)), event("ADDED", pod("c", 22))[:-9]],
+        True,
+        "21",
+    ),
+    "after a broken object from its version": (
+        [event("ADDED", pod("b", 21)), event("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "23"}})],
+        False,
+        "23",
+    ),
+    "after an object without a version from the one before": (
+        [event("ADDED", pod("b", 21)), event("MODIFIED", {"metadata": {"name": 5}})],
+        False,
+        "21",
+    ),
+    "without events from the list": ([], False, "10"),
+}
+
+
+@pytest.mark.parametrize(("chunks", "cut", "version"), RESUMES.values(), ids=RESUMES)
+async def test_a_watch_that_ends_is_resumed(
+    server: StubServer, eventually: Eventually, chunks: list[bytes], cut: bool, version: str
+) -> None:
+    server.script("list", page(pod("a", 1), version=10))
+    server.script("watch", stream(*chunks, cut=cut), stream(event("ADDED", pod("z", 99)), hold=True))
+    async with reflecting(server) as running:
+        await eventually(lambda: "z" in running.mirror.pods)
+        assert running.statistics.restarts == 1
+        assert running.statistics.relists == 0
+        assert "c" not in running.mirror.pods
+    assert [seen.query["resourceVersion"] for seen in server.of("watch")] == ["10", version]
+    assert len(server.of("list")) == 1
+
+
+START_OVERS: dict[str, list[Reply]] = {
+    "the version is too old": [stream(TOO_OLD, hold=True)],
+    "the version is too old at once": [EXPIRED],
+    "the watch fails with an event": [stream(event("ERROR", status(500, "InternalError", "oh")), hold=True)],
+    "the kind is gone for a while": [refusal(404, "NotFound", "no such thing")],
+    "the server keeps refusing the watch": [refusal(504, "Timeout", "too large a version")] * 3,
+    "watches keep falling silent": [stream(hold=True)] * 3,
+    "lines keep being no events": [stream(b"{]\n"), stream(b'{"type":"X","object":{}}\n'), stream(b"<html>\n")],
+    "a proxy answers with a page": [body(b"<html>\n</html>", content_type="text/html")] * 3,
+}
+
+
+@pytest.mark.parametrize("replies", START_OVERS.values(), ids=START_OVERS)
+async def test_a_watch_that_is_lost_is_followed_by_a_new_list(
+    server: StubServer, eventually: Eventually, replies: list[Reply]
+) -> None:
+    server.script("list", page(pod("a", 1), version=10), page(pod("b", 2), version=20))
+    server.script("watch", *replies, stream(event("ADDED", pod("c", 21)), hold=True))
+    async with reflecting(server, msgspec.structs.replace(QUICK, silence_seconds=0.03)) as running:
+        await eventually(lambda: "c" in running.mirror.pods)
+        assert running.mirror.diary[:3] == ["replace a @10", "replace b @20", "ADDED c @21"]
+        assert running.statistics.relists >= 1
+
+
+async def test_a_silent_connection_is_noticed_and_the_watch_resumed(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", page(version=10))
+    server.script(
+        "watch",
+        stream(event("ADDED", pod("a", 11)), hold=True),
+        stream(event("ADDED", pod("b", 12)), hold=True),
+    )
+    async with reflecting(server, msgspec.structs.replace(QUICK, silence_seconds=0.05)) as running:
+        await eventually(lambda: "b" in running.mirror.pods)
+        assert State.UNAVAILABLE in dict(running.told)
+        assert running.statistics.relists == 0
+    assert [seen.query["resourceVersion"] for seen in server.of("watch")][:2] == ["10", "11"]
+
+
+TROUBLE: dict[str, tuple[list[Reply], State, str]] = {
+    "a kind that is not there yet": (
+        [refusal(404, "NotFound", "the server could not find the requested resource")] * 4,
+        State.MISSING,
+        "404 NotFound",
+    ),
+    "a group that is not there yet": ([body(b"404 page not found", 404, "text/plain")], State.MISSING, "404: 404 page"),
+    "a storage that is not ready": (
+        [refusal(429, "TooManyRequests", "storage is (re)initializing", headers={"Retry_After": "1"})] * 2,
+        State.UNAVAILABLE,
+        "storage is (re)initializing",
+    ),
+    "a right that is missing": ([refusal(403, "Forbidden", "no")] * 3, State.REFUSED, "403 Forbidden: no"),
+    "credentials nobody knows": ([refusal(401, "Unauthorized", "who?")] * 2, State.REFUSED, "401 Unauthorized"),
+    "a server that fails": ([refusal(500, "InternalError", "etcd")] * 3, State.UNAVAILABLE, "500 InternalError"),
+    "a server that hangs up": ([hang_up] * 3, State.UNAVAILABLE, "isconnected"),
+    "a web page": ([body(b"<html>")], State.UNAVAILABLE, "a web page, not JSON"),
+    "something else in JSON": ([body({"hello": 1})], State.UNAVAILABLE, "not a list"),
+    "a list without a version": ([page(version="")], State.UNAVAILABLE, "no resourceVersion"),
+    "no answer": ([silence], State.UNAVAILABLE, "no answer within"),
+}
+
+
+@pytest.mark.parametrize(("replies", "state", "problem"), TROUBLE.values(), ids=TROUBLE)
+async def test_trouble_with_listing_is_told_and_waited_out(
+    server: StubServer, eventually: Eventually, replies: list[Reply], state: State, problem: str
+) -> None:
+    server.script("list", *replies, page(pod("a", 1)))
+    server.script("watch", stream(hold=True))
+    settings = msgspec.structs.replace(QUICK, list_timeout_seconds=0.2)
+    async with reflecting(server, settings) as running:
+        running.reflector._on_state = lambda statistics: problems.append(f"{statistics.state} {statistics.problem}")
+        await eventually(lambda: running.statistics.state is State.WATCHING)
+        assert any(told is state and problem in why for told, why in running.told), running.told
+        assert running.statistics.problem == ""
+        assert running.mirror.diary == ["replace a @10"]
+
+
+async def test_a_kind_that_stays_away_is_settled_but_not_synced(server: StubServer) -> None:
+    server.script("list", refusal(404, "NotFound", "no"))
+    async with reflecting(server) as running:
+        await asyncio.wait_for(running.reflector.settled.wait(), 5)
+        assert not running.reflector.synced.is_set()
+        assert not running.statistics.synced
+
+
+async def test_broken_objects_are_left_out_and_named(server: StubServer, eventually: Eventually) -> None:
+    broken = {"metadata": {"name": "bad", "namespace": "ns", "uid": "u", "resourceVersion": 5}}
+    nameless = {"metadata": []}
+    server.script("list", page(pod("a", 1), broken, pod("b", 2)))
+    server.script(
+        "watch",
+        stream(
+            event("ADDED", pod("c", 11)),
+            event("DELETED", broken),
+            event("ADDED", nameless),
+            b'{"type":"ADDED","object":7}\n',
+            event("ADDED", pod("d", 12)),
+            hold=True,
+        ),
+    )
+    async with reflecting(server) as running:
+        await eventually(lambda: "d" in running.mirror.pods)
+        assert running.mirror.diary == [
+            "replace a b @10",
+            "broken bad",
+            "ADDED c @11",
+            "broken bad",
+            "broken ",
+            "broken ",
+            "ADDED d @12",
+        ]
+        listed, deleted, unnamed, _ = running.mirror.complaints
+        assert (listed.delta, deleted.delta) == (None, Delta.DELETED)
+        assert deleted.identity[:3] == ("ns", "bad", "u")
+        assert str(listed).startswith("pods ns/bad: Expected `str`, got `int`")
+        assert str(unnamed).startswith("pods (no name): ")
+        assert running.statistics.broken == 4
+        assert running.statistics.restarts == 0
+
+
+async def test_a_decoder_may_refuse_in_its_own_words(server: StubServer, eventually: Eventually) -> None:
+    def decode(raw: bytes) -> Pod:
+        found = msgspec.json.decode(raw, type=Pod)
+        if found.metadata.name == "b":
+            raise BadObject("not this one")
+        return found
+
+    server.script("list", page(pod("a", 1), pod("b", 2)))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server, decode=decode) as running:
+        await eventually(lambda: running.mirror.complaints)
+        assert str(running.mirror.complaints[0]) == "pods ns/b: not this one"
+        assert list(running.mirror.pods) == ["a"]
+
+
+async def test_a_line_of_megabytes_in_small_chunks_arrives_whole(server: StubServer, eventually: Eventually) -> None:
+    huge = event("ADDED", pod("huge", 11, padding="x" * (3 << 20))) + event("ADDED", pod("next", 12))
+    server.script("list", page())
+    server.script("watch", stream(*(huge[at : at + 50_000] for at in range(0, len(huge), 50_000)), hold=True))
+    async with reflecting(server) as running:
+        await eventually(lambda: list(running.mirror.pods) == ["huge", "next"])
+        assert running.statistics.restarts == 0
+
+
+async def test_a_line_beyond_the_bound_ends_the_watch(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", page(version=10), page(version=20))
+    server.script(
+        "watch", *[stream(b"x" * 2000, hold=True)] * 3, stream(event("ADDED", pod("a", 21)), hold=True)
+    )
+    async with reflecting(server, msgspec.structs.replace(QUICK, line_bytes=1000)) as running:
+        await eventually(lambda: "a" in running.mirror.pods)
+        assert running.statistics.relists == 1
+
+
+async def test_a_server_that_hangs_up_at_once_is_not_hammered(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", page())
+    server.script("watch", stream())
+    slow = BackOffSettings(first_seconds=0.05, ceiling_seconds=10.0)
+    async with reflecting(server, msgspec.structs.replace(QUICK, back_off=slow)):
+        await eventually(lambda: len(server.of("watch")) >= 2)
+        await asyncio.sleep(0.3)
+        assert len(server.of("watch")) <= 5
+
+
+async def test_the_loop_turns_while_a_burst_is_taken(server: StubServer, eventually: Eventually) -> None:
+    burst = b"".join(event("ADDED", pod(f"p{number}", number, padding="x" * 2000)) for number in range(3000))
+    server.script("list", page())
+    server.script("watch", stream(burst, hold=True))
+    turns = 0
+
+    async def spin() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with reflecting(server, msgspec.structs.replace(QUICK, slice_seconds=0.0)) as running:
+        await eventually(lambda: running.statistics.state is State.WATCHING or running.statistics.events)
+        spinner = asyncio.create_task(spin())
+        await eventually(lambda: len(running.mirror.pods) == 3000)
+        spinner.cancel()
+        await asyncio.wait([spinner])
+    assert turns > 1000
+
+
+async def test_odd_but_legal_framing_is_understood(server: StubServer, eventually: Eventually) -> None:
+    swapped = b'{"object": ' + orjson.dumps(pod("a", 11)) + b', "type": "ADDED", "extra": 1}\r\n\n\n'
+    server.script("list", page())
+    server.script("watch", stream(swapped, hold=True))
+    async with reflecting(server) as running:
+        await eventually(lambda: "a" in running.mirror.pods)

@@ -1,0 +1,43 @@
+"""Servers of the embedded cluster without controllers, one for each test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from tests.sim.api import Api
+from vsched.sim.client import LocalClient
+from vsched.sim.server import ApiServer
+from vsched.sim.store import Store
+from vsched.sim.writes import Writer
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def writer(store: Store) -> Writer:
+    return Writer(store, seed=1)
+
+
+@pytest.fixture
+def client(writer: Writer) -> LocalClient:
+    return LocalClient(writer)
+
+
+@pytest.fixture
+async def server(store: Store, writer: Writer) -> AsyncIterator[ApiServer]:
+    server = ApiServer(store, writer=writer)
+    await server.start()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def api(server: ApiServer) -> AsyncIterator[Api]:
+    async with aiohttp.ClientSession(server.url) as session:
+        yield Api(session)

@@ -1,0 +1,120 @@
+"""The cluster that ``vsched bench`` measures on: made from numbers, fed to the mirror as the API server would."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import orjson
+
+from vsched.cluster import wire
+from vsched.cluster.cache import Cache
+
+NODE_CPU, NODE_MEMORY_GIB, NODE_PODS = 64, 256, 250
+ZONES = 10
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to place, and on what."""
+
+    nodes: int = 5000
+    pods: int = 50000
+    gang: int = 20
+    shapes: int = 20
+    queues: int = 10
+    namespaces: int = 10
+    running: int = 0
+    """Pods that run already, in gangs of the same size."""
+    one_a_host: bool = False
+    """Pods of a gang refuse to share a host (required anti-affinity)."""
+    seed: int = 1
+
+
+class Crowd:
+    """Feeds a mirror with the objects of a world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self._random = Random(world.seed)
+        self._requests = [self._request(number) for number in range(world.shapes)]
+        self._gangs = 0
+
+    def fill(self) -> None:
+        """Nodes, queues, running gangs and waiting ones."""
+        world = self.world
+        self._feed("Node", (self._node(number) for number in range(world.nodes)))
+        self._feed("Queue", (self._queue(number) for number in range(world.queues)))
+        self.add_gangs(world.running, running=True)
+        self.add_gangs(world.pods)
+
+    def add_gangs(self, pods: int, *, running: bool = False, gang: int | None = None) -> None:
+        """``pods`` more pods in gangs; the last one may be smaller."""
+        size = gang or self.world.gang
+        for first in range(0, pods, size):
+            self._add_gang(min(size, pods - first), running)
+
+    def _add_gang(self, size: int, running: bool) -> None:
+        number, world = self._gangs, self.world
+        self._gangs += 1
+        namespace, name = f"team-{number % world.namespaces}", f"gang-{number}"
+        request = self._requests[number % world.shapes]
+        group: dict[str, Any] = {
+            "metadata": _metadata(namespace, name),
+            "spec": {
+                "queue": f"queue-{number % world.queues}",
+                "minMember": size,
+                "minResources": {"cpu": f"{request['millis'] * size}m", "memory": f"{request['mib'] * size}Mi"},
+            },
+            "status": {"phase": "Running" if running else "Pending"},
+        }
+        self._feed("PodGroup", [group])
+        self._feed("Pod", (self._pod(namespace, name, at, request, running) for at in range(size)))
+
+    def _feed(self, kind: str, objects: Any) -> None:
+        for found in objects:
+            self.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+
+    def _request(self, number: int) -> dict[str, int]:
+        """Between 0.25 and 2.25 cores, and 0.5 to 4.5 GiB; distinct for distinct numbers."""
+        step = number / max(1, self.world.shapes)
+        return {"millis": 250 + int(2000 * step), "mib": 512 + self._random.randrange(4096) // 4 * 4}
+
+    def _node(self, number: int) -> dict[str, Any]:
+        name = f"node-{number:05d}"
+        labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}"}
+        return {
+            "metadata": {"name": name, "uid": name, "labels": labels},
+            "status": {
+                "allocatable": {"cpu": str(NODE_CPU), "memory": f"{NODE_MEMORY_GIB}Gi", "pods": str(NODE_PODS)}
+            },
+        }
+
+    def _queue(self, number: int) -> dict[str, Any]:
+        name = f"queue-{number}"
+        return {"metadata": {"name": name, "uid": name}, "spec": {"weight": 1 + number % 3}}
+
+    def _pod(self, namespace: str, gang: str, at: int, request: dict[str, int], running: bool) -> dict[str, Any]:
+        metadata = _metadata(namespace, f"{gang}-{at}")
+        metadata["labels"] = {"gang": gang}
+        metadata["annotations"] = {"scheduling.k8s.io/group-name": gang}
+        amounts = {"cpu": f"{request['millis']}m", "memory": f"{request['mib']}Mi"}
+        container = {"name": "main", "image": "registry.example/work:1", "resources": {"requests": amounts}}
+        spec: dict[str, Any] = {"schedulerName": "vsched", "containers": [container]}
+        if self.world.one_a_host:
+            term = {"labelSelector": {"matchLabels": {"gang": gang}}, "topologyKey": "kubernetes.io/hostname"}
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+            spec["affinity"] = {"podAntiAffinity": required}
+        if running:
+            spec["nodeName"] = f"node-{self._random.randrange(self.world.nodes):05d}"
+        return {"metadata": metadata, "spec": spec, "status": {"phase": "Running" if running else "Pending"}}
+
+
+def _metadata(namespace: str, name: str) -> dict[str, Any]:
+    return {
+        "namespace": namespace,
+        "name": name,
+        "uid": f"{namespace}/{name}",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
