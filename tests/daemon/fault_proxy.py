@@ -34,7 +34,8 @@ class FaultProxy:
         self._faults: list[Fault] = []
         self._runner: web.AppRunner | None = None
         self._port = 0
-        self._watches: set[web.StreamResponse] = set()
+        self.watches: set[web.StreamResponse] = set()
+        """Those open now."""
         self.seen: Counter[tuple[str, int]] = Counter()
         """Requests by what they write and the code that was answered."""
         self.on_request: Callable[[str, str], None] = lambda method, path: None
@@ -70,7 +71,7 @@ class FaultProxy:
     def cut_watches(self) -> int:
         """Cut every open watch in the middle; returns how many there were."""
         cut = 0
-        for response in list(self._watches):
+        for response in list(self.watches):
             if response._req is not None and response._req.transport is not None:
                 response._req.transport.abort()
                 cut += 1
@@ -120,14 +121,14 @@ class FaultProxy:
         response = web.StreamResponse(status=answer.status)
         response.content_type = answer.content_type
         await response.prepare(request)
-        self._watches.add(response)
+        self.watches.add(response)
         try:
             async for chunk in answer.content.iter_any():
                 await response.write(chunk)
         except (ConnectionError, aiohttp.ClientError):
             return response
         finally:
-            self._watches.discard(response)
+            self.watches.discard(response)
         return response
 
 

@@ -75,6 +75,11 @@ def status_of(cluster: Cluster, name: str) -> Obj:
     return ((cluster.client.get(PODGROUPS, "default", name) or {}).get("status")) or {}
 
 
+def queue_status(cluster: Cluster, name: str) -> Obj:
+    """The status of a Queue, empty where there is none yet."""
+    return ((cluster.client.get("scheduling.volcano.sh/queues", "", name) or {}).get("status")) or {}
+
+
 def condition_of(found: Obj | None, kind: str) -> Obj:
     conditions = ((found or {}).get("status") or {}).get("conditions") or []
     return next((condition for condition in conditions if condition["type"] == kind), {})

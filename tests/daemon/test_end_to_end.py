@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.daemon.running import (
     PODGROUPS,
     condition_of,
     gang,
     node,
     nodes_of,
+    podgroup,
+    queue_status,
     reasons_of,
     scheduling,
     status_of,
@@ -15,6 +19,12 @@ from tests.daemon.running import (
 )
 from vsched.sim.cluster import Cluster
 
+POLICY = """
+actions: "{actions}"
+tiers:
+- plugins: [{{name: priority}}, {{name: gang}}]
+- plugins: [{{name: predicates}}, {{name: nodeorder}}]
+"""
 
 async def test_a_gang_is_bound_and_its_podgroup_runs() -> None:
     async with Cluster([node("n1"), node("n2")]) as cluster, scheduling(cluster.url):
@@ -38,3 +48,51 @@ async def test_a_gang_that_does_not_fit_binds_nothing_and_says_why_until_a_node_
 
         cluster.apply([node("n3", cpu="2")])
         await until(lambda: len(nodes_of(cluster, "g-")) == 8)
+
+
+async def test_an_edit_of_the_policy_holds_for_the_next_session_and_a_broken_one_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(POLICY.format(actions="enqueue"), encoding="utf-8")
+    async with Cluster([node("n1")]) as cluster, scheduling(cluster.url, policy_file=path) as daemon:
+        cluster.apply(gang("g", 2))
+        await until(lambda: status_of(cluster, "g").get("phase") == "Inqueue")
+        path.write_text("actions: [", encoding="utf-8")
+        await until(lambda: not daemon.policy.last.ok, seconds=1.0)
+        assert nodes_of(cluster, "g-") == {}
+        path.write_text(POLICY.format(actions="enqueue, allocate"), encoding="utf-8")
+        await until(lambda: len(nodes_of(cluster, "g-")) == 2, seconds=1.5)
+
+
+async def test_an_object_that_cannot_be_used_is_told_so_and_stops_nothing_else() -> None:
+    async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
+        cluster.apply(
+            [
+                podgroup("bad", 1, minResources={"cpu": "1"}) | {"status": {"phase": "Dancing"}},
+                *gang("g", 2),
+            ]
+        )
+        cluster.client.patch_status(
+            PODGROUPS, "default", "bad", lambda found: {**found, "status": {"phase": "Dancing"}}
+        )
+        await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+        await until(lambda: "BadObject" in reasons_of(cluster, "bad"))
+        await until(lambda: condition_of(cluster.client.get(PODGROUPS, "default", "bad"), "Unschedulable"))
+
+
+async def test_a_queue_shows_what_its_jobs_hold() -> None:
+    async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
+        cluster.apply(gang("g", 2))
+        await until(lambda: (queue_status(cluster, "default").get("allocated") or {}).get("cpu") == "2")
+        await until(lambda: queue_status(cluster, "default").get("running") == 1)
+        for number in range(2):
+            cluster.client.delete("pods", "default", f"g-{number}", grace_seconds=0)
+        await until(lambda: "cpu" not in queue_status(cluster, "default")["allocated"])
+
+
+async def test_what_was_decided_before_the_stop_is_still_carried_out() -> None:
+    async with Cluster([node("n1", cpu="200")]) as cluster:
+        async with scheduling(cluster.url) as daemon:
+            cluster.apply(gang("g", 100))
+            await until(lambda: daemon.dispatcher.busy or nodes_of(cluster, "g-"))
+        assert len(nodes_of(cluster, "g-")) == 100
+        assert not daemon.dispatcher.busy

@@ -27,7 +27,7 @@ def as_nodes(rows: list[tuple[int, ...]]) -> np.ndarray[tuple[int, int], np.dtyp
 
 
 @pytest.mark.parametrize(
-    ("taken", "capacity", "least", "most", "balanced"),
+    ("taken", "capacity", "least", "most", "balance"),
     [
         pytest.param((0, 0), (4000, 10000), 100, 0, 100, id="nothing is taken"),
         pytest.param((3000, 5000), (4000, 10000), 37, 62, 87, id="three quarters and a half"),
@@ -42,12 +42,34 @@ def as_nodes(rows: list[tuple[int, ...]]) -> np.ndarray[tuple[int, int], np.dtyp
     ],
 )
 def test_worked_examples(
-    taken: tuple[int, ...], capacity: tuple[int, ...], least: int, most: int, balanced: int
+    taken: tuple[int, ...], capacity: tuple[int, ...], least: int, most: int, balance: int
 ) -> None:
     prepared, amounts = capacity_of(as_nodes([capacity])), as_nodes([taken]).astype(np.float64)
     assert least_allocated(amounts, prepared).tolist() == [least] == [least_allocated_row(taken, capacity)]
     assert most_allocated(amounts, prepared).tolist() == [most] == [most_allocated_row(taken, capacity)]
-    assert balanced_allocation(amounts, prepared).tolist() == [balanced] == [balanced_allocation_row(taken, capacity)]
+    nothing = (0,) * len(taken)
+    change = balance // 2
+    assert balanced_allocation(np.zeros_like(amounts), amounts, prepared).tolist() == [change]
+    assert balanced_allocation_row(nothing, taken, capacity) == change
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "balanced"),
+    [
+        pytest.param((3000, 1), (3000, 4), 48, id="a pod that leans the way the node leans"),
+        pytest.param((3000, 1), (0, 5), 54, id="a pod that mends what leans"),
+        pytest.param((0, 0), (3000, 6), 50, id="a balanced pod on an idle node"),
+        pytest.param((4000, 8), (0, 8), 43, id="a pod that brings a node out of balance"),
+    ],
+)
+def test_balance_is_what_the_pod_changes_about_it(
+    held: tuple[int, int], asked: tuple[int, int], balanced: int
+) -> None:
+    capacity = (16000, 32)
+    prepared = capacity_of(as_nodes([capacity]))
+    before, more = as_nodes([held]).astype(np.float64), as_nodes([asked]).astype(np.float64)
+    assert balanced_allocation(before, more, prepared).tolist() == [balanced]
+    assert balanced_allocation_row(held, asked, capacity) == balanced
 
 
 AMOUNT = st.one_of(st.integers(0, 100), st.integers(0, 1 << 20), st.integers(0, 1 << 46))
@@ -68,7 +90,10 @@ def test_one_node_and_many_nodes_score_the_same_bit_for_bit(nodes: list[tuple[tu
 
     same(least_allocated(amounts, prepared), least_allocated_row)
     same(most_allocated(amounts, prepared), most_allocated_row)
-    same(balanced_allocation(amounts, prepared), balanced_allocation_row)
+    asked = (1000,) * len(capacity[0])
+    assert balanced_allocation(amounts, as_nodes([asked]).astype(np.float64), prepared).tolist() == [
+        balanced_allocation_row(one, asked, has) for one, has in zip(taken, capacity, strict=True)
+    ]
 
 
 @given(AMOUNT, st.integers(1, (1 << 53) // 100))

@@ -25,7 +25,7 @@ def test_a_line_without_end_is_bounded() -> None:
     splitter = LineSplitter(10)
     assert splitter.feed(b"12345\n67890") == [b"12345"]
     with pytest.raises(LineTooLong, match="longer than 10 bytes"):
-        splitter.feed(b"1")
+        splitter.feed(b"123456")
 
 
 IDENTITIES = {

@@ -273,7 +273,6 @@ async def test_trouble_with_listing_is_told_and_waited_out(
     server.script("watch", stream(hold=True))
     settings = msgspec.structs.replace(QUICK, list_timeout_seconds=0.2)
     async with reflecting(server, settings) as running:
-        running.reflector._on_state = lambda statistics: problems.append(f"{statistics.state} {statistics.problem}")
         await eventually(lambda: running.statistics.state is State.WATCHING)
         assert any(told is state and problem in why for told, why in running.told), running.told
         assert running.statistics.problem == ""
@@ -349,9 +348,7 @@ async def test_a_line_of_megabytes_in_small_chunks_arrives_whole(server: StubSer
 
 async def test_a_line_beyond_the_bound_ends_the_watch(server: StubServer, eventually: Eventually) -> None:
     server.script("list", page(version=10), page(version=20))
-    server.script(
-        "watch", *[stream(b"x" * 2000, hold=True)] * 3, stream(event("ADDED", pod("a", 21)), hold=True)
-    )
+    server.script("watch", *[stream(b"x" * 2000, hold=True)] * 3, stream(event("ADDED", pod("a", 21)), hold=True))
     async with reflecting(server, msgspec.structs.replace(QUICK, line_bytes=1000)) as running:
         await eventually(lambda: "a" in running.mirror.pods)
         assert running.statistics.relists == 1

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-import vsched.actions
 from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
@@ -24,7 +23,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.policy import Seconds
 from vsched.framework.registry import Action, Registry
-from vsched.plugins import PLUGINS
+from vsched.settings.built_in import REGISTRY
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
@@ -168,4 +167,4 @@ def later() -> Registry:
 @pytest.fixture(scope="session")
 def built() -> Registry:
     """What this build really has."""
-    return Registry.of(PLUGINS, vsched.actions.ACTIONS)
+    return REGISTRY

@@ -220,6 +220,12 @@ def test_the_built_in_policy_loads_in_this_build(built: Registry) -> None:
     assert load_file(DATA / "volcano-built-in.yaml", built).warnings == ()
 
 
+def test_every_documented_argument_loads_in_this_build(built: Registry) -> None:
+    settings = load_file(DATA / "volcano-all-arguments.yaml", built)
+    assert settings.warnings == ()
+    assert load_text(policy_text(settings.policy), "again.yaml", built).policy == settings.policy
+
+
 def test_names_are_registered_once(registry: Registry) -> None:
     gang, allocate = registry.plugins["gang"], registry.actions["allocate"]
     with pytest.raises(ValueError, match="'gang' is registered twice"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.sim.builders import workload
+from tests.sim.builders import until, workload
 from vsched.errors import BadInput, BadObject
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes, start_engine
@@ -34,15 +34,6 @@ BUDGET: Obj = {
 async def cluster() -> AsyncIterator[Cluster]:
     async with Cluster(3, settings=ClusterSettings(controllers=QUICK)) as running:
         yield running
-
-
-async def until(holds: Callable[[], Any], seconds: float = 5.0) -> Any:
-    """What ``holds`` returns once it is true."""
-    end = asyncio.get_running_loop().time() + seconds
-    while not (found := holds()):
-        assert asyncio.get_running_loop().time() < end, "it did not come to that in time"
-        await asyncio.sleep(0.005)
-    return found
 
 
 def pod(name: str = "p", node: str = "node-0", *, finalizers: list[str] | None = None, **annotations: str) -> Obj:
@@ -448,7 +439,7 @@ async def test_a_dump_is_loaded_with_its_statuses() -> None:
             id="an unknown kind",
         ),
         pytest.param(
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: absent}\nspec: {containers: [{name: c, image: i}]}",
+            "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: absent}, spec: {containers: [{name: c}]}}",
             r'Pod a.: namespaces "absent" not found', id="a refusal of the server",
         ),
     ],
@@ -463,7 +454,7 @@ async def test_bad_manifests_are_named(tmp_path: Path, text: str, message: str) 
 
 async def test_a_second_cluster_cannot_have_the_same_port(cluster: Cluster) -> None:
     port = int(cluster.url.rpartition(":")[2])
-    with pytest.raises(BadInput, match="cannot listen on .*in use"):
+    with pytest.raises(BadInput, match=r"cannot listen on .*in use"):
         async with Cluster(port=port):
             pass
 

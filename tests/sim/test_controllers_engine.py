@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import pytest
 
-from tests.sim.builders import pod
+from tests.sim.builders import pod, until
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After
@@ -59,12 +59,6 @@ def make(*numbers: dict[str, int]) -> tuple[LocalClient, Engine, list[Scripted]]
     for controller in controllers:
         engine.add(controller)
     return client, engine, controllers
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 async def test_a_look_that_fails_is_repeated_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:

@@ -133,20 +133,24 @@ def test_a_suspended_job_stops_its_pods_and_does_not_count_them_as_failed() -> N
 
 
 @pytest.mark.parametrize(
-    ("rule", "failed", "ends"),
+    ("action", "on", "failed", "ends"),
     [
-        pytest.param({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}, 0, False, id="an eviction"),
-        pytest.param({"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}, 1, True, id="a code"),
-        pytest.param({"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [42]}}, 1, False, id="no other"),
-        pytest.param({"action": "Ignore", "onExitCodes": {"containerName": "x", "operator": "In", "values": [42]}},
-                     1, False, id="another container"),
+        pytest.param("Ignore", {"onPodConditions": [{"type": "DisruptionTarget"}]}, 0, False, id="an eviction"),
+        pytest.param("FailJob", {"onExitCodes": {"operator": "In", "values": [42]}}, 1, True, id="a code"),
+        pytest.param("FailJob", {"onExitCodes": {"operator": "NotIn", "values": [42]}}, 1, False, id="no other code"),
+        pytest.param(
+            "Ignore", {"onExitCodes": {"containerName": "x", "operator": "In", "values": [42]}}, 1, False,
+            id="another container",
+        ),
     ],
 )  # fmt: skip
-def test_the_failure_policy_decides_what_a_failure_means(rule: dict[str, Any], failed: int, ends: bool) -> None:
+def test_the_failure_policy_decides_what_a_failure_means(
+    action: str, on: dict[str, Any], failed: int, ends: bool
+) -> None:
     lost = task("a", "Failed")
     lost["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True"}]
     lost["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": {"exitCode": 42}}}]
-    actions = look(job(podFailurePolicy={"rules": [rule]}), lost)
+    actions = look(job(podFailurePolicy={"rules": [{"action": action, **on}]}), lost)
     assert status_of(actions).get("failed", 0) == failed
     assert ("FailureTarget" in conditions_of(actions)) == ends
 

@@ -1,7 +1,7 @@
 """Events on objects: what happens again is counted rather than repeated, and all of them fit a budget.
 
-An Event costs the API server as much as a binding, so Events are the first thing to give way: beyond half of the
-budget those that only say that a pod was placed are dropped, and counted.
+An Event costs the API server as much as a binding, so Events are the first thing to give way. Those that say that all
+is well have the smaller part of the budget; what goes beyond it is dropped, and counted.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ class EventRecorder:
         self._settings = settings
         self._clock = clock
         self._known: Recent[EventKey, Known] = Recent(settings.remembered)
-        self._spare = TokenBucket(settings.per_second / 2, settings.burst / 2)
+        self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
         bounds = LaneSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
         self.lane: Lane[EventKey, Occurrence] = Lane(bounds, self._write)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 
-    def record(self, about: Reference, severity: str, reason: str, message: str, *, spare: bool = False) -> None:
-        """Say something about an object; a ``spare`` one is dropped when there is much to say."""
-        if spare and not self._spare.try_take():
+    def record(self, about: Reference, severity: str, reason: str, message: str) -> None:
+        """Say something about an object, within the budget."""
+        if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, message)

@@ -85,7 +85,7 @@ class Writeback:
         """Say on a pod that it was placed, if the budget of Events allows."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
-        self.events.record(about, NORMAL, "Scheduled", message, spare=True)
+        self.events.record(about, NORMAL, "Scheduled", message)
 
     def bind_failed(self, bind: Bind, message: str) -> None:
         """Say on a pod that its placement could not be carried out."""

@@ -95,12 +95,24 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor(total / counted)) if counted else 0.0
 
 
-def balanced_allocation(taken: Floats, capacity: Capacity) -> Floats:
-    """0..100 a node, more where the taken fractions of its resources are closer to each other.
+def balanced_allocation(held: Floats, asked: Floats, capacity: Capacity) -> Floats:
+    """0..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
 
-    100 x (1 - standard deviation of the fractions), rounded down; of two fractions that is half their difference, and
-    fewer cannot differ. Resources that a node has none of do not count there.
+    ``held``: what pods on the nodes take, float64[resource, node]; ``asked``: what the new one asks for,
+    float64[resource, 1]. Balance is 100 x (1 - standard deviation of the fractions), rounded down; of two fractions
+    that is half their difference, and fewer cannot differ. Resources that a node has none of do not count there. The
+    score is the balance with the pod less the balance without it, brought from -100..100 to 0..100 (as kube-scheduler
+    does since 1.35; an unbalanced node is no worse than an idle one if the pod mends it).
     """
+    score = _balance(np.add(held, asked), capacity)
+    score -= _balance(held, capacity)
+    score += MAX_SCORE
+    score /= 2.0
+    np.floor(score, out=score)
+    return score
+
+
+def _balance(taken: Floats, capacity: Capacity) -> Floats:
     fractions = np.divide(taken, capacity.divisor)
     np.minimum(fractions, 1.0, out=fractions)
     deviation: Floats
@@ -116,8 +128,13 @@ def balanced_allocation(taken: Floats, capacity: Capacity) -> Floats:
     return deviation
 
 
-def balanced_allocation_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
+def balanced_allocation_row(held: Sequence[int], asked: Sequence[int], capacity: Sequence[int]) -> float:
     """``balanced_allocation`` of one node."""
+    after = _balance_row([amount + more for amount, more in zip(held, asked, strict=True)], capacity)
+    return float(math.floor((after - _balance_row(held, capacity) + MAX_SCORE) / 2.0))
+
+
+def _balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     fractions = [min(amount / has, 1.0) for amount, has in zip(taken, capacity, strict=True) if has]
     count = len(fractions)
     deviation = 0.0

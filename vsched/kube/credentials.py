@@ -9,6 +9,7 @@ import asyncio
 import ssl
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -142,43 +143,69 @@ class PluginCredentials:
         self._lock = asyncio.Lock()
         self._headers: Headers | None = None
         self._renew_at: float | None = None
-        self._asked_at = 0.0
+        self._asked_at: float | None = None
+        self._failure = ""
 
     async def headers(self) -> Headers:
-        if self._headers is None or self._due():
+        if self._headers is None:
             async with self._lock:
-                if self._headers is None or self._due():
-                    await self._renew()
-        return self._headers or ()
+                if self._headers is None:
+                    return await self._first()
+        elif self._due():
+            async with self._lock:
+                if self._due():
+                    # What is in hand still works for a while, or else the server will refuse it and ``refresh`` tell.
+                    with suppress(Unavailable):
+                        await self._renew()
+        return self._headers
+
+    async def _first(self) -> Headers:
+        if self._failure and self._recent:
+            raise Unavailable(self._failure)
+        return await self._renew()
+
+    @property
+    def _recent(self) -> bool:
+        """Whether the plugin was asked a moment ago."""
+        asked_at = self._asked_at
+        return asked_at is not None and self._clock.monotonic() - asked_at < self._limits.pause_seconds
 
     def _due(self) -> bool:
-        if self._clock.monotonic() - self._asked_at < self._limits.pause_seconds:
-            return False
-        return self._renew_at is not None and self._clock.now() >= self._renew_at
+        return self._renew_at is not None and self._clock.now() >= self._renew_at and not self._recent
 
     async def refresh(self, refused: Headers) -> bool:
         async with self._lock:
-            recent = self._clock.monotonic() - self._asked_at < self._limits.pause_seconds
-            if self._headers == refused and not recent:
+            if self._headers == refused and not self._recent:
                 await self._renew()
             return self._headers != refused
 
-    async def _renew(self) -> None:
+    async def _renew(self) -> Headers:
         self._asked_at = self._clock.monotonic()
         try:
-            async with asyncio.timeout(self._limits.timeout_seconds):
-                got = await ask_plugin(self._config)
-        except TimeoutError:
-            raise Unavailable(
-                f"{self._where}: the plugin gave no credentials within {self._limits.timeout_seconds:g} s"
-            ) from None
-        except (OSError, ValueError, KeyError, TypeError, AssertionError, RuntimeError) as error:
-            raise Unavailable(f"{self._where}: the plugin gave no credentials: {_reason(error)}") from error
-        if got.certificate and self._tls:
-            self._tls.load_cert_chain(*got.certificate)
+            got = await self._obtain()
+        except Unavailable as error:
+            self._failure = str(error)
+            raise
+        self._failure = ""
         authorization = (("Authorization", got.authorization),) if got.authorization else ()
         self._headers = (*authorization, *self._more)
         self._renew_at = self._when_to_renew(got.expires_at)
+        return self._headers
+
+    async def _obtain(self) -> Obtained:
+        try:
+            async with asyncio.timeout(self._limits.timeout_seconds):
+                got = await ask_plugin(self._config)
+            if got.certificate and self._tls:
+                self._tls.load_cert_chain(*got.certificate)
+        except TimeoutError:
+            seconds = self._limits.timeout_seconds
+            raise Unavailable(f"{self._where}: the plugin gave no credentials within {seconds:g} s") from None
+        except (OSError, ValueError, KeyError, TypeError, AssertionError, RuntimeError) as error:
+            raise Unavailable(f"{self._where}: the plugin gave no credentials: {_reason(error)}") from error
+        if not got.authorization and not got.certificate:
+            raise Unavailable(f"{self._where}: the plugin gave neither a token nor a certificate")
+        return got
 
     def _when_to_renew(self, expires_at: float | None) -> float | None:
         now = self._clock.now()

@@ -67,7 +67,8 @@ class Binpack(Plugin[BinpackArgs], NodeScore):
     def open(self, opening: Opening) -> None:
         """Note the weights by column; amounts are looked at when the first score is asked for."""
         axis = opening.nodes.axis
-        self._weights = {axis.column(name): weight for name, weight in self.args.by_resource().items()}
+        columns = ((axis.find(name), weight) for name, weight in self.args.by_resource().items())
+        self._weights = {column: weight for column, weight in columns if column is not None}
         self._scale = MAX_SCORE * self.args.weight
         self._wanted: dict[Shape, Wanted] = {}
         self._nodes: NodeTable | None = None

@@ -73,7 +73,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     def open(self, opening: Opening) -> None:
         """Look at what of the cluster concerns scores; amounts only when the first score is asked for."""
         args = self.args
-        self._gpu = opening.nodes.axis.column(GPU)
+        gpu = opening.nodes.axis.find(GPU)
+        self._gpu = opening.nodes.width if gpu is None else gpu
+        """The column of GPUs; past the last one where no object has named them."""
         self._nodes: NodeTable | None = None
         self._asked: dict[Shape, Asked] = {}
         self._preferences = Preferences(
@@ -112,8 +114,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             requested, capacity = nodes.requested[columns], self._gpu_capacity
         if at is not None:
             requested, capacity = requested[:, at], capacity_at(capacity, at)
-        held: Floats = np.add(requested, _column([amount for _, amount in asked]))
-        return balanced_allocation(held, capacity)
+        return balanced_allocation(requested.astype(np.float64), _column([amount for _, amount in asked]), capacity)
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
@@ -129,9 +130,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             total += most_allocated_row(taken, capacity) * args.most_requested
         if args.balanced_resource and asked.balanced:
             requested = self._requested
-            held = [requested[column, row] + amount for column, amount in asked.balanced]
+            held = [requested[column, row] for column, _ in asked.balanced]
             of = [has[column, row] for column, _ in asked.balanced]
-            total += balanced_allocation_row(held, of) * args.balanced_resource
+            more = [amount for _, amount in asked.balanced]
+            total += balanced_allocation_row(held, more, of) * args.balanced_resource
         if asked.images is not None:
             total += asked.images.item(row) * args.image_locality
         return total

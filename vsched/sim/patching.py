@@ -55,23 +55,18 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
     if not isinstance(body, dict) or not body.get("kind"):
         raise bad_request("Object 'Kind' is missing in the applied configuration")
     options = call.write_options()
+    options.books_kept = True
     record = writer.record(kind, namespace, name, required=bool(subresource))
     applied = {**body, "metadata": {**(body.get("metadata") or {}), "name": name}}
     if kind.namespaced:
         applied["metadata"]["namespace"] = namespace
+
+    def change(obj: Obj | None) -> Obj:
+        return patches.apply(kind, obj, applied, manager, options.force, subresource=subresource, now=writer.now())
+
     if record is None:
-        made = patches.apply(kind, None, applied, manager, options.force)
-        return Written(writer.create(kind, namespace, made, options), created=True)
-    return Written(
-        writer.change(
-            kind,
-            namespace,
-            name,
-            lambda obj: patches.apply(kind, obj, applied, manager, options.force),
-            options,
-            subresource,
-        )
-    )
+        return Written(writer.create(kind, namespace, change(None), options), created=True)
+    return Written(writer.change(kind, namespace, name, change, options, subresource))
 
 
 def _missing_manager() -> Failure:

@@ -195,4 +195,4 @@ def _says_the_same(new: Obj, old: Obj) -> bool:
 
 
 def _without_version(metadata: Obj) -> Obj:
-    return {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
+    return {key: value for key, value in metadata.items() if key != "resourceVersion"}

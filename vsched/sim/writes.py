@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from vsched.sim import admission, conversion, crds, defaults, validation
+from vsched.sim.applying import record_update
 from vsched.sim.conform import cannot_decode, conform
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
@@ -51,6 +52,8 @@ class WriteOptions:
     field_validation: str = "Warn"
     field_manager: str = ""
     force: bool = False
+    books_kept: bool = False
+    """The caller has written managedFields itself, as server-side apply does."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -183,6 +186,8 @@ class Writer:
             obj = crds.prepare_definition(obj, old)
         if not kind.custom:
             obj = defaults.default_on_update(kind, obj, old)
+        if options.field_manager and not options.books_kept and old["metadata"].get("managedFields"):
+            obj = record_update(kind, obj, old, options.field_manager, now=self.now())
         self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
         if options.dry_run:
             return obj

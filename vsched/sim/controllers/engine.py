@@ -178,7 +178,7 @@ class Engine:
                 if isinstance(action, After):
                     controller.queue.add_after(key, action.seconds)
                     continue
-                made = perform(self._client, action)
+                made = perform(self._store, self._client, action)
                 if made is not None and isinstance(action, Create) and action.resource == "pods":
                     self._roster.note(made, gone=False)
         except Failure as failure:

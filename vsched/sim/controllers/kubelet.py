@@ -22,7 +22,7 @@ from vsched.sim.controllers.health import (
     register,
 )
 from vsched.sim.controllers.objects import key_of, seconds_since
-from vsched.sim.controllers.pods import DONE, Host, PodTimes, next_steps, stage_began, stage_of
+from vsched.sim.controllers.pods import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.kinds import Obj
 from vsched.sim.times import utc_now
@@ -69,7 +69,7 @@ class Kubelets(Controller):
             self._stages.pop(obj["metadata"]["uid"], None)
             self.queue.forget(key_of(obj))
             return ()
-        return (key_of(obj),) if obj["spec"].get("nodeName") else ()
+        return (key_of(obj),) if obj["spec"].get("nodeName") and may_act(obj, self._times) else ()
 
     def reconcile(self, key: str) -> Sequence[Action]:
         pod = self.find(key)

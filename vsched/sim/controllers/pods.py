@@ -14,6 +14,7 @@ from typing import Any
 from vsched.errors import BadInput
 from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
 from vsched.sim.controllers.objects import (
+    TERMINAL,
     condition,
     duration_seconds,
     is_finished,
@@ -70,6 +71,17 @@ def stage_began(pod: Obj, stage: str) -> datetime | None:
     else:
         text = (condition(pod, "PodScheduled") or {}).get("lastTransitionTime")
     return parse_time(text) if text else None
+
+
+def may_act(pod: Obj, times: PodTimes) -> bool:
+    """Whether a look at the pod can lead to anything: most pods that run just run on."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return True
+    phase = pod.get("status", {}).get("phase")
+    if phase != "Running":
+        return phase not in TERMINAL
+    ends = times.run is not None or DURATION in (pod["metadata"].get("annotations") or ())
+    return ends and pod["spec"].get("restartPolicy", "Always") != "Always"
 
 
 def next_steps(

@@ -1,0 +1,126 @@
+"""Edits of the policy file while it is in force. That the daemon uses what is in force is tested end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.running import REGISTRY, until
+from vsched.clock import FakeClock
+from vsched.daemon.reload import PolicyFile, Reading
+from vsched.errors import BadPolicy
+
+GOOD = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+"""
+OTHER = GOOD.replace("enqueue, allocate, backfill", "enqueue, allocate")
+BROKEN = GOOD.replace("name: gang", "name: gnag")
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def rename_over(path: Path, text: str) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.rename(path)
+
+
+def swap_link(path: Path, text: str) -> None:
+    """As the kubelet does: a new directory, then the ``..data`` link moved over the old one."""
+    directory = path.parent
+    version = directory / f"..{len(list(directory.iterdir()))}"
+    version.mkdir()
+    (version / path.name).write_text(text, encoding="utf-8")
+    link = directory / "..data_tmp"
+    link.symlink_to(version.name)
+    link.rename(directory / "..data")
+    if not path.is_symlink():
+        path.unlink(missing_ok=True)
+        path.symlink_to(os.path.join("..data", path.name))
+
+
+@asynccontextmanager
+async def followed(path: Path) -> AsyncIterator[tuple[PolicyFile, list[Reading]]]:
+    policy, told = PolicyFile(path, REGISTRY, FakeClock()), list[Reading]()
+    task = asyncio.create_task(policy.follow(told.append))
+    try:
+        await asyncio.sleep(0.15)  # the watch of the directory has no word for being in place
+        yield policy, told
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+@pytest.mark.parametrize("edit", [write, rename_over, swap_link], ids=lambda edit: edit.__name__)
+async def test_an_edit_is_in_force_within_a_second(edit: Callable[[Path, str], None], tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    edit(path, GOOD)
+    async with followed(path) as (policy, told):
+        edit(path, OTHER)
+        await until(lambda: policy.policy.actions == ("enqueue", "allocate"), seconds=1.0)
+        assert policy.settings.generation == 2
+        assert [reading.ok for reading in told] == [True]
+        assert "actions" in told[0].text
+
+
+async def test_a_broken_edit_changes_nothing_and_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        before = policy.settings
+        write(path, BROKEN)
+        await until(lambda: told, seconds=2.0)
+        assert policy.settings is before
+        assert not told[0].ok
+        assert "gnag" in told[0].problems[0]
+        assert policy.to_dict()["lastReload"]["ok"] is False  # type: ignore[index]
+        assert policy.read() is None
+
+        write(path, GOOD)
+        await until(lambda: len(told) == 2, seconds=2.0)
+        assert told[1].ok
+        assert policy.settings is before
+
+
+async def test_a_file_that_vanishes_leaves_the_policy_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        path.unlink()
+        await until(lambda: told, seconds=2.0)
+        assert not told[0].ok
+        assert policy.policy.actions == ("enqueue", "allocate", "backfill")
+
+
+async def test_asking_reads_the_file_again_even_if_nothing_changed(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        policy.nudge()
+        await until(lambda: told, seconds=2.0)
+        assert told[0].text == "no change"
+        assert policy.settings.generation == 1
+
+
+def test_the_first_reading_must_succeed(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, BROKEN)
+    with pytest.raises(BadPolicy, match="gnag"):
+        PolicyFile(path, REGISTRY, FakeClock())
+
+
+async def test_without_a_file_the_built_in_policy_holds() -> None:
+    policy = PolicyFile(None, REGISTRY, FakeClock())
+    assert policy.read(asked=True) is None
+    assert policy.settings.source == "built-in"

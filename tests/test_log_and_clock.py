@@ -1,0 +1,90 @@
+"""Log lines and clocks."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import time
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from vsched.clock import FakeClock, SystemClock
+from vsched.errors import BadInput
+from vsched.log import configure, logger
+
+
+@pytest.fixture(autouse=True)
+def _restore() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def test_json_lines_carry_event_level_name_time_and_fields() -> None:
+    out = io.StringIO()
+    configure("info", "json", out)
+    logger("vsched.kube").info("relisted", kind="pods", objects=3)
+    logger("vsched.kube").debug("unheard")
+    logging.getLogger("somebody").warning("said %s", "so")
+    first, second = map(json.loads, out.getvalue().splitlines())
+    assert first.pop("timestamp").endswith("Z")
+    assert first == {"event": "relisted", "level": "info", "logger": "vsched.kube", "kind": "pods", "objects": 3}
+    assert (second["event"], second["level"], second["logger"]) == ("said so", "warning", "somebody")
+
+
+def test_an_exception_is_part_of_its_line() -> None:
+    out = io.StringIO()
+    configure("info", "json", out)
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logger("x").exception("failed")
+    [line] = out.getvalue().splitlines()
+    assert "ValueError: broken" in json.loads(line)["exception"]
+
+
+def test_the_console_is_plain_where_it_is_no_terminal() -> None:
+    out = io.StringIO()
+    configure("debug", "console", out)
+    logger("x").debug("started", nodes=5)
+    assert "started" in out.getvalue()
+    assert "nodes=5" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
+
+
+def test_access_lines_of_a_library_are_heard_only_when_all_is_asked_for() -> None:
+    out = io.StringIO()
+    configure("info", "json", out)
+    logging.getLogger("aiohttp.access").info("GET /")
+    assert out.getvalue() == ""
+    configure("debug", "json", out)
+    logging.getLogger("aiohttp.access").info("GET /")
+    assert "GET /" in out.getvalue()
+
+
+def test_levels_and_formats_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"log level 'loud' does not exist: use one of debug, info"):
+        configure("loud")
+    with pytest.raises(BadInput, match=r"log format 'xml' does not exist: use one of json, console"):
+        configure("info", "xml")
+
+
+def test_a_fake_clock_moves_only_when_told() -> None:
+    clock = FakeClock(now=100.0)
+    clock.advance(2.5)
+    assert (clock.now(), clock.monotonic()) == (102.5, 2.5)
+    clock.set(50.0)
+    assert (clock.now(), clock.monotonic()) == (50.0, 2.5)
+    with pytest.raises(ValueError, match="does not go back"):
+        clock.advance(-1.0)
+
+
+def test_the_system_clock_agrees_with_the_machine() -> None:
+    assert abs(SystemClock().now() - time.time()) < 5.0
+    assert SystemClock().monotonic() <= SystemClock().monotonic()
