@@ -44,7 +44,9 @@ class FaultProxy:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    def spoil(self, method: str, path: str, code: int, times: int = 1, message: str = "injected", **headers: str) -> None:
+    def spoil(
+        self, method: str, path: str, code: int, times: int = 1, message: str = "injected", **headers: str
+    ) -> None:
         """Spoil the next requests of a kind; underscores in header names stand for dashes."""
         named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
         self._faults.append(Fault(method, path, code, times, message, named))

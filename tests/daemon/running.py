@@ -88,9 +88,7 @@ def condition_of(found: Obj | None, kind: str) -> Obj:
 def reasons_of(cluster: Cluster, name: str) -> set[str]:
     """The reasons of the Events about an object."""
     return {
-        event["reason"]
-        for event in cluster.client.list("events", "default")
-        if event["involvedObject"]["name"] == name
+        event["reason"] for event in cluster.client.list("events", "default") if event["involvedObject"]["name"] == name
     }
 
 

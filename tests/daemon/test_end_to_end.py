@@ -26,6 +26,7 @@ tiers:
 - plugins: [{{name: predicates}}, {{name: nodeorder}}]
 """
 
+
 async def test_a_gang_is_bound_and_its_podgroup_runs() -> None:
     async with Cluster([node("n1"), node("n2")]) as cluster, scheduling(cluster.url):
         cluster.apply(gang("g", 4))

@@ -48,7 +48,7 @@ def test_worked_examples(
     assert least_allocated(amounts, prepared).tolist() == [least] == [least_allocated_row(taken, capacity)]
     assert most_allocated(amounts, prepared).tolist() == [most] == [most_allocated_row(taken, capacity)]
     nothing = (0,) * len(taken)
-    change = balance // 2
+    change = 50 + (50 + balance - 100) // 2
     assert balanced_allocation(np.zeros_like(amounts), amounts, prepared).tolist() == [change]
     assert balanced_allocation_row(nothing, taken, capacity) == change
 
@@ -56,15 +56,13 @@ def test_worked_examples(
 @pytest.mark.parametrize(
     ("held", "asked", "balanced"),
     [
-        pytest.param((3000, 1), (3000, 4), 48, id="a pod that leans the way the node leans"),
+        pytest.param((3000, 1), (3000, 4), 73, id="a pod that leans the way the node leans"),
         pytest.param((3000, 1), (0, 5), 54, id="a pod that mends what leans"),
-        pytest.param((0, 0), (3000, 6), 50, id="a balanced pod on an idle node"),
-        pytest.param((4000, 8), (0, 8), 43, id="a pod that brings a node out of balance"),
+        pytest.param((0, 0), (3000, 6), 75, id="a balanced pod on an idle node"),
+        pytest.param((4000, 8), (0, 8), 68, id="a pod that brings a node out of balance"),
     ],
 )
-def test_balance_is_what_the_pod_changes_about_it(
-    held: tuple[int, int], asked: tuple[int, int], balanced: int
-) -> None:
+def test_balance_is_what_the_pod_changes_about_it(held: tuple[int, int], asked: tuple[int, int], balanced: int) -> None:
     capacity = (16000, 32)
     prepared = capacity_of(as_nodes([capacity]))
     before, more = as_nodes([held]).astype(np.float64), as_nodes([asked]).astype(np.float64)

@@ -58,17 +58,16 @@ POD = {"cpu": 1000, "memory": 4 * GIB}
     [
         pytest.param(only(least_requested=1), POD, [75, (25 + 50) // 2, 75], id="least allocated"),
         pytest.param(only(most_requested=1), POD, [25, (75 + 50) // 2, 25], id="most allocated"),
-        pytest.param(only(balanced_resource=1), POD, [50, 50, 50], id="a pod that changes no balance"),
-        pytest.param(
-            only(balanced_resource=1), {"memory": 4 * GIB}, [43, 56, 43], id="memory for a node with spare memory"
-        ),
-        pytest.param(only(least_requested=2, balanced_resource=3), POD, [150 + 150, 74 + 150, 150 + 150], id="weights"),
+        pytest.param(only(balanced_resource=1), POD, [75, 75, 75], id="a pod that changes no balance"),
+        pytest.param(only(balanced_resource=1), {"cpu": 1000}, [68, 69, 68], id="a pod of cpu where cpu is scarcer"),
+        pytest.param(only(balanced_resource=1), {"memory": 4 * GIB}, [68, 81, 68], id="a pod that mends the balance"),
+        pytest.param(only(least_requested=2, balanced_resource=3), POD, [375, 74 + 225, 375], id="weights"),
         pytest.param(only(balanced_resource=1), {}, [0, 0, 0], id="a pod that asks for nothing is not balanced"),
         pytest.param(
             only(balanced_resource=1),
             {"memory": 4 * GIB, GPU: 1000},
-            [43, 55, 43],
-            id="GPUs are balanced for pods that ask for them",
+            [68, 81, 68],
+            id="GPUs are balanced for pods that ask for them, on nodes that have some",
         ),
         pytest.param(only(image_locality=2), {}, [0, 0, 2 * 32], id="a third of the nodes has 1 GiB"),
     ],

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 
 from vsched.cluster.bodies import GROUP_PATH
-from vsched.cluster.writer import Client
+from vsched.kube.client import ApiClient
 
 
 class Served:
     """The answer of the API server to what it serves under the batch group."""
 
-    def __init__(self, client: Client, path: str = GROUP_PATH) -> None:
+    def __init__(self, client: ApiClient, path: str = GROUP_PATH) -> None:
         self._client = client
         self._path = path
         self._names: frozenset[str] | None = None

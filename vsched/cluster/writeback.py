@@ -21,7 +21,8 @@ from vsched.cluster.lane import Lane
 from vsched.cluster.pod_conditions import PodConditions, PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatuses, QueueStatusSettings
 from vsched.cluster.served import Served
-from vsched.cluster.writer import Client, Writer
+from vsched.cluster.writer import Writer
+from vsched.kube.client import ApiClient
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -49,7 +50,7 @@ class Writeback:
 
     def __init__(
         self,
-        client: Client,
+        client: ApiClient,
         writer: Writer,
         settings: WritebackSettings,
         clock: Clock,

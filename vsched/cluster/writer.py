@@ -8,29 +8,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from vsched.cluster.limits import BackOff, TokenBucket
 from vsched.errors import Unavailable
-from vsched.kube.client import JSON
+from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
 
 NO_ANSWER = 0
 """The code of a write that reached nobody, or whose answer never came."""
 
 RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
-
-
-class Client(Protocol):
-    """What a writer needs of an API client."""
-
-    async def write(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
-        """Send one request; raises ApiError for an answer that is no success and Unavailable where there is none."""
-        ...
-
-    async def get(self, path: str) -> dict[str, Any]:
-        """The JSON object at a path; raises as ``write`` does."""
-        ...
 
 
 class Write(NamedTuple):
@@ -66,7 +54,7 @@ Tell = Callable[[str, int, float], None]
 class Writer:
     """Sends writes: in turn for the rate limit, behind a gate, again where trying again makes sense."""
 
-    def __init__(self, client: Client, bucket: TokenBucket, tell: Tell = lambda kind, code, seconds: None) -> None:
+    def __init__(self, client: ApiClient, bucket: TokenBucket, tell: Tell = lambda kind, code, seconds: None) -> None:
         self._client = client
         self._bucket = bucket
         self._tell = tell
@@ -103,8 +91,10 @@ class Writer:
         began = time.perf_counter()
         asked_seconds = 0.0
         try:
-            body = await self._client.write(write.method, write.path, write.body, write.content_type)
-            answer = Answer(200, body=body)
+            found = await self._client.request(
+                write.method, write.path, body=write.body, content_type=write.content_type, attempts=1
+            )
+            answer = Answer(found.code, body=found.body)
         except ApiError as error:
             answer = Answer(error.code, error.message)
             asked_seconds = error.retry_after_seconds or 0.0

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from vsched.model.nodes import Floats, Ints, Mask
 
 MAX_SCORE = 100.0
+HALF_SCORE = 50.0
 
 
 class Capacity(NamedTuple):
@@ -96,19 +97,20 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
 
 
 def balanced_allocation(held: Floats, asked: Floats, capacity: Capacity) -> Floats:
-    """0..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
+    """50..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
 
     ``held``: what pods on the nodes take, float64[resource, node]; ``asked``: what the new one asks for,
     float64[resource, 1]. Balance is 100 x (1 - standard deviation of the fractions), rounded down; of two fractions
-    that is half their difference, and fewer cannot differ. Resources that a node has none of do not count there. The
-    score is the balance with the pod less the balance without it, brought from -100..100 to 0..100 (as kube-scheduler
-    does since 1.35; an unbalanced node is no worse than an idle one if the pod mends it).
+    that is half their difference, and fewer cannot differ. Resources that a node has none of do not count there. What
+    the pod changes about the balance, -50..50, is brought to 50..100: 75 where it changes nothing. (kube-scheduler does
+    so since 1.36, so that a node out of balance is no worse than an idle one if the pod mends it.)
     """
     score = _balance(np.add(held, asked), capacity)
     score -= _balance(held, capacity)
-    score += MAX_SCORE
+    score += HALF_SCORE
     score /= 2.0
     np.floor(score, out=score)
+    score += HALF_SCORE
     return score
 
 
@@ -131,7 +133,7 @@ def _balance(taken: Floats, capacity: Capacity) -> Floats:
 def balanced_allocation_row(held: Sequence[int], asked: Sequence[int], capacity: Sequence[int]) -> float:
     """``balanced_allocation`` of one node."""
     after = _balance_row([amount + more for amount, more in zip(held, asked, strict=True)], capacity)
-    return float(math.floor((after - _balance_row(held, capacity) + MAX_SCORE) / 2.0))
+    return HALF_SCORE + math.floor((after - _balance_row(held, capacity) + HALF_SCORE) / 2.0)
 
 
 def _balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
+from time import monotonic
 
 import orjson
 import yaml
 from aiohttp import ClientConnectionError, web
+from multidict import CIMultiDict
 
 from vsched.errors import BadInput
 from vsched.sim.answers import Answer, Stream
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests import MAX_BODY_BYTES, Call, parse_query
 from vsched.sim.routes import Router
-from vsched.sim.status import Failure, internal, too_large
+from vsched.sim.status import Failure, FutureVersion, internal, too_large
 from vsched.sim.store import Store
 from vsched.sim.times import Clock, utc_now
 from vsched.sim.writes import Writer
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 Gate = Callable[[Call], Awaitable[None]]
 """Awaited before each request: may delay it, or refuse it with a Failure."""
 
+FUTURE_SECONDS = 3.0
+_FUTURE_POLL_SECONDS = 0.02
 _JSON = "application/json"
 _CHUNK_ITEMS = 500
 _SHUTDOWN_SECONDS = 0.5
@@ -45,7 +49,8 @@ class ApiServer:
         self._router = Router(self._writer)
         self._gate = gate
         self._runner: web.ServerRunner | None = None
-        self._streams: set[asyncio.Task[object]] = set()
+        self.streams: set[asyncio.Task[object]] = set()
+        """The watches that run."""
         self.url = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
@@ -69,7 +74,7 @@ class ApiServer:
 
     async def close(self) -> None:
         """Ends every stream and stops listening."""
-        for task in list(self._streams):
+        for task in list(self.streams):
             task.cancel()
         runner, self._runner = self._runner, None
         if runner is not None:
@@ -81,7 +86,7 @@ class ApiServer:
             call = await self._read(request)
             if self._gate is not None:
                 await self._gate(call)
-            answer = self._router.answer(call)
+            answer = await self._routed(call)
             if isinstance(answer, Stream):
                 return await self._send_stream(request, answer)
             return await self._send(request, call, answer)
@@ -93,6 +98,17 @@ class ApiServer:
             # The supervisor of requests: one that breaks must not take the connection or the others with it.
             log.exception("request failed: %s %s", request.method, request.raw_path)
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
+
+    async def _routed(self, call: Call) -> Answer | Stream:
+        """The answer; a request for a version of the future is given a while for it to come."""
+        deadline = monotonic() + FUTURE_SECONDS
+        while True:
+            try:
+                return self._router.answer(call)
+            except FutureVersion:
+                if monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(_FUTURE_POLL_SECONDS)
 
     async def _read(self, request: web.BaseRequest) -> Call:
         path, _, query = request.raw_path.partition("?")
@@ -118,9 +134,10 @@ class ApiServer:
             await response.write_eof()
             return response
         body, content_type = _encoded(answer, call)
-        return web.Response(
-            body=body, status=answer.code, headers={"Content-Type": content_type, **_warnings(call), **answer.headers}
-        )
+        headers = CIMultiDict({"Content-Type": content_type, **answer.headers})
+        if call.warnings:
+            _warn(call, headers)
+        return web.Response(body=body, status=answer.code, headers=headers)
 
     async def _send_stream(self, request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": _JSON, "Cache-Control": "no-cache, private"})
@@ -128,7 +145,7 @@ class ApiServer:
         await response.prepare(request)
         task = asyncio.current_task()
         assert task is not None
-        self._streams.add(task)
+        self.streams.add(task)
         try:
             await stream.run(response.write)
             await response.write_eof()
@@ -136,29 +153,21 @@ class ApiServer:
             # The client is gone; there is nobody left to tell.
             log.debug("watch ended by its client: %s", request.raw_path)
         finally:
-            self._streams.discard(task)
+            self.streams.discard(task)
         return response
 
 
 async def _read_body(request: web.BaseRequest) -> bytes:
-    """The body, as long as it stays below the limit, whether its length is announced or not."""
+    """The body, refused as soon as it is over the limit, whether its length is announced or not."""
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise too_large(MAX_BODY_BYTES)
-    body = await request.content.read(MAX_BODY_BYTES + 1) if request.content.at_eof() else await _read_all(request)
-    if len(body) > MAX_BODY_BYTES:
-        raise too_large(MAX_BODY_BYTES)
-    return body
-
-
-async def _read_all(request: web.BaseRequest) -> bytes:
     parts: list[bytes] = []
     length = 0
-    while length <= MAX_BODY_BYTES:
-        part = await request.content.readany()
-        if not part:
-            break
+    while part := await request.content.readany():
         parts.append(part)
         length += len(part)
+        if length > MAX_BODY_BYTES:
+            raise too_large(MAX_BODY_BYTES)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -178,15 +187,14 @@ def _wants_yaml(call: Call) -> bool:
     return "yaml" in call.accept and call.form.yaml
 
 
-def _warnings(call: Call) -> Mapping[str, str]:
-    if not call.warnings:
-        return {}
-    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in call.warnings)
-    return {"Warning": ", ".join(f'299 - "{text}"' for text in quoted)}
+def _warn(call: Call, headers: CIMultiDict[str]) -> None:
+    for text in call.warnings:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        headers.add("Warning", f'299 - "{quoted}"')
 
 
 def _refusal(failure: Failure, call: Call | None) -> web.Response:
-    headers = {"Content-Type": _JSON, **failure.headers}
+    headers = CIMultiDict({"Content-Type": _JSON, **failure.headers})
     if call is not None:
-        headers.update(_warnings(call))
+        _warn(call, headers)
     return web.Response(body=orjson.dumps(failure.body), status=failure.code, headers=headers)

@@ -181,13 +181,17 @@ def expired(message: str, *, continue_token: str = "") -> Failure:
     return Failure(410, "Expired", message, metadata={"continue": continue_token} if continue_token else None)
 
 
-def future_version(asked: int, current: int) -> Failure:
+class FutureVersion(Failure):
+    """A version that nobody has written yet: the only refusal that is worth waiting for."""
+
+
+def future_version(asked: int, current: int) -> FutureVersion:
     details = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
     }
     message = f"Too large resource version: {asked}, current: {current}"
-    return Failure(504, "Timeout", f"Timeout: {message}", details=details, headers={"Retry-After": "1"})
+    return FutureVersion(504, "Timeout", f"Timeout: {message}", details=details, headers={"Retry-After": "1"})
 
 
 def too_many_requests(message: str, *, details: Obj | None = None, retry_after_seconds: int = 0) -> Failure:
