@@ -464,7 +464,7 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an annotation that should be a number": (
         {"metadata": {"annotations": {"volcano.sh/task-priority": "high"}}},
-        "metadata.annotations[volcano.sh/task-priority]: 'high' (expected an integer)",
+        "metadata.annotations[volcano.sh/task-priority]: 'high' (expected a 32-bit integer)",
     ),
     "an annotation that should be a boolean": (
         {"metadata": {"annotations": {"volcano.sh/preemptable": "maybe"}}},

@@ -95,7 +95,7 @@ def reasons_of(cluster: Cluster, name: str) -> set[str]:
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     """Wait for something to be true."""
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110  # what is waited for happens elsewhere and sets no event
             await asyncio.sleep(0.01)
 
 

@@ -22,7 +22,7 @@ async def server() -> AsyncIterator[StubServer]:
 def eventually() -> Eventually:
     async def wait(condition: Callable[[], object]) -> None:
         async with asyncio.timeout(5.0):
-            while not condition():
+            while not condition():  # noqa: ASYNC110 - any condition can be waited for, also of what knows no events
                 await asyncio.sleep(0.002)
 
     return wait

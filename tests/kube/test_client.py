@@ -253,13 +253,13 @@ async def test_an_answer_beyond_the_bound_is_refused(server: StubServer) -> None
 async def test_streams_do_not_take_connections_from_requests(server: StubServer) -> None:
     server.script("watch", stream(b"{}\n", hold=True))
     server.script("call", OK)
-    async with ApiClient(Connection(server.url), ClientSettings(connections=1, timeout_seconds=2.0)) as client:
-        async with (
-            client.stream("/w", {"watch": "1"}, silence_seconds=5) as first,
-            client.stream("/w", {"watch": "1"}, silence_seconds=5) as second,
-        ):
-            assert await anext(first) == await anext(second) == b"{}\n"
-            assert await client.get(POD)
+    async with (
+        ApiClient(Connection(server.url), ClientSettings(connections=1, timeout_seconds=2.0)) as client,
+        client.stream("/w", {"watch": "1"}, silence_seconds=5) as first,
+        client.stream("/w", {"watch": "1"}, silence_seconds=5) as second,
+    ):
+        assert await anext(first) == await anext(second) == b"{}\n"
+        assert await client.get(POD)
 
 
 class Rotating:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -287,6 +288,14 @@ async def test_a_kind_that_stays_away_is_settled_but_not_synced(server: StubServ
         assert not running.statistics.synced
 
 
+async def test_a_complaint_is_told_once_however_often_it_comes(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", *[refusal(404, "NotFound", "no")] * 10, page())
+    server.script("watch", stream(hold=True))
+    async with reflecting(server) as running:
+        await eventually(lambda: running.statistics.state is State.WATCHING)
+        assert [state for state, _ in running.told] == [State.LISTING, State.MISSING, State.WATCHING]
+
+
 async def test_broken_objects_are_left_out_and_named(server: StubServer, eventually: Eventually) -> None:
     broken = {"metadata": {"name": "bad", "namespace": "ns", "uid": "u", "resourceVersion": 5}}
     nameless = {"metadata": []}
@@ -357,11 +366,11 @@ async def test_a_line_beyond_the_bound_ends_the_watch(server: StubServer, eventu
 async def test_a_server_that_hangs_up_at_once_is_not_hammered(server: StubServer, eventually: Eventually) -> None:
     server.script("list", page())
     server.script("watch", stream())
-    slow = BackOffSettings(first_seconds=0.05, ceiling_seconds=10.0)
+    slow = BackOffSettings(first_seconds=0.02, ceiling_seconds=10.0)
+    began = time.monotonic()
     async with reflecting(server, msgspec.structs.replace(QUICK, back_off=slow)):
-        await eventually(lambda: len(server.of("watch")) >= 2)
-        await asyncio.sleep(0.3)
-        assert len(server.of("watch")) <= 5
+        await eventually(lambda: len(server.of("watch")) == 5)
+    assert time.monotonic() - began >= (0.02 + 0.04 + 0.08 + 0.16) / 2
 
 
 async def test_the_loop_turns_while_a_burst_is_taken(server: StubServer, eventually: Eventually) -> None:

@@ -89,7 +89,9 @@ class Api:
 
     async def bind(self, name: str, node: str = "n1", **more: Any) -> Reply:
         metadata = {"name": name, **more}
-        return await self.post(f"{PODS}/{name}/binding", {"metadata": metadata, "target": {"kind": "Node", "name": node}})
+        return await self.post(
+            f"{PODS}/{name}/binding", {"metadata": metadata, "target": {"kind": "Node", "name": node}}
+        )
 
     def watch(self, path: str) -> Stream:
         return Stream(self.session, path)

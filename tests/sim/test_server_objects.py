@@ -256,3 +256,59 @@ async def test_the_scale_of_a_deployment_is_read_and_written(api: Api) -> None:
     assert (await api.patch(f"{path}/d/scale", {"spec": {"replicas": 7}})).body["spec"]["replicas"] == 7
     stored = (await api.get(f"{path}/d")).body
     assert (stored["spec"]["replicas"], stored["metadata"]["generation"]) == (7, 3)
+
+
+async def test_a_patch_cannot_change_identity_or_break_types(api: Api) -> None:
+    await api.pod("a")
+    other = await api.patch(f"{PODS}/a", {"metadata": {"uid": "x"}})
+    assert (other.code, "field is immutable" in other.message) == (422, True)
+    await api.made(LEASES, lease("le"))
+    reply = await api.patch(f"{LEASES}/le", {"spec": {"renewTime": "2026-01-01T00:00:05Z"}})
+    assert (reply.code, reply.body["details"]["causes"][0]["field"]) == (422, "patch")
+
+
+async def test_an_answer_can_be_a_table_or_metadata_alone(api: Api) -> None:
+    await api.pod("a")
+    table = (await api.get(f"{PODS}/a", Accept="application/json;as=Table;v=v1;g=meta.k8s.io, application/json")).body
+    assert (table["kind"], table["rows"][0]["cells"][:4]) == ("Table", ["a", "0/1", "Pending", 0])
+    accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    partial = (await api.get(PODS, Accept=accept)).body
+    assert partial["kind"] == "PartialObjectMetadataList"
+    assert partial["items"][0].keys() == {"kind", "apiVersion", "metadata"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("GET", "/api/v1/nopes", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", "/api/v1/pods/a", 404),
+        ("PUT", PODS, 405),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("POST", f"{PODS}/a", 405),
+    ],
+)
+async def test_wrong_paths_and_methods_have_a_status(api: Api, method: str, path: str, code: int) -> None:
+    reply = await api.request(method, path)
+    assert reply.body["code"] == reply.code == code
+    assert reply.body["details"] == {}
+
+
+async def test_an_unknown_group_is_plain_text(api: Api) -> None:
+    reply = await api.get("/apis/nope.example.com/v1/things")
+    assert (reply.code, reply.body) == (404, "404 page not found\n")
+
+
+async def test_bodies_and_answers_of_unknown_types_and_sizes_are_refused(api: Api) -> None:
+    assert (await api.post(PODS, pod("a"), Content_Type="text/plain")).code == 415
+    assert (await api.get(PODS, Accept="text/html")).code == 406
+    reply = await api.post(PODS, b"x" * (3 * 1024 * 1024 + 1))
+    assert (reply.code, reply.reason) == (413, "RequestEntityTooLarge")
+    assert (await api.post(PODS, b"{")).code == 400
+    assert (await api.post(PODS, b"[]")).code == 400
+
+
+async def test_who_asks_may_do_everything(api: Api) -> None:
+    body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    made = await api.made("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+    assert made["status"] == {"allowed": True}

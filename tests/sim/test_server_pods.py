@@ -75,7 +75,10 @@ async def test_a_second_binding_is_a_conflict_that_names_the_node(api: Api) -> N
 
 @pytest.mark.parametrize(
     ("metadata", "text"),
-    [({"uid": "other"}, "UID in precondition: other"), ({"resourceVersion": "1"}, "ResourceVersion in precondition: 1")],
+    [
+        ({"uid": "other"}, "UID in precondition: other"),
+        ({"resourceVersion": "1"}, "ResourceVersion in precondition: 1"),
+    ],
     ids=["the uid", "the version"],
 )
 async def test_a_binding_is_refused_by_its_precondition_on(api: Api, metadata: Obj, text: str) -> None:

@@ -6,22 +6,22 @@ Reads the arguments, starts the cluster, says where it is and waits for a signal
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
 import shlex
 import signal
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from vsched.errors import BadInput, VschedError
-from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.controllers.objects import duration_seconds
+from vsched.log import LEVELS, LogFormat, configure
+from vsched.settings.durations import parse_duration
 
-EXAMPLES = """\b
+if TYPE_CHECKING:
+    from vsched.sim.cluster import Cluster
+
+EPILOG = """\b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig
   kubectl --kubeconfig /tmp/sim.kubeconfig get nodes
@@ -29,21 +29,6 @@ Examples:
 \b
   vsched cluster --nodes fleet.yaml -f queues.yaml -f jobs.yaml --default-duration 30s
 """
-
-_GC_THRESHOLDS = (100_000, 50, 100)
-"""The store keeps nearly everything it is given, so looking through the young for garbage seldom pays."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterArguments:
-    """What the command was told."""
-
-    nodes: int | Path
-    host: str
-    port: int
-    kubeconfig: Path
-    manifests: tuple[Path, ...]
-    settings: ClusterSettings
 
 
 def _nodes(context: click.Context, option: click.Parameter, value: str) -> int | Path:
@@ -55,13 +40,13 @@ def _seconds(context: click.Context, option: click.Parameter, value: str | None)
     """A length of time such as 500ms, 30s or 1h30m."""
     if value is None:
         return None
-    try:
-        return duration_seconds(value)
-    except BadInput as error:
-        raise click.BadParameter(str(error), context, option) from None
+    seconds = parse_duration(value)
+    if seconds is None or seconds < 0:
+        raise click.BadParameter(f"{value!r} is not a duration: expected something like 30s, 5m or 1h30m")
+    return seconds
 
 
-@click.command(epilog=EXAMPLES, short_help="An embedded Kubernetes cluster on a loopback port.")
+@click.command("cluster", epilog=EPILOG)
 @click.option(
     "--nodes",
     metavar="N|FILE",
@@ -83,8 +68,9 @@ def _seconds(context: click.Context, option: click.Parameter, value: str | None)
     "-f",
     "--filename",
     "manifests",
+    metavar="MANIFEST",
     multiple=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="Objects to create at the start, YAML or JSON; may be repeated; - is standard input.",
 )
 @click.option(
@@ -99,13 +85,9 @@ def _seconds(context: click.Context, option: click.Parameter, value: str | None)
 )
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
 @click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="warning",
-    show_default=True,
-    help="What to log on standard error.",
+    "--log-level", type=click.Choice(tuple(LEVELS)), default="warning", show_default=True, help="What is worth a line."
 )
-def cluster(
+def command(
     nodes: int | Path,
     host: str,
     port: int,
@@ -116,20 +98,21 @@ def cluster(
     api_only: bool,
     log_level: str,
 ) -> None:
-    """Runs a Kubernetes API server with pretended nodes, kubelets and controllers until it is interrupted.
+    """Run a Kubernetes API server with pretended nodes, kubelets and controllers until told to stop.
 
     Any Kubernetes client works against it. Pods run as soon as they are bound to a node; annotate a pod with
     vsched.io/duration (and vsched.io/exit-code) to have it end.
     """
-    logging.basicConfig(level=log_level.upper(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    from vsched.daemon.tuning import listed, tuned  # here, so that --help does not load the server
+    from vsched.sim.cluster import Cluster, ClusterSettings
+    from vsched.sim.controllers import ControllerSettings, PodTimes
+
+    configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
     settings = ClusterSettings(controllers=None if api_only else ControllerSettings(pods=times))
-    arguments = ClusterArguments(nodes, host, port, kubeconfig_out, manifests, settings)
-    try:
-        with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-            runner.run(serve(arguments))
-    except VschedError as error:
-        raise click.ClickException(str(error)) from None
+    with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        embedded = Cluster(nodes, host=host, port=port, manifests=manifests, settings=settings)
+        runner.run(_serve(embedded, kubeconfig_out, listed))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -141,32 +124,17 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def serve(arguments: ClusterArguments) -> None:
+async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None]) -> None:
     """Runs the cluster until SIGINT or SIGTERM."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    embedded = Cluster(
-        arguments.nodes,
-        host=arguments.host,
-        port=arguments.port,
-        manifests=arguments.manifests,
-        settings=arguments.settings,
-    )
     async with embedded:
-        embedded.write_kubeconfig(arguments.kubeconfig)
-        _tune_garbage_collection()
-        path = shlex.quote(str(arguments.kubeconfig))
+        embedded.write_kubeconfig(kubeconfig)
+        started()
         click.echo(f"API server   {embedded.url}")
-        click.echo(f"kubeconfig   {arguments.kubeconfig}")
-        click.echo(f"try          kubectl --kubeconfig {path} get nodes")
+        click.echo(f"kubeconfig   {kubeconfig}")
+        click.echo(f"try          kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get nodes")
         sys.stdout.flush()
         await stop.wait()
-
-
-def _tune_garbage_collection() -> None:
-    """What was made so far stays for good; from now on the collector looks seldom."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)

@@ -22,6 +22,7 @@ Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
 
 _DEFAULTS = Options()
+PERIOD = click.FloatRange(min=0, min_open=True, max=3600)
 
 
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
@@ -41,9 +42,15 @@ _DEFAULTS = Options()
     help="policy file; without one, the built-in one",
 )
 @click.option(
-    "--schedule-period", "period_seconds", type=float, default=1.0, help="seconds after which a session starts anyway"
+    "--schedule-period", "period_seconds", type=PERIOD, default=1.0, help="seconds after which a session starts anyway"
 )
-@click.option("--coalesce", "window_ms", type=float, default=10.0, help="milliseconds a change waits for more of them")
+@click.option(
+    "--coalesce",
+    "window_ms",
+    type=click.FloatRange(0, 10_000),
+    default=10.0,
+    help="milliseconds a change waits for more of them",
+)
 @click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
@@ -60,7 +67,7 @@ _DEFAULTS = Options()
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
     "--log-format",
-    type=click.Choice([*LogFormat, "auto"]),
+    type=click.Choice([*(form.value for form in LogFormat), "auto"]),
     default="auto",
     help="auto: console on a terminal, else json",
 )

@@ -360,7 +360,7 @@ def _identity(kind: str, metadata: wire.Metadata) -> str:
 
 def _version(text: str) -> int:
     """A resource version as a number, 0 where it is none and so says nothing about order."""
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
 def _same(left: Task, right: Task) -> bool:

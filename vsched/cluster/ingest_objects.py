@@ -5,6 +5,7 @@ What one object means for another (priority classes, default queues, weights) is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from sys import intern
 from typing import NamedTuple
@@ -38,6 +39,7 @@ JOB_PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.
 
 _NONE: Mapping[str, str] = {}
 _INT32 = 1 << 31
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class NodeFacts(NamedTuple):
@@ -202,14 +204,14 @@ def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
 
 
 def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
-    """An annotation that holds an integer, None where it is absent; raises BadObject."""
+    """An annotation that holds a 32-bit integer, None where it is absent; raises BadObject."""
     text = annotations.get(name)
     if text is None:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        raise BadObject(f"metadata.annotations[{name}]: {text!r} (expected an integer)") from None
+    value = int(text) if _INTEGER.fullmatch(text) else _INT32
+    if not -_INT32 <= value < _INT32:
+        raise BadObject(f"metadata.annotations[{name}]: {text[:40]!r} (expected a 32-bit integer)")
+    return value
 
 
 def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:

@@ -19,11 +19,12 @@ class BackOffSettings(msgspec.Struct, frozen=True):
 class BackOff:
     """Counts failures in a row and says how long to wait after each."""
 
-    __slots__ = ("_random", "_settings", "failures")
+    __slots__ = ("_settings", "_uniform", "failures")
 
     def __init__(self, settings: BackOffSettings, source: random.Random | None = None) -> None:
         self._settings = settings
-        self._random = source or random.Random()
+        # A generator of one's own costs ten microseconds: too much for something made for every request.
+        self._uniform = (source or random).uniform
         self.failures = 0
 
     def reset(self) -> None:
@@ -36,5 +37,5 @@ class BackOff:
         grown = min(bound, self._settings.first_seconds * 2.0 ** min(self.failures, 32))
         self.failures += 1
         # Half of the wait is random, so that many clients of a restarted server do not come back in step.
-        wait_seconds = grown * self._random.uniform(0.5, 1.0)
+        wait_seconds = grown * self._uniform(0.5, 1.0)
         return max(wait_seconds, min(asked_seconds or 0.0, self._settings.asked_ceiling_seconds))

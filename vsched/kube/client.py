@@ -198,12 +198,14 @@ class ApiClient:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=self._settings.connect_seconds, sock_read=silence_seconds
         )
+        where = self._at("GET", path)
         response = await self._open(self._streams, "GET", target(path, params), timeout)
         async with response:
+            chunks = Chunks(where, response)
             if "html" in response.content_type:
-                page = await response.content.read(4096)
-                raise unexpected(self._at("GET", path), response.status, response.headers, page, "not a stream")
-            yield Chunks(self._at("GET", path), response)
+                page = await anext(chunks, b"")
+                raise unexpected(where, response.status, response.headers, page, "not a stream")
+            yield chunks
 
     async def _open(
         self,
@@ -260,10 +262,14 @@ class ApiClient:
 
     async def _renewed(self, refused: aiohttp.ClientResponse, credentials: Headers) -> bool:
         """Whether there are other credentials to try; only then the refused response is done with."""
-        if not await self.connection.credentials.refresh(credentials):
-            return False
-        refused.close()
-        return True
+        try:
+            renewed = await self.connection.credentials.refresh(credentials)
+        except BaseException:
+            refused.close()
+            raise
+        if renewed:
+            refused.close()
+        return renewed
 
     async def _read(self, method: str, path: str, response: aiohttp.ClientResponse) -> bytes:
         where = self._at(method, path)

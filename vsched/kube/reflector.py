@@ -140,7 +140,9 @@ class Reflector(Generic[T]):
     # ---- listing
 
     async def _list(self) -> None:
-        self._enter(State.LISTING)
+        if not self.statistics.problem:
+            # A complaint stands until it is mended: trying again is no news, and each change of state is told.
+            self._enter(State.LISTING)
         items: list[T] = []
         broken: list[tuple[bytes, BrokenObject]] = []
         token, version = "", ""

@@ -15,6 +15,8 @@ UNLIMITED = 1 << 62
 """Stands for "no limit"; larger quantities are clipped to it so that int64 sums of a few of them cannot be written."""
 
 _PATTERN = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z")
+_MAXIMUM_LENGTH = 100
+"""Longer texts are no quantities anyone means, and Python refuses to read numbers of thousands of digits."""
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
@@ -26,9 +28,9 @@ def parse_quantity(text: str, scale: int = 1) -> int:
     Negative quantities are rounded away from zero, as Kubernetes does.
     """
     match = _PATTERN.match(text)
-    if match is None:
+    if match is None or len(text) > _MAXIMUM_LENGTH:
         raise BadQuantity(
-            f"{text!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
+            f"{text[:_MAXIMUM_LENGTH]!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
         )
     sign, digits, exponential, power, suffix = match.groups()
     whole, _, fraction = digits.partition(".")

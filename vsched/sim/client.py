@@ -71,15 +71,17 @@ class LocalClient:
             for change in _difference(known, self._store.items(kind)):
                 yield change
             try:
-                while not subscription.closed:
+                while True:
+                    over = subscription.closed
                     for event in subscription.take():
                         yield event.type, event.obj, event.previous.obj if event.previous else None
                         if event.type == "DELETED":
                             known.pop(event.key, None)
                         else:
                             known[event.key] = event.obj
+                    if over:
+                        return
                     await subscription.wait()
-                return
             except Behind:
                 continue
 

@@ -82,6 +82,10 @@ class History:
         """The cursor of a reader who has seen everything."""
         return self._base + len(self._events)
 
+    @property
+    def readers_waiting(self) -> int:
+        return len(self._waiting)
+
     def append(self, event: Event) -> None:
         events = self._events
         events.append(event)

@@ -11,13 +11,13 @@ from vsched.sim.kinds import Kind, Obj
 _KEPT = (
     "name",
     "namespace",
-    "uid",
-    "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
     "generation",
     "selfLink",
 )
+_FIXED = ("uid", "creationTimestamp")
+"""What a client may leave out but not change: a difference is left in for validation to refuse."""
 _NOT_WANTED = frozenset({"metadata", "status", "kind", "apiVersion"})
 
 
@@ -76,6 +76,9 @@ def _metadata(new: Obj, old: Obj) -> Obj:
     metadata = dict(new["metadata"])
     for field in _KEPT:
         _take(metadata, field, was)
+    for field in _FIXED:
+        if not metadata.get(field):
+            _take(metadata, field, was)
     metadata["resourceVersion"] = was["resourceVersion"]
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):
         if field in metadata and not metadata[field]:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
-from vsched.sim._pending import protobuf
+from vsched.sim import protobuf
 from vsched.sim.deletion import DeleteOptions
 from vsched.sim.kinds import Obj
 from vsched.sim.status import Failure, bad_request, not_acceptable, unsupported_media_type

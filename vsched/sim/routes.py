@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vsched.sim import conversion, patching, subresources
-from vsched.sim._pending import tables
+from vsched.sim import conversion, patching, subresources, tables
 from vsched.sim.answers import Answer, Send, Stream, text
 from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents

@@ -157,12 +157,12 @@ def field_value(obj: Obj, path: tuple[str, ...]) -> str:
 
 
 def _check_field(kind: Kind, path: str) -> None:
-    allowed = _FIELDS.get(kind.storage, ()) + kind.selectable_fields
-    if path == "metadata.name" or (path == "metadata.namespace" and kind.namespaced) or path in allowed:
+    own = _FIELDS.get(kind.storage)
+    if path == "metadata.name" or path in (own or ()) or path in kind.selectable_fields:
         return
-    if path == "metadata.namespace" and not kind.custom:
+    if path == "metadata.namespace" and (kind.namespaced or (own is None and not kind.custom)):
         return
-    if kind.storage in _STRICT:
+    if own is None and not kind.custom:
         raise bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
     raise bad_request(f"field label not supported: {path}")
 
@@ -206,19 +206,6 @@ _ALIASES = {
     "source": "source.component",
 }
 """Events are matched as they are stored, whichever version names the field."""
-_STRICT = frozenset(
-    {
-        "coordination.k8s.io/leases",
-        "policy/poddisruptionbudgets",
-        "/configmaps",
-        "/serviceaccounts",
-        "apps/deployments",
-        "apps/statefulsets",
-        "apps/daemonsets",
-        "scheduling.k8s.io/priorityclasses",
-        "storage.k8s.io/storageclasses",
-    }
-)
 
 
 def matches_label_selector(selector: Obj | None, labels: dict[str, str]) -> bool:

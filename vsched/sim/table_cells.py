@@ -9,19 +9,23 @@ from typing import Any
 
 from vsched.sim.ages import age_of, short_duration
 from vsched.sim.kinds import Column, Kind
-from vsched.sim.table_pods import NONE, UNKNOWN, node_cells, pod_cells
+from vsched.sim.table_pods import NONE, node_cells, pod_cells
+from vsched.sim.table_resources import (
+    claim_cells,
+    creation_age,
+    ingress_cells,
+    labels_text,
+    name_of,
+    role_binding_cells,
+    scaler_cells,
+    service_cells,
+    storage_class_cells,
+    volume_cells,
+)
 from vsched.sim.times import parse_time
 
 Obj = dict[str, Any]
 Cells = Callable[[Obj, datetime], list[Any]]
-
-_UNSET = "<unset>"
-_ACCESS_MODES = {
-    "ReadWriteOnce": "RWO",
-    "ReadOnlyMany": "ROX",
-    "ReadWriteMany": "RWX",
-    "ReadWriteOncePod": "RWOP",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +51,6 @@ def _columns(names: str) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _name(obj: Obj) -> str:
-    return str(obj["metadata"].get("name", ""))
-
-
-def _age(obj: Obj, now: datetime) -> str:
-    return age_of(obj["metadata"].get("creationTimestamp"), now)
-
-
 def _images(template: Obj) -> tuple[str, str]:
     containers = template.get("spec", {}).get("containers") or ()
     return ",".join(one.get("name", "") for one in containers), ",".join(one.get("image", "") for one in containers)
@@ -72,62 +68,27 @@ def _selector_text(selector: Obj | None) -> str:
     return ",".join(terms) or NONE
 
 
-def _labels_text(labels: Obj | None) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
-
-
 def _created(obj: Obj, now: datetime) -> list[Any]:
-    return [_name(obj), obj["metadata"].get("creationTimestamp")]
+    return [name_of(obj), obj["metadata"].get("creationTimestamp")]
 
 
 def _named(*fields: Callable[[Obj], Any]) -> Cells:
     """Name, then what the functions give, then the age."""
-    return lambda obj, now: [_name(obj), *(field(obj) for field in fields), _age(obj, now)]
+    return lambda obj, now: [name_of(obj), *(field(obj) for field in fields), creation_age(obj, now)]
 
 
 def _namespace_cells(obj: Obj, now: datetime) -> list[Any]:
-    return [_name(obj), obj.get("status", {}).get("phase", ""), _age(obj, now)]
-
-
-def _service_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec = obj.get("spec", {})
-    ports = [
-        f"{port.get('port')}:{port['nodePort']}/{port.get('protocol')}"
-        if port.get("nodePort")
-        else f"{port.get('port')}/{port.get('protocol')}"
-        for port in spec.get("ports") or ()
-    ]
-    return [
-        _name(obj),
-        spec.get("type", ""),
-        spec.get("clusterIP") or NONE,
-        _external_address(obj),
-        ",".join(ports) or NONE,
-        _age(obj, now),
-        _labels_text(spec.get("selector")),
-    ]
-
-
-def _external_address(obj: Obj) -> str:
-    spec = obj.get("spec", {})
-    given = ",".join(spec.get("externalIPs") or ())
-    if spec.get("type") == "ExternalName":
-        return str(spec.get("externalName", ""))
-    if spec.get("type") != "LoadBalancer":
-        return given or NONE
-    ingress = obj.get("status", {}).get("loadBalancer", {}).get("ingress") or ()
-    found = ",".join(one.get("ip") or one.get("hostname") or "" for one in ingress)
-    return ",".join(part for part in (found, given) if part) or "<pending>"
+    return [name_of(obj), obj.get("status", {}).get("phase", ""), creation_age(obj, now)]
 
 
 def _deployment_cells(obj: Obj, now: datetime) -> list[Any]:
     spec, status = obj.get("spec", {}), obj.get("status", {})
     return [
-        _name(obj),
+        name_of(obj),
         f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
         status.get("updatedReplicas", 0),
         status.get("availableReplicas", 0),
-        _age(obj, now),
+        creation_age(obj, now),
         *_images(spec.get("template", {})),
         _selector_text(spec.get("selector")),
     ]
@@ -136,11 +97,11 @@ def _deployment_cells(obj: Obj, now: datetime) -> list[Any]:
 def _replica_set_cells(obj: Obj, now: datetime) -> list[Any]:
     spec, status = obj.get("spec", {}), obj.get("status", {})
     return [
-        _name(obj),
+        name_of(obj),
         spec.get("replicas", 0),
         status.get("replicas", 0),
         status.get("readyReplicas", 0),
-        _age(obj, now),
+        creation_age(obj, now),
         *_images(spec.get("template", {})),
         _selector_text(spec.get("selector")),
     ]
@@ -149,7 +110,7 @@ def _replica_set_cells(obj: Obj, now: datetime) -> list[Any]:
 def _stateful_set_cells(obj: Obj, now: datetime) -> list[Any]:
     spec, status = obj.get("spec", {}), obj.get("status", {})
     ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
-    return [_name(obj), ready, _age(obj, now), *_images(spec.get("template", {}))]
+    return [name_of(obj), ready, creation_age(obj, now), *_images(spec.get("template", {}))]
 
 
 def _daemon_set_cells(obj: Obj, now: datetime) -> list[Any]:
@@ -157,10 +118,10 @@ def _daemon_set_cells(obj: Obj, now: datetime) -> list[Any]:
     counts = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled",
               "numberAvailable")  # fmt: skip
     return [
-        _name(obj),
+        name_of(obj),
         *(status.get(field, 0) for field in counts),
-        _labels_text(spec.get("template", {}).get("spec", {}).get("nodeSelector")),
-        _age(obj, now),
+        labels_text(spec.get("template", {}).get("spec", {}).get("nodeSelector")),
+        creation_age(obj, now),
         *_images(spec.get("template", {})),
         _selector_text(spec.get("selector")),
     ]
@@ -177,11 +138,11 @@ def _job_cells(obj: Obj, now: datetime) -> list[Any]:
         end = parse_time(status["completionTime"]) if status.get("completionTime") else now
         duration = short_duration((end - parse_time(status["startTime"])).total_seconds())
     return [
-        _name(obj),
+        name_of(obj),
         _job_status(obj),
         f"{status.get('succeeded', 0)}/{wanted}",
         duration,
-        _age(obj, now),
+        creation_age(obj, now),
         *_images(spec.get("template", {})),
         _selector_text(spec.get("selector")),
     ]
@@ -205,13 +166,13 @@ def _cron_job_cells(obj: Obj, now: datetime) -> list[Any]:
     job = spec.get("jobTemplate", {}).get("spec", {})
     last = status.get("lastScheduleTime")
     return [
-        _name(obj),
+        name_of(obj),
         spec.get("schedule", ""),
         spec.get("timeZone") or NONE,
         str(bool(spec.get("suspend"))),
         len(status.get("active") or ()),
         age_of(last, now) if last else NONE,
-        _age(obj, now),
+        creation_age(obj, now),
         *_images(job.get("template", {})),
         _selector_text(job.get("selector")),
     ]
@@ -239,7 +200,7 @@ def _event_cells(obj: Obj, now: datetime) -> list[Any]:
         str(obj.get("message") or obj.get("note") or "").strip(),
         shown_first,
         count,
-        _name(obj),
+        name_of(obj),
     ]
 
 
@@ -248,104 +209,18 @@ def _budget_cells(obj: Obj, now: datetime) -> list[Any]:
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     allowed = obj.get("status", {}).get("disruptionsAllowed", 0)
     shown = ["N/A" if value is None else str(value) for value in (least, most)]
-    return [_name(obj), *shown, allowed, _age(obj, now)]
+    return [name_of(obj), *shown, allowed, creation_age(obj, now)]
 
 
 def _quota_cells(obj: Obj, now: datetime) -> list[Any]:
     status = obj.get("status", {})
     used = status.get("used") or {}
-    requests, limits = [], []
+    requests: list[str] = []
+    limits: list[str] = []
     for name, hard in sorted((status.get("hard") or {}).items()):
         shown = f"{name}: {used.get(name, '0')}/{hard}"
         (limits if name.startswith("limits.") else requests).append(shown)
-    return [_name(obj), ", ".join(requests), ", ".join(limits), _age(obj, now)]
-
-
-def _volume_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec, status = obj.get("spec", {}), obj.get("status", {})
-    claim = spec.get("claimRef") or {}
-    phase = "Terminating" if "deletionTimestamp" in obj["metadata"] else status.get("phase", "")
-    return [
-        _name(obj),
-        spec.get("capacity", {}).get("storage", ""),
-        _modes(spec.get("accessModes")),
-        spec.get("persistentVolumeReclaimPolicy", ""),
-        phase,
-        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        spec.get("storageClassName", ""),
-        spec.get("volumeAttributesClassName") or _UNSET,
-        status.get("reason", ""),
-        _age(obj, now),
-        spec.get("volumeMode") or _UNSET,
-    ]
-
-
-def _claim_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec, status = obj.get("spec", {}), obj.get("status", {})
-    bound = bool(spec.get("volumeName"))
-    phase = "Terminating" if "deletionTimestamp" in obj["metadata"] else status.get("phase", "")
-    return [
-        _name(obj),
-        phase,
-        spec.get("volumeName", ""),
-        status.get("capacity", {}).get("storage", "") if bound else "",
-        _modes(status.get("accessModes")) if bound else "",
-        spec.get("storageClassName", ""),
-        spec.get("volumeAttributesClassName") or _UNSET,
-        _age(obj, now),
-        spec.get("volumeMode") or _UNSET,
-    ]
-
-
-def _modes(modes: list[str] | None) -> str:
-    return ",".join(_ACCESS_MODES.get(mode, mode) for mode in dict.fromkeys(modes or ()))
-
-
-def _storage_class_cells(obj: Obj, now: datetime) -> list[Any]:
-    annotations = obj["metadata"].get("annotations") or {}
-    default = annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
-    return [
-        f"{_name(obj)} (default)" if default else _name(obj),
-        obj.get("provisioner", ""),
-        obj.get("reclaimPolicy", "Delete"),
-        obj.get("volumeBindingMode", "Immediate"),
-        bool(obj.get("allowVolumeExpansion")),
-        _age(obj, now),
-    ]
-
-
-def _role_binding_cells(obj: Obj, now: datetime) -> list[Any]:
-    role = obj.get("roleRef") or {}
-    by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in obj.get("subjects") or ():
-        name = subject.get("name", "")
-        if subject.get("kind") == "ServiceAccount":
-            name = f"{subject.get('namespace', '')}/{name}"
-        by_kind.setdefault(subject.get("kind", ""), []).append(name)
-    subjects = [", ".join(by_kind[kind]) for kind in ("User", "Group", "ServiceAccount")]
-    return [_name(obj), f"{role.get('kind', '')}/{role.get('name', '')}", _age(obj, now), *subjects]
-
-
-def _scaler_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec, target = obj.get("spec", {}), obj.get("spec", {}).get("scaleTargetRef", {})
-    return [
-        _name(obj),
-        f"{target.get('kind', '')}/{target.get('name', '')}",
-        UNKNOWN,
-        str(spec.get("minReplicas", UNKNOWN)),
-        spec.get("maxReplicas", 0),
-        obj.get("status", {}).get("currentReplicas", 0),
-        _age(obj, now),
-    ]
-
-
-def _ingress_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec = obj.get("spec", {})
-    hosts = ",".join(rule["host"] for rule in spec.get("rules") or () if rule.get("host")) or "*"
-    ingress = obj.get("status", {}).get("loadBalancer", {}).get("ingress") or ()
-    address = ",".join(one.get("ip") or one.get("hostname") or "" for one in ingress)
-    ports = "80, 443" if spec.get("tls") else "80"
-    return [_name(obj), spec.get("ingressClassName") or NONE, hosts, address, ports, _age(obj, now)]
+    return [name_of(obj), ", ".join(requests), ", ".join(limits), creation_age(obj, now)]
 
 
 def _data_count(*parts: str) -> Callable[[Obj], int]:
@@ -370,7 +245,41 @@ def _count(*path: str) -> Callable[[Obj], int]:
 _PLAIN = Layout((Column("Name", "string", "name"), Column("Created At", "date")), _created)
 _WITH_TEMPLATE = "+Containers|+Images|+Selector"
 _WEBHOOKS = Layout(_columns("Name|#Webhooks|Age"), _named(_count("webhooks")))
-_BINDINGS = Layout(_columns("Name|Role|Age|+Users|+Groups|+ServiceAccounts"), _role_binding_cells)
+_BINDINGS = Layout(_columns("Name|Role|Age|+Users|+Groups|+ServiceAccounts"), role_binding_cells)
+
+
+def _endpoint_addresses(obj: Obj) -> str:
+    shown = [
+        f"{address.get('ip', '')}:{port.get('port', 0)}" if port else str(address.get("ip", ""))
+        for subset in obj.get("subsets") or ()
+        for port in subset.get("ports") or (None,)
+        for address in subset.get("addresses") or ()
+    ]
+    return _shortened(shown)
+
+
+def _shortened(words: list[str]) -> str:
+    if not words:
+        return NONE
+    return ",".join(words[:3]) + (f" + {len(words) - 3} more..." if len(words) > 3 else "")
+
+
+def _slice_ports(obj: Obj) -> str:
+    return _shortened([str(port["port"]) if "port" in port else "*" for port in obj.get("ports") or ()])
+
+
+def _slice_addresses(obj: Obj) -> str:
+    return _shortened([address for one in obj.get("endpoints") or () for address in one.get("addresses") or ()])
+
+
+def _controller(obj: Obj) -> str:
+    owners = [owner for owner in obj["metadata"].get("ownerReferences") or () if owner.get("controller")]
+    if not owners:
+        return NONE
+    group = owners[0].get("apiVersion", "").rpartition("/")[0]
+    kind = owners[0].get("kind", "").lower()
+    return f"{kind}.{group}/{owners[0].get('name')}" if group else f"{kind}/{owners[0].get('name')}"
+
 
 _LAYOUTS: dict[str, Layout] = {
     "/pods": Layout(_columns("Name|Ready|Status|Restarts|Age|+IP|+Node|+Nominated Node|+Readiness Gates"), pod_cells),
@@ -381,7 +290,7 @@ _LAYOUTS: dict[str, Layout] = {
         node_cells,
     ),
     "/namespaces": Layout(_columns("Name|Status|Age"), _namespace_cells),
-    "/services": Layout(_columns("Name|Type|Cluster-IP|External-IP|Port(s)|Age|+Selector"), _service_cells),
+    "/services": Layout(_columns("Name|Type|Cluster-IP|External-IP|Port(s)|Age|+Selector"), service_cells),
     "/configmaps": Layout(_columns("Name|#Data|Age"), _named(_data_count("data", "binaryData"))),
     "/secrets": Layout(_columns("Name|Type|#Data|Age"), _named(_at("type"), _data_count("data"))),
     "/serviceaccounts": Layout(_columns("Name|#Secrets|Age"), _named(_count("secrets"))),
@@ -389,23 +298,30 @@ _LAYOUTS: dict[str, Layout] = {
         _columns("Last Seen|Type|Reason|Object|+Subobject|+Source|Message|+First Seen|+#Count|+Name"),
         _event_cells,
     ),
+    "/endpoints": Layout(_columns("Name|Endpoints|Age"), _named(_endpoint_addresses)),
+    "discovery.k8s.io/endpointslices": Layout(
+        _columns("Name|AddressType|Ports|Endpoints|Age"), _named(_at("addressType"), _slice_ports, _slice_addresses)
+    ),
+    "apps/controllerrevisions": Layout(
+        _columns("Name|Controller|#Revision|Age"), _named(_controller, _at("revision", default=0))
+    ),
     "/resourcequotas": Layout(_columns("Name|Request|Limit|Age"), _quota_cells),
     "/persistentvolumes": Layout(
         _columns(
             "Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|VolumeAttributesClass|Reason|Age"
             "|+VolumeMode"
         ),
-        _volume_cells,
+        volume_cells,
     ),
     "/persistentvolumeclaims": Layout(
         _columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|+VolumeMode"),
-        _claim_cells,
+        claim_cells,
     ),
     "/replicationcontrollers": Layout(
         _columns(f"Name|#Desired|#Current|#Ready|Age|{_WITH_TEMPLATE}"),
         lambda obj, now: [
             *_replica_set_cells(obj, now)[:-1],
-            _labels_text(obj.get("spec", {}).get("selector")),
+            labels_text(obj.get("spec", {}).get("selector")),
         ],
     ),
     "apps/deployments": Layout(_columns(f"Name|Ready|#Up-to-date|#Available|Age|{_WITH_TEMPLATE}"), _deployment_cells),
@@ -426,15 +342,15 @@ _LAYOUTS: dict[str, Layout] = {
     "scheduling.k8s.io/priorityclasses": Layout(
         _columns("Name|#Value|!Global-Default|Age|PreemptionPolicy"),
         lambda obj, now: [
-            _name(obj),
+            name_of(obj),
             obj.get("value", 0),
             bool(obj.get("globalDefault")),
-            _age(obj, now),
+            creation_age(obj, now),
             obj.get("preemptionPolicy", ""),
         ],
     ),
     "storage.k8s.io/storageclasses": Layout(
-        _columns("Name|Provisioner|ReclaimPolicy|VolumeBindingMode|!AllowVolumeExpansion|Age"), _storage_class_cells
+        _columns("Name|Provisioner|ReclaimPolicy|VolumeBindingMode|!AllowVolumeExpansion|Age"), storage_class_cells
     ),
     "storage.k8s.io/csinodes": Layout(_columns("Name|#Drivers|Age"), _named(_count("spec", "drivers"))),
     "storage.k8s.io/volumeattachments": Layout(
@@ -449,9 +365,9 @@ _LAYOUTS: dict[str, Layout] = {
     "rbac.authorization.k8s.io/rolebindings": _BINDINGS,
     "rbac.authorization.k8s.io/clusterrolebindings": _BINDINGS,
     "autoscaling/horizontalpodautoscalers": Layout(
-        _columns("Name|Reference|Targets|MinPods|#MaxPods|#Replicas|Age"), _scaler_cells
+        _columns("Name|Reference|Targets|MinPods|#MaxPods|#Replicas|Age"), scaler_cells
     ),
-    "networking.k8s.io/ingresses": Layout(_columns("Name|Class|Hosts|Address|Ports|Age"), _ingress_cells),
+    "networking.k8s.io/ingresses": Layout(_columns("Name|Class|Hosts|Address|Ports|Age"), ingress_cells),
     "networking.k8s.io/networkpolicies": Layout(
         _columns("Name|Pod-Selector|Age"), _named(lambda obj: _selector_text(obj.get("spec", {}).get("podSelector")))
     ),

@@ -13,8 +13,7 @@ from time import monotonic
 
 import orjson
 
-from vsched.sim import conversion
-from vsched.sim._pending import tables
+from vsched.sim import conversion, tables
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.reads import check_watch_options, request_selector
 from vsched.sim.requests import Call, Form
@@ -97,7 +96,9 @@ class Watch:
         obj = {"kind": self.kind.kind, "apiVersion": self.kind.api_version, "metadata": metadata}
         if self.form.kind == "Table":
             return self.line("BOOKMARK", obj)
-        if not self.kind.custom and not self.form.kind:
+        if self.form.kind:
+            obj |= {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+        elif not self.kind.custom:
             obj |= _EMPTY_FIELDS.get(self.kind.storage, {})
         return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
 
@@ -162,12 +163,14 @@ def _key(record: Record) -> str:
 
 async def _follow(watch: Watch, subscription: Subscription, deadline: float, send: Send) -> None:
     next_bookmark = monotonic() + BOOKMARK_SECONDS
-    while not subscription.closed:
+    while True:
+        # Whether it is over is asked before the last events are taken, so that none is lost.
+        over = subscription.closed
         while events := subscription.take(_BATCH_EVENTS):
             if lines := b"".join(watch.lines(events)):
                 await send(lines)
         now = monotonic()
-        if now >= deadline:
+        if over or now >= deadline:
             return
         if watch.bookmarks and now >= next_bookmark:
             await send(watch.bookmark())

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+import orjson
+
 from vsched.sim import admission, conversion, crds, defaults, validation
 from vsched.sim.applying import record_update
-from vsched.sim.conform import cannot_decode, conform
+from vsched.sim.conform import Malformed, cannot_decode, conform, decode
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.merging import merge_update
@@ -83,6 +85,8 @@ class Writer:
             obj = crds.prepare_definition(obj)
         if not kind.custom:
             obj = defaults.default_on_create(kind, obj)
+        elif kind.has_status and "status" in obj:
+            obj = {field: value for field, value in obj.items() if field != "status"}
         obj = admission.admit_create(kind, obj, self.lookup)
         self._refuse(kind, obj, self._create_causes(kind, obj))
         charged = admission.charge_quotas(kind, obj, self.lookup)
@@ -141,7 +145,7 @@ class Writer:
         wanted = change(current)
         if wanted is current:
             return current
-        obj = self._decoded(kind, wanted, options)
+        obj = self._decoded(kind, wanted, options, patched=True)
         check_target(kind, namespace, name, obj)
         if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
             _check_version(kind, name, obj, record.obj)
@@ -201,10 +205,15 @@ class Writer:
         self.custom.on_write(stored, written)
         return conversion.to_served(kind, written)
 
-    def _decoded(self, kind: Kind, body: Obj, options: WriteOptions) -> Obj:
+    def _decoded(self, kind: Kind, body: Obj, options: WriteOptions, *, patched: bool = False) -> Obj:
         """The body as an object of the kind, with unknown fields dropped, warned of or refused."""
         body = _typed(kind, body)
-        obj, unknown = crds.conform(kind, body) if kind.custom else conform(kind, body)
+        if kind.custom:
+            obj, unknown = crds.conform(kind, body)
+        elif patched:
+            obj, unknown = _decoded_patch(kind, body)
+        else:
+            obj, unknown = conform(kind, body)
         if unknown and options.field_validation != "Ignore":
             texts = [f'unknown field "{path}"' for path in unknown]
             if options.field_validation == "Strict":
@@ -278,6 +287,15 @@ def _typed(kind: Kind, body: Obj) -> Obj:
             f" ({kind.api_version})"
         )
     return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
+
+
+def _decoded_patch(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
+    """As conform, but what does not decode is the patch's fault: 422 rather than 400."""
+    try:
+        return decode(kind, body)
+    except Malformed as error:
+        text = f'Invalid value: "{orjson.dumps(body).decode()}": {error}'
+        raise invalid_named("", "", "", "", [Cause("FieldValueInvalid", text, "patch")]) from None
 
 
 def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:

@@ -20,7 +20,7 @@ from vsched.sim.controllers.pods import PodTimes
 from vsched.sim.controllers.queues import Queues
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.tasks import JobTimes
-from vsched.sim.controllers.workloads import Deployments, Jobs, ReplicaSets, StatefulSets
+from vsched.sim.controllers.workloads import DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
 from vsched.sim.kinds import KindRegistry
 from vsched.sim.store import Store
 
@@ -58,6 +58,7 @@ def every_controller(
         ReplicaSets(client, roster),
         Deployments(client, roster),
         StatefulSets(client, roster),
+        DaemonSets(client, roster),
         Jobs(client, roster, settings.jobs),
         DisruptionBudgets(client, roster),
         GarbageCollector(client, roster, registry, catch_up),

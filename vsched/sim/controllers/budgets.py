@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from vsched.errors import BadObject
 from vsched.sim.controllers.actions import Action, After, SetStatus
 from vsched.sim.controllers.objects import (
     controller_of,
@@ -37,7 +38,7 @@ def reconcile(budget: Obj, pods: Sequence[Obj], scale: Scale, now: datetime) -> 
     )
     try:
         expected, desired = _wanted(spec, counted, scale)
-    except ValueError as problem:
+    except BadObject as problem:
         return _failed(budget, str(problem), now)
     allowed = max(0, healthy - desired) if expected > 0 else 0
     status: Obj = {
@@ -97,13 +98,13 @@ def _expected(pods: Sequence[Obj], scale: Scale) -> int:
     for pod in pods:
         reference = controller_of(pod)
         if reference is None:
-            raise ValueError(f"found no controller ref for pod {pod['metadata']['name']!r}")
+            raise BadObject(f"found no controller ref for pod {pod['metadata']['name']!r}")
         owners.setdefault(reference["uid"], {**reference, "namespace": pod["metadata"]["namespace"]})
     total = 0
     for reference in owners.values():
         replicas = scale(reference)
         if replicas is None:
-            raise ValueError(f"{reference['kind']} {reference['name']!r} does not implement the scale subresource")
+            raise BadObject(f"{reference['kind']} {reference['name']!r} does not implement the scale subresource")
         total += replicas
     return total
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 
+from vsched.errors import BadObject
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import After, Create, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
@@ -184,6 +185,8 @@ class Engine:
         except Failure as failure:
             log.debug("%s: %s: %s", controller.name, key, failure)
             self._retry(controller, key)
+        except BadObject as problem:
+            log.warning("%s: %s is left alone until it changes: %s", controller.name, key, problem)
         except Exception:  # one object that trips a controller must not stop it for the others
             log.exception("%s: %s", controller.name, key)
             self._retry(controller, key)

@@ -10,7 +10,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.health import retaint
-from vsched.sim.controllers.objects import is_deleting, is_finished, with_condition
+from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates, with_condition
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.kinds import Obj
 from vsched.sim.times import utc_now
@@ -35,21 +35,13 @@ def tolerated_seconds(pod: Obj, taint: Obj) -> float | None:
     """How long a pod stands a NoExecute taint: 0 not at all, None for good."""
     found: list[float] = []
     for toleration in pod["spec"].get("tolerations") or ():
-        if not _tolerates(toleration, taint):
+        if not tolerates(toleration, taint):
             continue
         seconds = toleration.get("tolerationSeconds")
         if seconds is None:
             return None
         found.append(max(0.0, float(seconds)))
     return min(found, default=0.0)
-
-
-def _tolerates(toleration: Obj, taint: Obj) -> bool:
-    if toleration.get("effect") not in (None, "", taint["effect"]):
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return not toleration.get("key") or toleration["key"] == taint["key"]
-    return toleration.get("key") == taint["key"] and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 class TaintEviction(Controller):

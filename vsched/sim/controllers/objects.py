@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, BadObject
 from vsched.settings.durations import parse_duration
 from vsched.sim.kinds import Obj
 from vsched.sim.times import format_time, parse_time
@@ -130,10 +130,9 @@ def whole_or_percent(value: int | str, total: int, *, round_up: bool) -> int:
     """An IntOrString as a count of ``total``."""
     if isinstance(value, int):
         return value
-    text = value.strip()
-    if not text.endswith("%"):
-        return int(text)
-    scaled = int(text[:-1]) * total
+    if not value.endswith("%") or not value[:-1].isdecimal():
+        raise BadObject(f"{value!r}: expected a number or a percentage")
+    scaled = int(value[:-1]) * total
     return -(-scaled // 100) if round_up else scaled // 100
 
 
@@ -159,6 +158,15 @@ def _expression_holds(expression: Obj, labels: Mapping[str, str]) -> bool:
             return value is not None
         case _:
             return value is None
+
+
+def tolerates(toleration: Obj, taint: Obj) -> bool:
+    """Whether the toleration covers the taint, for whatever time."""
+    if toleration.get("effect") not in (None, "", taint["effect"]):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return not toleration.get("key") or toleration["key"] == taint["key"]
+    return toleration.get("key") == taint["key"] and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def template_hash(template: Obj) -> str:

@@ -1,7 +1,7 @@
-"""The workload controllers: ReplicaSets, Deployments, StatefulSets and Jobs.
+"""The workload controllers: ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs.
 
-They read the objects and follow the changes; what is to be done is decided in ``replicas``, ``rollout``, ``ordinals``
-and ``tasks``.
+They read the objects and follow the changes; what is to be done is decided in ``replicas``, ``rollout``, ``ordinals``,
+``daemons`` and ``tasks``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import ordinals, replicas, rollout, tasks
+from vsched.sim.controllers import daemons, ordinals, replicas, rollout, tasks
 from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import controller_of, is_deleting, key_of, split_key, without_finalizer
@@ -107,6 +107,26 @@ class StatefulSets(Controller):
             namespace = stateful_set["metadata"]["namespace"]
             claims = {each["metadata"]["name"]: each for each in self.client.list("persistentvolumeclaims", namespace)}
         return ordinals.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
+
+
+class DaemonSets(Controller):
+    """Keeps a pod for each node that fits."""
+
+    name: ClassVar[str] = "daemon sets"
+    primary: ClassVar[str] = "apps/daemonsets"
+    watches: ClassVar[tuple[str, ...]] = ("apps/daemonsets", "pods", "nodes")
+    settle_seconds: ClassVar[float] = 0.02
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == "nodes":
+            return self.keys()
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "DaemonSet")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        daemon_set = self.find(key)
+        if daemon_set is None:
+            return ()
+        return daemons.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
 
 
 class Jobs(Controller):

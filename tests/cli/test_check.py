@@ -1,0 +1,60 @@
+"""``vsched check``: what it prints of a good file, and how it refuses a bad one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from vsched.cli import cli
+
+GOOD = """
+actions: "enqueue, allocate"
+tiers:
+- plugins:
+  - name: gang
+    enableJobOrder: false
+"""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def test_a_good_file_is_described(policy: Path) -> None:
+    shown = CliRunner().invoke(cli, ["check", str(policy)])
+    assert shown.exit_code == 0
+    assert "enqueue, allocate" in shown.stdout
+    assert "gang" in shown.stdout
+
+
+@pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_the_description_as_data(policy: Path, output: str, read: object) -> None:
+    shown = CliRunner().invoke(cli, ["check", str(policy), "-o", output])
+    assert callable(read)
+    assert read(shown.stdout)["actions"] == ["enqueue", "allocate"]
+
+
+def test_standard_input_is_read_for_a_dash() -> None:
+    assert CliRunner().invoke(cli, ["check", "-"], input=GOOD).exit_code == 0
+
+
+def test_every_error_has_its_line_and_there_is_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(GOOD.replace("name: gang", "name: gnag").replace("allocate", "alocate"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "vsched", "check", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert f"{path}:2" in done.stderr
+    assert f"{path}:5" in done.stderr
+    assert "Traceback" not in done.stderr
