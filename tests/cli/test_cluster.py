@@ -16,9 +16,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from vsched.cli.cluster import command
+from vsched.cli import cli
+from vsched.errors import VschedError
 
-COMMAND = [sys.executable, "-c", "from vsched.cli.cluster import command; command()"]
+COMMAND = [sys.executable, "-m", "vsched", "cluster"]
 
 
 @contextmanager
@@ -54,7 +55,7 @@ def test_it_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signal
 
 
 def test_help_shows_an_example() -> None:
-    result = CliRunner().invoke(command, ["--help"])
+    result = CliRunner().invoke(cli, ["cluster", "--help"])
     assert result.exit_code == 0
     assert "vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig\n" in result.output
 

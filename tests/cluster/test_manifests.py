@@ -99,6 +99,15 @@ def test_kinds_that_nobody_reads_are_counted() -> None:
     assert len(found.objects["Node"]) == 1
 
 
+def test_kinds_of_the_same_name_in_other_groups_are_something_else() -> None:
+    groups = ["v1", "longhorn.io/v1beta2", "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"]
+    kinds = ["Node", "Node", "PodGroup", "PodGroup"]
+    manifests = [thing("a", kind) | {"apiVersion": group} for kind, group in zip(kinds, groups, strict=True)]
+    found = load(json.dumps(manifests))
+    assert (len(found.objects["Node"]), len(found.objects["PodGroup"])) == (1, 1)
+    assert found.ignored == {"Node": 1, "PodGroup": 1}
+
+
 def test_kinds_the_caller_wants_come_as_they_are() -> None:
     found = load(json.dumps([thing("a", "Deployment")]), frozenset({"Deployment"}))
     assert [manifest["metadata"]["name"] for manifest in found.others["Deployment"]] == ["a"]

@@ -48,7 +48,7 @@ class Scripted(Controller):
         return [After(60)]
 
 
-def make(*numbers: dict[str, int]) -> tuple[LocalClient, Engine, list[Scripted]]:
+def make(*numbers: dict[str, int]) -> tuple[Store, LocalClient, Engine, list[Scripted]]:
     store = Store()
     writer = Writer(store)
     seed(writer)
@@ -58,12 +58,12 @@ def make(*numbers: dict[str, int]) -> tuple[LocalClient, Engine, list[Scripted]]
     controllers = [Scripted(client, roster, **each) for each in numbers]
     for controller in controllers:
         engine.add(controller)
-    return client, engine, controllers
+    return store, client, engine, controllers
 
 
 async def test_a_look_that_fails_is_repeated_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "vsched.sim.controllers.engine")
-    client, engine, (failing, well) = make({"failing_looks": 2}, {})
+    _, client, engine, (failing, well) = make({"failing_looks": 2}, {})
     engine.start()
     client.create("pods", pod("p"))
     await until(lambda: len(failing.looks) == 3)
@@ -74,7 +74,7 @@ async def test_a_look_that_fails_is_repeated_and_the_others_go_on(caplog: pytest
 
 async def test_a_feed_that_fails_starts_again_and_misses_nothing(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "vsched.sim.controllers.engine")
-    client, engine, (failing, well) = make({"failing_events": 1}, {})
+    _, client, engine, (failing, well) = make({"failing_events": 1}, {})
     engine.start()
     for name in "abc":
         client.create("pods", pod(name))
@@ -85,18 +85,18 @@ async def test_a_feed_that_fails_starts_again_and_misses_nothing(caplog: pytest.
 
 
 async def test_a_feed_that_fell_behind_looks_at_everything() -> None:
-    client, engine, (controller,) = make({})
+    store, client, engine, (controller,) = make({})
     engine.start()
     await asyncio.sleep(0)
     client.create("pods", pod("seen"))
     client.create("pods", pod("missed"))
-    engine._store.compact(engine._store.revision)
+    store.compact(store.revision)
     await until(lambda: set(controller.looks) == {"default/seen", "default/missed"})
     await engine.close()
 
 
 async def test_nothing_is_left_running_after_close() -> None:
-    client, engine, (controller,) = make({})
+    _, client, engine, (controller,) = make({})
     client.create("pods", pod("p"))
     engine.start()
     await until(lambda: bool(controller.looks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
@@ -270,7 +271,7 @@ async def test_a_patch_cannot_change_identity_or_break_types(api: Api) -> None:
 async def test_an_answer_can_be_a_table_or_metadata_alone(api: Api) -> None:
     await api.pod("a")
     table = (await api.get(f"{PODS}/a", Accept="application/json;as=Table;v=v1;g=meta.k8s.io, application/json")).body
-    assert (table["kind"], table["rows"][0]["cells"][:4]) == ("Table", ["a", "0/1", "Pending", 0])
+    assert (table["kind"], table["rows"][0]["cells"][:4]) == ("Table", ["a", "0/1", "Pending", "0"])
     accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
     partial = (await api.get(PODS, Accept=accept)).body
     assert partial["kind"] == "PartialObjectMetadataList"
@@ -302,8 +303,9 @@ async def test_an_unknown_group_is_plain_text(api: Api) -> None:
 async def test_bodies_and_answers_of_unknown_types_and_sizes_are_refused(api: Api) -> None:
     assert (await api.post(PODS, pod("a"), Content_Type="text/plain")).code == 415
     assert (await api.get(PODS, Accept="text/html")).code == 406
-    reply = await api.post(PODS, b"x" * (3 * 1024 * 1024 + 1))
-    assert (reply.code, reply.reason) == (413, "RequestEntityTooLarge")
+    async with api.session.post(PODS, data=io.BytesIO(b"x" * (3 * 1024 * 1024 + 1))) as response:
+        assert response.status == 413
+        assert (await response.json())["reason"] == "RequestEntityTooLarge"
     assert (await api.post(PODS, b"{")).code == 400
     assert (await api.post(PODS, b"[]")).code == 400
 

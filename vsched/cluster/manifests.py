@@ -87,12 +87,13 @@ def decode_manifests(
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
         kind = manifest["kind"]
-        if kind not in wire.KINDS and kind not in wanted:
+        kept = kind in wire.KINDS and _is_of_group(kind, manifest)
+        if not kept and kind not in wanted:
             ignored[kind] += 1
             continue
         manifest = _completed(origin, kind, manifest)
         name = (manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"])
-        if kind in wire.KINDS:
+        if kept:
             typed[kind][name] = _decoded(origin, kind, manifest)
         else:
             others.setdefault(kind, {})[name] = manifest
@@ -150,6 +151,11 @@ def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Or
             # In a typed list the kind is written once, on the list.
             item = {"kind": kind.removesuffix("List"), **item}
         yield from _objects(Origin(origin.file, f"{origin.place}, items[{position}]"), item, depth + 1)
+
+
+def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
+    version = manifest.get("apiVersion")
+    return not version or str(version).rpartition("/")[0] == wire.GROUPS.get(kind, "")
 
 
 def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -249,6 +249,13 @@ KINDS: dict[str, type[Wire]] = {
 }
 """Every kind the mirror keeps, by its name on the wire."""
 
+GROUPS = {
+    "PodGroup": "scheduling.volcano.sh",
+    "Queue": "scheduling.volcano.sh",
+    "PriorityClass": "scheduling.k8s.io",
+}
+"""The API group of each kind that is not in the core group; others use the same names for other things."""
+
 NAMESPACED = frozenset({"Pod", "PodGroup", "ResourceQuota"})
 """The kinds of ``KINDS`` that live in a namespace."""
 

@@ -62,13 +62,14 @@ class ShapeFit:
         "shape",
     )
 
-    def __init__(self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool, relative: bool):
+    def __init__(self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool) -> None:
         self.shape = shape
         self.allowed = allowed
         """bool[nodes] by attributes alone; None where every node is allowed."""
         self.checks = checks
         self.dynamic = dynamic
-        self.relative = relative
+        self.relative = False
+        """Whether scores on a scale of the candidates can tell nodes apart."""
         self.position = -1
         """Journal entries taken in so far; -1 before the first time."""
         self.ranked: Floats = np.empty(0)
@@ -185,6 +186,8 @@ class Fitting:
         if fit.position != position:
             self._refresh(fit)
             fit.position = position
+            # A pod placed meanwhile may be the first with preferences that concern this shape.
+            fit.relative = any(one.is_relative(task.shape, task_class) for one in self._scorers)
         return fit
 
     def _begin(self, shape: Shape, task_class: Hashable) -> ShapeFit:
@@ -195,8 +198,7 @@ class Fitting:
         dynamic = any(
             one.is_dynamic(shape, self._one_class(task_class, position)) for position, one in enumerate(self._filters)
         )
-        relative = any(one.is_relative(shape, task_class) for one in self._scorers)
-        return ShapeFit(shape, allowed, checks, dynamic, relative)
+        return ShapeFit(shape, allowed, checks, dynamic)
 
     def _refresh(self, fit: ShapeFit) -> None:
         if fit.position < 0:

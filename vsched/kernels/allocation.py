@@ -96,17 +96,18 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor(total / counted)) if counted else 0.0
 
 
-def balanced_allocation(held: Floats, asked: Floats, capacity: Capacity) -> Floats:
+def balanced_allocation(
+    held: Floats | Ints, asked: Floats, capacity: Capacity, now: Floats | None = None
+) -> Floats:
     """50..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
 
-    ``held``: what pods on the nodes take, float64[resource, node]; ``asked``: what the new one asks for,
-    float64[resource, 1]. Balance is 100 x (1 - standard deviation of the fractions), rounded down; of two fractions
-    that is half their difference, and fewer cannot differ. Resources that a node has none of do not count there. What
-    the pod changes about the balance, -50..50, is brought to 50..100: 75 where it changes nothing. (kube-scheduler does
-    so since 1.36, so that a node out of balance is no worse than an idle one if the pod mends it.)
+    ``held``: what pods on the nodes take, [resource, node]; ``asked``: what the new one asks for, [resource, 1];
+    ``now``: the ``balance`` of held where it is known already, float64[node]. What the pod changes about the balance,
+    -100..100, is brought to 50..100: 75 where it changes nothing. (kube-scheduler does so since 1.36, so that a node
+    out of balance is no worse than an idle one if the pod mends it.)
     """
-    score = _balance(np.add(held, asked), capacity)
-    score -= _balance(held, capacity)
+    score = balance(np.add(held, asked), capacity)
+    score -= balance(held, capacity) if now is None else now
     score += HALF_SCORE
     score /= 2.0
     np.floor(score, out=score)
@@ -114,7 +115,12 @@ def balanced_allocation(held: Floats, asked: Floats, capacity: Capacity) -> Floa
     return score
 
 
-def _balance(taken: Floats, capacity: Capacity) -> Floats:
+def balance(taken: Floats | Ints, capacity: Capacity) -> Floats:
+    """0..100 a node, more where the taken fractions of its resources are closer to each other.
+
+    100 x (1 - standard deviation of the fractions), rounded down; of two fractions that is half their difference, and
+    fewer cannot differ. Resources that a node has none of do not count there.
+    """
     fractions = np.divide(taken, capacity.divisor)
     np.minimum(fractions, 1.0, out=fractions)
     deviation: Floats
@@ -132,11 +138,12 @@ def _balance(taken: Floats, capacity: Capacity) -> Floats:
 
 def balanced_allocation_row(held: Sequence[int], asked: Sequence[int], capacity: Sequence[int]) -> float:
     """``balanced_allocation`` of one node."""
-    after = _balance_row([amount + more for amount, more in zip(held, asked, strict=True)], capacity)
-    return HALF_SCORE + math.floor((after - _balance_row(held, capacity) + HALF_SCORE) / 2.0)
+    after = balance_row([amount + more for amount, more in zip(held, asked, strict=True)], capacity)
+    return HALF_SCORE + math.floor((after - balance_row(held, capacity) + HALF_SCORE) / 2.0)
 
 
-def _balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
+def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
+    """``balance`` of one node."""
     fractions = [min(amount / has, 1.0) for amount, has in zip(taken, capacity, strict=True) if has]
     count = len(fractions)
     deviation = 0.0

@@ -29,8 +29,9 @@ def parse_quantity(text: str, scale: int = 1) -> int:
     """
     match = _PATTERN.match(text)
     if match is None or len(text) > _MAXIMUM_LENGTH:
+        shown = text[:_MAXIMUM_LENGTH]
         raise BadQuantity(
-            f"{text[:_MAXIMUM_LENGTH]!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
+            f"{shown!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
         )
     sign, digits, exponential, power, suffix = match.groups()
     whole, _, fraction = digits.partition(".")

@@ -19,6 +19,8 @@ import numpy as np
 from vsched.framework.extension import NodeScore, Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.kernels.allocation import (
+    balance,
+    balance_row,
     balanced_allocation,
     balanced_allocation_row,
     capacity_at,
@@ -78,6 +80,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """The column of GPUs; past the last one where no object has named them."""
         self._nodes: NodeTable | None = None
         self._asked: dict[Shape, Asked] = {}
+        self._now: Floats | None = None
+        self._moved: set[int] = set()
+        """Rows whose amounts changed since ``_now`` was worked out."""
         self._preferences = Preferences(
             opening.snapshot,
             opening.nodes.statics,
@@ -107,14 +112,27 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         return total
 
     def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
+        now: Floats | None = None
         if len(asked) == 2:
-            requested, capacity = nodes.requested[: MEMORY + 1], self._capacity
+            requested, capacity, now = nodes.requested[: MEMORY + 1], self._capacity, self._balance_now(nodes)
         else:
             columns = [column for column, _ in asked]
             requested, capacity = nodes.requested[columns], self._gpu_capacity
         if at is not None:
             requested, capacity = requested[:, at], capacity_at(capacity, at)
-        return balanced_allocation(requested.astype(np.float64), _column([amount for _, amount in asked]), capacity)
+            now = None if now is None else now[at]
+        return balanced_allocation(requested, _column([amount for _, amount in asked]), capacity, now)
+
+    def _balance_now(self, nodes: NodeTable) -> Floats:
+        """The nodes' balance of cpu and memory as they are: the same for every shape, so it is kept and mended."""
+        if self._now is None:
+            self._now = balance(nodes.requested[: MEMORY + 1], self._capacity)
+        else:
+            for row in self._moved:
+                taken = (self._requested[CPU, row], self._requested[MEMORY, row])
+                self._now[row] = balance_row(taken, (self._has[CPU, row], self._has[MEMORY, row]))
+        self._moved.clear()
+        return self._now
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
@@ -143,6 +161,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             return
         self._nodes = nodes
         self._asked.clear()
+        self._now = None
         self._capacity = capacity_of(nodes.allocatable[: MEMORY + 1])
         columns = [CPU, MEMORY, self._gpu] if self._gpu < nodes.width else [CPU, MEMORY]
         self._gpu_capacity = capacity_of(nodes.allocatable[columns])
@@ -186,10 +205,12 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """One pod more on the node."""
+        self._moved.add(row)
         self._preferences.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """One pod less on the node."""
+        self._moved.add(row)
         self._preferences.move(task, row, -1)
 
 

@@ -1,0 +1,384 @@
+"""What is written back of a cycle, over HTTP: paths, contents, how often and how late. The cluster's view is end to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import pytest
+
+from tests.cluster.recording_server import RecordingServer, Reply, recording, until, writer_to
+from tests.support.small import SmallCluster
+from vsched.clock import SystemClock
+from vsched.cluster.cache import Broken
+from vsched.cluster.events import NORMAL, WARNING, EventSettings
+from vsched.cluster.job_statuses import JobStatusSettings
+from vsched.cluster.limits import BackOff
+from vsched.cluster.pod_conditions import PodConditionSettings
+from vsched.cluster.queue_statuses import QueueStatusSettings
+from vsched.cluster.writeback import Writeback, WritebackSettings
+from vsched.model.job import Condition, Job
+from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
+from vsched.model.queue import Queue
+from vsched.model.snapshot import Snapshot
+
+ONCE = BackOff(attempts=1)
+UNSCHEDULABLE = Condition("Unschedulable", "True", "NotEnoughResources", "2/2 tasks in gang unschedulable")
+QUICK = WritebackSettings(
+    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.03, reword_seconds=60.0, back_off=ONCE),
+    queues=QueueStatusSettings(grace_seconds=0.01, back_off=ONCE),
+    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, back_off=ONCE),
+    events=EventSettings(back_off=ONCE, repeat_seconds=0.01),
+)
+
+
+@dataclass
+class Mirror:
+    """What writing back asks of the mirror."""
+
+    broken: dict[tuple[str, str], Broken] = field(default_factory=dict)
+    stateless: set[str] = field(default_factory=set)
+
+    def has_no_state(self, queue: str) -> bool:
+        return queue in self.stateless
+
+
+@dataclass
+class Bench:
+    """A writeback under test, its server, and what the mirror was told."""
+
+    server: RecordingServer
+    writeback: Writeback
+    mirror: Mirror
+    told: list[tuple[str, str, str | None]]
+
+    def submit(self, snapshot: Snapshot, **report: object) -> None:
+        self.writeback.submit(CycleReport(**report), snapshot)  # type: ignore[arg-type]
+
+    async def quiet(self) -> None:
+        await until(lambda: not any(lane.busy for lane in self.writeback.lanes.values()))
+
+
+@asynccontextmanager
+async def bench(settings: WritebackSettings = QUICK) -> AsyncIterator[Bench]:
+    told: list[tuple[str, str, str | None]] = []
+    mirror = Mirror()
+    async with recording() as (server, client):
+        writeback = Writeback(
+            client, writer_to(client), settings, SystemClock(), lambda *news: told.append(news), mirror
+        )
+        task = asyncio.create_task(writeback.run())
+        try:
+            yield Bench(server, writeback, mirror, told)
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+
+
+def world(pods: int = 2) -> tuple[Snapshot, Job]:
+    """A cluster with one job of pods that wait, in queue ``default``."""
+    cluster = SmallCluster().node("n1")
+    cluster.queues["default"] = Queue("default", uid="q1")
+    job = cluster.job("g", pods, uid="g1", phase="Pending")
+    return cluster.snapshot(), job
+
+
+def outcome(phase: str = "Inqueue", *conditions: Condition, **fields: object) -> JobOutcome:
+    values: dict[str, object] = {
+        "key": "ns/g", "queue": "default", "phase": phase, "min_member": 2, "ready": 0, "pending": 2,
+        "running": 0, "succeeded": 0, "failed": 0, "conditions": conditions, "changed": True,
+    }  # fmt: skip
+    return JobOutcome(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def verdict(job: Job, number: int = 0, message: str = "0/1 nodes are available: 1 Insufficient cpu.") -> Unschedulable:
+    task = list(job.tasks.values())[number]
+    return Unschedulable(task.uid, task.namespace, task.name, job.key, "Unschedulable", message)
+
+
+# -- PodGroups
+
+
+@pytest.mark.parametrize(
+    ("served", "path"),
+    [
+        pytest.param(["podgroups", "podgroups/status"], "/podgroups/g/status", id="with a status subresource"),
+        pytest.param(["podgroups"], "/podgroups/g", id="without one"),
+    ],
+)
+async def test_a_podgroup_is_written_where_its_definition_has_its_status(served: list[str], path: str) -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.server.discovery = {"resources": [{"name": name} for name in served]}
+        test.submit(snapshot, jobs={"ns/g": outcome("Running", running=2)})
+        await test.quiet()
+        [sent] = test.server.sent
+        assert (sent.method, sent.path) == ("PATCH", "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns" + path)
+        assert sent.body == {"status": {"phase": "Running", "running": 2, "succeeded": 0, "failed": 0}}
+        assert test.told == [("PodGroup", "ns/g", "77")]
+
+
+async def test_many_changes_of_a_podgroup_are_one_write() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        for running in range(5):
+            test.submit(snapshot, jobs={"ns/g": outcome("Running", running=running)})
+        await test.quiet()
+        assert [sent.body["status"]["running"] for sent in test.server.of("podgroups")] == [4]
+
+
+async def test_a_change_that_is_taken_back_is_not_written() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue")})
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", changed=False)})
+        await test.quiet()
+        assert test.server.sent == []
+
+
+async def test_what_was_just_written_is_not_repeated_while_the_watch_lags() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        for _ in range(3):
+            test.submit(snapshot, jobs={"ns/g": outcome("Inqueue")})
+            await test.quiet()
+        assert len(test.server.of("podgroups")) == 1
+
+
+async def test_a_condition_keeps_the_time_it_began_and_is_told_as_an_event() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", UNSCHEDULABLE)})
+        await test.quiet()
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue", UNSCHEDULABLE)})
+        await test.quiet()
+        first, second = (sent.body["status"]["conditions"][0] for sent in test.server.of("podgroups"))
+        assert first["lastTransitionTime"] == second["lastTransitionTime"]
+        assert (first["type"], first["reason"]) == ("Unschedulable", "NotEnoughResources")
+        events = [sent.body for sent in test.server.of("events") if sent.method == "POST"]
+        assert [(event["reason"], event["type"]) for event in events] == [("Unschedulable", "Warning")]
+        assert events[0]["involvedObject"]["uid"] == "g1"
+
+
+async def test_a_message_that_only_changes_its_numbers_waits() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", UNSCHEDULABLE)})
+        await test.quiet()
+        reworded = msgspec.structs.replace(UNSCHEDULABLE, message="1/2 tasks in gang unschedulable")
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", reworded)})
+        await asyncio.sleep(0.1)
+        assert len(test.server.of("podgroups")) == 1
+        test.submit(snapshot, jobs={"ns/g": outcome("Running", running=2)})
+        await test.quiet()
+        assert len(test.server.of("podgroups")) == 2
+
+
+@pytest.mark.parametrize("code", [409, 500, 0], ids=["a conflict", "an internal error", "no answer"])
+async def test_a_status_that_cannot_be_written_is_reported(code: int) -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.server.reply = lambda sent: Reply(code)
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue")})
+        await test.quiet()
+        assert test.told == [("PodGroup", "ns/g", None)]
+
+
+async def test_a_made_up_podgroup_is_never_written() -> None:
+    snapshot, job = world()
+    job.spec = msgspec.structs.replace(job.spec, implicit=True)
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Running", implicit=True)})
+        await test.quiet()
+        assert test.server.sent == []
+
+
+# -- Queues
+
+
+async def test_a_queue_shows_what_it_holds_and_loses_what_it_no_longer_holds() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        held = QueueOutcome("default", 1, allocated={"cpu": 1500, "nvidia.com/gpu": 2000})
+        test.submit(snapshot, queues={"default": held}, jobs={"ns/g": outcome("Running")})
+        await test.quiet()
+        test.submit(snapshot, queues={"default": QueueOutcome("default", 1, allocated={"cpu": 500})})
+        await test.quiet()
+        first, second = (sent.body["status"] for sent in test.server.of("queues"))
+        assert first["allocated"] == {"cpu": "1500m", "nvidia.com/gpu": "2"}
+        assert second["allocated"] == {"cpu": "500m", "nvidia.com/gpu": None}
+        assert (first["running"], first["pending"]) == (1, 0)
+        assert "state" not in first
+
+
+async def test_a_queue_that_stays_as_it_is_is_written_once() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        for _ in range(3):
+            test.submit(snapshot, queues={"default": QueueOutcome("default", 1, allocated={"cpu": 500})})
+            await test.quiet()
+        assert len(test.server.of("queues")) == 1
+
+
+async def test_a_queue_without_a_state_is_opened() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.mirror.stateless.add("default")
+        test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
+        await test.quiet()
+        assert test.server.of("queues")[0].body["status"]["state"] == "Open"
+
+
+async def test_podgroups_that_are_gone_are_no_longer_counted() -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.submit(snapshot, queues={"default": QueueOutcome("default", 1)}, jobs={"ns/g": outcome("Running")})
+        await test.quiet()
+        after = replace(snapshot, jobs={}, changed=["ns/g"])
+        test.submit(after, queues={"default": QueueOutcome("default", 1)})
+        await test.quiet()
+        assert [sent.body["status"]["running"] for sent in test.server.of("queues")] == [1, 0]
+
+
+# -- Pods
+
+
+async def test_a_pod_that_waits_longer_than_the_grace_is_told_why() -> None:
+    snapshot, job = world()
+    async with bench() as test:
+        said = verdict(job)
+        for _ in range(3):
+            test.submit(snapshot, jobs={"ns/g": outcome(changed=False)}, unschedulable={"ns/g-0": said})
+        await test.quiet()
+        [sent] = test.server.of("/pods/")
+        assert (sent.method, sent.path) == ("PATCH", "/api/v1/namespaces/ns/pods/g-0/status")
+        [condition] = sent.body["status"]["conditions"]
+        assert (condition["type"], condition["status"], condition["reason"]) == (
+            "PodScheduled",
+            "False",
+            "Unschedulable",
+        )
+        assert sent.body["metadata"] == {"uid": said.uid}
+        assert [event.body["reason"] for event in test.server.of("events")] == ["FailedScheduling"]
+
+
+async def test_a_pod_that_is_placed_within_the_grace_costs_nothing() -> None:
+    snapshot, job = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome(changed=False)}, unschedulable={"ns/g-0": verdict(job)})
+        test.submit(snapshot, jobs={"ns/g": outcome(changed=False)})
+        await test.quiet()
+        assert test.server.sent == []
+
+
+async def test_a_job_that_was_not_looked_at_keeps_what_its_pods_wait_for() -> None:
+    snapshot, job = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome(changed=False)}, unschedulable={"ns/g-0": verdict(job)})
+        test.submit(replace(snapshot, changed=[]))
+        await test.quiet()
+        assert len(test.server.of("/pods/")) == 1
+
+
+async def test_a_pod_that_already_says_so_is_left_alone() -> None:
+    snapshot, job = world()
+    said = verdict(job)
+    task = job.tasks[said.uid]
+    job.put(msgspec.structs.replace(task, condition=f"{said.reason}: {said.message}"))
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome(changed=False)}, unschedulable={"ns/g-0": said})
+        await test.quiet()
+        assert test.server.sent == []
+
+
+@pytest.mark.parametrize(("node", "written"), [("n1", "n1"), ("", None)], ids=["made", "taken back"])
+async def test_a_nomination_is_written_at_once(node: str, written: str | None) -> None:
+    snapshot, _ = world()
+    async with bench() as test:
+        test.submit(snapshot, nominations=(Nominate("u", "ns", "g-0", node, "ns/g"),))
+        await test.quiet()
+        assert test.server.of("/pods/g-0/status")[0].body["status"] == {"nominatedNodeName": written}
+
+
+# -- Events
+
+
+async def test_an_event_that_happens_again_is_counted() -> None:
+    async with bench() as test:
+        for _ in range(2):
+            test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+            await test.quiet()
+        made, counted = test.server.sent
+        assert (made.method, made.body["count"], made.body["reason"]) == ("POST", 1, "Scheduled")
+        assert (counted.method, counted.path, counted.body["count"]) == (
+            "PATCH",
+            f"/api/v1/namespaces/ns/events/{made.body['metadata']['name']}",
+            2,
+        )
+
+
+async def test_an_event_that_has_expired_is_made_anew() -> None:
+    async with bench() as test:
+        test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+        await test.quiet()
+        test.server.reply = lambda sent: Reply(404 if sent.method == "PATCH" else 201)
+        test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+        await test.quiet()
+        assert [sent.method for sent in test.server.sent] == ["POST", "PATCH", "POST"]
+
+
+async def test_good_news_gives_way_to_bad_news() -> None:
+    tight = replace(QUICK, events=EventSettings(per_second=1.0, burst=8.0, back_off=ONCE))
+    async with bench(tight) as test:
+        for number in range(20):
+            test.writeback.bound(Bind(f"u{number}", "ns", f"p{number}", "n1", ""))
+        test.writeback.bind_failed(Bind("u", "ns", "p", "n1", ""), "refused")
+        await test.quiet()
+        severities = [sent.body["type"] for sent in test.server.of("events")]
+        assert severities == [NORMAL, NORMAL, WARNING]
+        assert test.writeback.events.dropped == {"Scheduled": 18}
+
+
+# -- objects that cannot be used
+
+
+async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken_otherwise() -> None:
+    async with bench() as test:
+        broken = Broken("PodGroup", "ns", "bad", "b1", "PodGroup ns/bad: spec.minMember: -1 (expected zero or more)")
+        test.mirror.broken["PodGroup", "ns/bad"] = broken
+        await until(lambda: test.server.of("events") and test.server.of("podgroups"))
+        [event], [marked] = test.server.of("events"), test.server.of("podgroups")
+        assert (event.body["reason"], event.body["message"]) == ("BadObject", broken.message)
+        assert marked.body["status"]["conditions"][0]["reason"] == "BadObject"
+        test.mirror.broken["PodGroup", "ns/bad"] = broken._replace(message="something else")
+        await until(lambda: len(test.server.of("events")) == 2)
+        assert len(test.server.of("podgroups")) == 2
+
+
+async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> None:
+    async with bench() as test:
+        test.mirror.broken["Queue", "q"] = Broken("Queue", "", "q", "q1", "Queue q: spec.weight: 0 (expected 1 to 65535)")
+        await until(lambda: test.server.sent)
+        [sent] = test.server.sent
+        assert sent.path == "/api/v1/namespaces/default/events"
+        assert sent.body["involvedObject"]["kind"] == "Queue"
+
+
+# -- the end
+
+
+async def test_draining_writes_statuses_that_are_not_due_yet() -> None:
+    snapshot, job = world()
+    slow = replace(
+        QUICK,
+        jobs=JobStatusSettings(phase_seconds=60.0, grace_seconds=60.0),
+        pods=PodConditionSettings(grace_seconds=60.0),
+    )
+    async with bench(slow) as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue")}, unschedulable={"ns/g-0": verdict(job)})
+        assert await test.writeback.drain(2.0) == 0
+        assert len(test.server.of("podgroups")) == 1
+        assert test.server.of("/pods/") == []
