@@ -28,8 +28,8 @@ from vsched.model.snapshot import Snapshot
 ONCE = BackOff(attempts=1)
 UNSCHEDULABLE = Condition("Unschedulable", "True", "NotEnoughResources", "2/2 tasks in gang unschedulable")
 QUICK = WritebackSettings(
-    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.03, reword_seconds=60.0, back_off=ONCE),
-    queues=QueueStatusSettings(grace_seconds=0.01, back_off=ONCE),
+    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.01, reword_seconds=60.0, back_off=ONCE),
+    queues=QueueStatusSettings(grace_seconds=0.03, back_off=ONCE),
     pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, back_off=ONCE),
     events=EventSettings(back_off=ONCE, repeat_seconds=0.01),
 )
@@ -170,7 +170,8 @@ async def test_a_message_that_only_changes_its_numbers_waits() -> None:
         await test.quiet()
         reworded = msgspec.structs.replace(UNSCHEDULABLE, message="1/2 tasks in gang unschedulable")
         test.submit(snapshot, jobs={"ns/g": outcome("Pending", reworded)})
-        await asyncio.sleep(0.1)
+        test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
+        await until(lambda: test.server.of("queues"))
         assert len(test.server.of("podgroups")) == 1
         test.submit(snapshot, jobs={"ns/g": outcome("Running", running=2)})
         await test.quiet()
@@ -360,7 +361,9 @@ async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken
 
 async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> None:
     async with bench() as test:
-        test.mirror.broken["Queue", "q"] = Broken("Queue", "", "q", "q1", "Queue q: spec.weight: 0 (expected 1 to 65535)")
+        test.mirror.broken["Queue", "q"] = Broken(
+            "Queue", "", "q", "q1", "Queue q: spec.weight: 0 (expected 1 to 65535)"
+        )
         await until(lambda: test.server.sent)
         [sent] = test.server.sent
         assert sent.path == "/api/v1/namespaces/default/events"

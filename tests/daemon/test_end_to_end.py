@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import aiohttp
+
 from tests.daemon.running import (
     PODGROUPS,
     condition_of,
@@ -97,3 +99,26 @@ async def test_what_was_decided_before_the_stop_is_still_carried_out() -> None:
             await until(lambda: daemon.dispatcher.busy or nodes_of(cluster, "g-"))
         assert len(nodes_of(cluster, "g-")) == 100
         assert not daemon.dispatcher.busy
+
+
+async def test_a_running_daemon_explains_itself_over_http() -> None:
+    ports = {"listen_address": "127.0.0.1:0", "healthz_address": "127.0.0.1:0"}
+    async with Cluster([node("n1", cpu="2")]) as cluster, scheduling(cluster.url, **ports) as daemon:
+        cluster.apply([*gang("g", 4), *gang("h", 2)])
+        await until(lambda: len(nodes_of(cluster, "h-")) == 2)
+        pages, health = (f"http://127.0.0.1:{daemon.ports[flag]}" for flag in ("--listen-address", "--healthz-address"))
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"{health}/readyz") as answer:
+                assert answer.status == 200
+            async with session.get(f"{health}/livez") as answer:
+                assert answer.status == 200
+            async with session.get(f"{pages}/explain/default/g-0") as answer:
+                assert (await answer.json())["message"]
+            async with session.get(f"{pages}/configz") as answer:
+                assert (await answer.json())["lastReload"]["ok"] is True
+            async with session.get(f"{pages}/metrics") as answer:
+                text = await answer.text()
+        for line in ("vsched_pods_bound_total 2.0", 'vsched_api_writes_total{code="201",kind="binding"} 2.0'):
+            assert line in text
+        for name in ("volcano_action_scheduling_latency_milliseconds", "volcano_e2e_scheduling_latency_milliseconds"):
+            assert f"{name}_count" in text

@@ -69,7 +69,7 @@ def job_outcome(session: Session, view: JobView, condition: Condition | None) ->
     phase = next_phase(view, condition)
     conditions = merged(spec.conditions, condition)
     running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
-    written = (spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
+    written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     refusal = session.job_refusals.get(view.key)
     message, reasons = (refusal.message, NO_REASONS) if refusal is not None else gang_message(session, view)
     if condition is not None and condition.kind == "Unschedulable" and message:
@@ -124,21 +124,20 @@ def gang_message(session: Session, view: JobView) -> tuple[str, Mapping[str, int
     """Why a job still waits, in one sentence, and the nodes by reason of the task that stopped it."""
     if not view.pending_count:
         return "", NO_REASONS
-    for uid in view.job.pending:
-        why = session.task_refusals.get(uid)
-        if why is None or uid in view.moved:
-            continue
-        cause = view.job.pending[uid].name
-        reasons = why.reasons if isinstance(why, Explanation) else NO_REASONS
-        if view.is_ready:
-            return f"{view.pending_count} more tasks are pending; {cause}: {why.message}", reasons
-        missing = view.min_member - view.ready
-        return (
-            f"{view.pending_count}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs "
-            f"{missing} more of its minimum of {view.min_member}; {cause}: {why.message}",
-            reasons,
-        )
-    return "", NO_REASONS
+    refused = [task for uid, task in view.job.pending.items() if uid in session.task_refusals and uid not in view.moved]
+    if not refused:
+        return "", NO_REASONS
+    cause = min(refused, key=lambda task: (task.created, task.uid))
+    why = session.task_refusals[cause.uid]
+    reasons = why.reasons if isinstance(why, Explanation) else NO_REASONS
+    if view.is_ready:
+        return f"{view.pending_count} more tasks are pending; {cause.name}: {why.message}", reasons
+    missing = view.min_member - view.ready
+    return (
+        f"{view.pending_count}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs {missing} more of its "
+        f"minimum of {view.min_member}; {cause.name}: {why.message}",
+        reasons,
+    )
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Proportion(
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
         self._queues = snapshot.queues
-        queues = [snapshot.queues[name] for name in snapshot.books if name in snapshot.queues]
+        queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
         deserved = water_fill(np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits))
         self._deserved: dict[str, dict[int, float]] = {

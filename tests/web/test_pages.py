@@ -1,0 +1,207 @@
+"""What a running daemon shows, over HTTP: pages, metrics, health. What the numbers are worth is tested where they arise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.small import SmallCluster
+from vsched.clock import FakeClock
+from vsched.errors import BadInput
+from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.status import Status
+from vsched.web.findings import Findings
+from vsched.web.gauges import Gauges
+from vsched.web.health import Health
+from vsched.web.routes import Sources, health_routes, public_routes
+from vsched.web.server import parse_address, serving
+
+WHY = "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def findings() -> Findings:
+    """One gang: a pod runs, one waits."""
+    cluster = SmallCluster().node("n1").node("n2", cpu=2000)
+    shape = cluster.shape(cpu=3000)
+    job = cluster.job("g", 1, shape=shape, min_member=2)
+    cluster.task(job, "runs", shape, Status.RUNNING, "n1")
+    found = Findings()
+    report = CycleReport(
+        jobs={
+            "ns/g": JobOutcome(
+                "ns/g",
+                "default",
+                "Pending",
+                2,
+                1,
+                1,
+                1,
+                0,
+                0,
+                message="1/2 unschedulable",
+                reasons={"Insufficient cpu": 2},
+            )
+        },
+        unschedulable={
+            "ns/g-0": Unschedulable("ns-g-0", "ns", "g-0", "ns/g", "Unschedulable", WHY, {"Insufficient cpu": 2})
+        },
+        queues={
+            "default": QueueOutcome(
+                "default", 3, 0.5, {"cpu": 3000, "nvidia.com/gpu": 1000}, {"cpu": 4000}, overused=True
+            )
+        },
+        namespaces={"default/ns": NamespaceOutcome("default", "ns", 2, 0.5, {"cpu": 3000})},
+    )
+    found.take(cluster.snapshot(), report)
+    return found
+
+
+@asynccontextmanager
+async def pages(found: Findings) -> AsyncIterator[Any]:
+    """The public pages and the health checks at one address; gives a function from a path to (code, JSON or text)."""
+    registry = CollectorRegistry()
+    Gauges(
+        found, lambda: {"vsched_queue_depth": {"bindings": 3.0}, "vsched_watch_events_total": {"Pod": 7.0}}
+    ).register(registry)
+    health = Health(FakeClock(), lambda: {"Pod": True, "Node": True})
+    sources = Sources(found, registry, lambda: {"generation": 4}, health)
+    routes = [*public_routes(sources), *health_routes(sources)]
+    async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
+
+        async def get(path: str) -> tuple[int, Any]:
+            async with session.get(f"http://127.0.0.1:{port}{path}") as answer:
+                is_json = answer.content_type == "application/json"
+                return answer.status, await answer.json() if is_json else await answer.text()
+
+        yield get
+
+
+async def test_queues_show_amounts_as_quantities_and_who_holds_them() -> None:
+    async with pages(findings()) as get:
+        code, shown = await get("/queues")
+    assert code == 200
+    assert shown["default"]["allocated"] == {"cpu": "3", "nvidia.com/gpu": "1"}
+    assert shown["default"]["deserved"] == {"cpu": "4"}
+    assert shown["default"]["namespaces"]["ns"]["weight"] == 2
+
+
+async def test_jobs_show_why_they_wait() -> None:
+    async with pages(findings()) as get:
+        _, shown = await get("/jobs")
+    assert shown["ns/g"]["message"] == "1/2 unschedulable"
+    assert (shown["ns/g"]["running"], shown["ns/g"]["pending"]) == (1, 1)
+
+
+async def test_nodes_show_what_is_idle() -> None:
+    async with pages(findings()) as get:
+        _, shown = await get("/nodes")
+    assert (shown["n1"]["allocatable"]["cpu"], shown["n1"]["idle"]["cpu"]) == ("4", "1")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("/explain/ns/g", {"kind": "PodGroup", "message": "1/2 unschedulable"}, id="a PodGroup"),
+        pytest.param("/explain/ns/g-0", {"kind": "Pod", "message": WHY, "status": "Pending"}, id="a pod that waits"),
+        pytest.param("/explain/ns/runs", {"kind": "Pod", "message": "", "node": "n1"}, id="a pod that runs"),
+    ],
+)
+async def test_explaining(path: str, expected: dict[str, Any]) -> None:
+    async with pages(findings()) as get:
+        code, shown = await get(path)
+    assert code == 200
+    assert expected.items() <= shown.items()
+
+
+@pytest.mark.parametrize("found", [findings(), Findings()], ids=["unknown name", "before the first cycle"])
+async def test_what_is_not_known_cannot_be_explained(found: Findings) -> None:
+    async with pages(found) as get:
+        code, shown = await get("/explain/ns/nothing")
+    assert code == 404
+    assert "ns/nothing" in shown["error"]
+
+
+@pytest.mark.parametrize("path", ["/queues", "/jobs", "/nodes", "/metrics", "/", "/configz", "/livez", "/readyz"])
+async def test_every_page_answers_before_the_first_cycle(path: str) -> None:
+    async with pages(Findings()) as get:
+        code, _ = await get(path)
+    assert code == 200
+
+
+async def test_metrics_are_well_formed_and_under_volcanos_names() -> None:
+    async with pages(findings()) as get:
+        _, text = await get("/metrics")
+    values = {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    queue = ("queue_name", "default")
+    assert values["volcano_queue_allocated_milli_cpu", (queue,)] == 3000
+    assert values["volcano_queue_deserved_milli_cpu", (queue,)] == 4000
+    assert values["volcano_queue_request_milli_cpu", (queue,)] == 6000
+    assert values["volcano_queue_allocated_scalar_resources", (queue, ("resource", "nvidia.com/gpu"))] == 1000
+    assert values["volcano_queue_overused", (queue,)] == 1
+    assert values["volcano_unschedule_task_count", (("job_id", "ns/g"),)] == 1
+    assert values["vsched_queue_depth", (("name", "bindings"),)] == 3
+    assert values["vsched_watch_events_total", (("name", "Pod"),)] == 7
+
+
+def test_findings_forget_what_is_gone_or_placed() -> None:
+    found = findings()
+    assert found.snapshot is not None
+    assert found.verdict("ns/g-0")
+    found.take(found.snapshot, CycleReport(binds=(Bind("ns-g-0", "ns", "g-0", "n1", "ns/g"),)))
+    assert found.verdict("ns/g-0") is None
+
+
+def test_a_verdict_of_a_pod_that_is_gone_is_not_shown() -> None:
+    found = findings()
+    assert found.snapshot is not None
+    found.snapshot.jobs["ns/g"].drop("ns-g-0")
+    assert found.verdict("ns/g-0") is None
+
+
+def test_a_loop_that_does_not_turn_is_not_alive() -> None:
+    clock = FakeClock()
+    health = Health(clock, dict, stale_seconds=60.0)
+    clock.advance(59.0)
+    assert health.live().ok
+    clock.advance(2.0)
+    assert not health.live().ok
+    health.turned()
+    assert health.live().ok
+
+
+@pytest.mark.parametrize(
+    ("synced", "ready"),
+    [
+        pytest.param({"Pod": True, "Node": True}, True, id="every kind is listed"),
+        pytest.param({"Pod": True, "Node": False}, False, id="one kind is missing"),
+        pytest.param({}, False, id="nothing is known yet"),
+    ],
+)
+def test_readiness(synced: dict[str, bool], ready: bool) -> None:
+    check = Health(FakeClock(), lambda: synced).ready()
+    assert check.ok is ready
+    assert check.details["synced"] == synced
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(":8080", ("", 8080)), ("127.0.0.1:0", ("127.0.0.1", 0)), ("[::1]:80", ("::1", 80))],
+)
+def test_addresses(text: str, expected: tuple[str, int]) -> None:
+    assert parse_address(text, "--listen-address") == expected
+
+
+@pytest.mark.parametrize("text", ["8080", "host:", "host:http", "host:70000"])
+def test_bad_addresses_are_refused_with_the_flag(text: str) -> None:
+    with pytest.raises(BadInput, match="--listen-address"):
+        parse_address(text, "--listen-address")

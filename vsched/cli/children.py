@@ -1,0 +1,172 @@
+"""Other vsched programs as child processes: started, waited for, and ended by their own process id.
+
+Each lives in a process group of its own, so that Ctrl-C at a terminal reaches its parent alone, which ends it in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from vsched.errors import Unavailable, VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.config import load_connection
+from vsched.kube.connection import Connection
+
+START_SECONDS = 30.0
+END_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A vsched program that runs beside this one."""
+
+    name: str
+    process: Process
+    errors: Path
+    """What it says on standard error."""
+
+    async def ended(self) -> None:
+        """Wait for an end that nobody asked for, and raise what is known about it."""
+        await self.process.wait()
+        raise self.death()
+
+    def death(self) -> Unavailable:
+        """Its end in one line."""
+        lines = self.errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        said = f": {lines[-1].removeprefix('vsched: ').removeprefix('Error: ')}" if lines else ""
+        return Unavailable(f"the {self.name} ended with exit code {self.process.returncode}{said}")
+
+
+@asynccontextmanager
+async def child(
+    name: str, arguments: tuple[str, ...], errors: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Child]:
+    """``python -m vsched ARGUMENTS`` while the block runs; asked to end after it, and killed if it does not."""
+    with errors.open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "vsched", *arguments),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+    try:
+        yield Child(name, process, errors)
+    finally:
+        await _end(process)
+
+
+async def _end(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), END_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChild:
+    """An embedded cluster in a process of its own."""
+
+    child: Child
+    kubeconfig: Path
+    connection: Connection
+
+
+@asynccontextmanager
+async def cluster_child(nodes: int, directory: Path) -> AsyncIterator[ClusterChild]:
+    """An embedded cluster that answers, on a free loopback port."""
+    kubeconfig = directory / "kubeconfig"
+    arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig))
+    async with child("embedded cluster", arguments, directory / "cluster.log") as started:
+        # The kubeconfig is written last: the nodes and controllers are there once it can be read.
+        connection = await _first_answer(started, kubeconfig)
+        yield ClusterChild(started, kubeconfig, connection)
+
+
+async def _first_answer(started: Child, kubeconfig: Path) -> Connection:
+    deadline = asyncio.get_running_loop().time() + START_SECONDS
+    problem = "no kubeconfig was written"
+    while asyncio.get_running_loop().time() < deadline:
+        if started.process.returncode is not None:
+            raise started.death()
+        if kubeconfig.is_file():
+            try:
+                connection = load_connection(kubeconfig)
+                async with ApiClient(connection) as client:
+                    await client.get("/version")
+                return connection
+            except VschedError as error:
+                problem = str(error)
+        await asyncio.sleep(_POLL_SECONDS)
+    raise Unavailable(f"the {started.name} did not come up within {START_SECONDS:.0f} s: {problem}")
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonChild:
+    """A scheduler daemon in a process of its own."""
+
+    child: Child
+    listening: Connection
+    """Its metrics and views."""
+
+
+@asynccontextmanager
+async def daemon_child(
+    kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[DaemonChild]:
+    """A daemon at this cluster that is ready to schedule."""
+    listen, healthz = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    arguments = (
+        *("run", "--kubeconfig", str(kubeconfig), "--log-level", "warning", "--log-format", "json"),
+        *("--listen-address", listen, "--healthz-address", healthz),
+    )
+    async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
+        await _until_ready(started, Connection(f"http://{healthz}"))
+        yield DaemonChild(started, Connection(f"http://{listen}"))
+
+
+async def _until_ready(started: Child, health: Connection) -> None:
+    deadline = asyncio.get_running_loop().time() + START_SECONDS
+    problem = "it never answered"
+    async with ApiClient(health) as client:
+        while asyncio.get_running_loop().time() < deadline:
+            if started.process.returncode is not None:
+                raise started.death()
+            try:
+                await client.request("GET", "/readyz", attempts=1)
+                return
+            except VschedError as error:
+                problem = str(error)
+            await asyncio.sleep(_POLL_SECONDS)
+    raise Unavailable(f"the {started.name} was not ready within {START_SECONDS:.0f} s: {problem}")
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def scratch() -> AsyncIterator[Path]:
+    """A temporary directory that is gone after the block."""
+    with tempfile.TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
