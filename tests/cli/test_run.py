@@ -58,7 +58,7 @@ async def test_it_schedules_until_it_is_told_to_stop(tmp_path: Path) -> None:
     events = [orjson.loads(line)["event"] for line in err.splitlines()]
     assert events[0] == "starting"
     assert events[-2:] == ["stopping", "stopped"]
-    assert "session" in events
+    assert "sessions" in events
 
 
 @contextlib.asynccontextmanager

@@ -11,11 +11,12 @@ import pytest
 
 from tests.cluster.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings, Outcome, Verdict
-from vsched.cluster.limits import BackOff
+from vsched.cluster.limits import Attempts
+from vsched.cluster.setbacks import Setbacks, wait_seconds
 from vsched.cluster.writer import Writer
 from vsched.model.plan import Bind
 
-QUICK = DispatchSettings(max_in_flight=4, back_off=BackOff(attempts=3, first_seconds=0.005, ceiling_seconds=0.02))
+QUICK = DispatchSettings(max_in_flight=4, attempts=Attempts(3, first_seconds=0.005, ceiling_seconds=0.02))
 
 
 def bind(number: int = 0, node: str = "n1") -> Bind:
@@ -154,3 +155,24 @@ async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
         assert await dispatcher.drain(0.05) == 10
         assert [outcome.verdict for outcome in outcomes] == [Verdict.DROPPED] * 6
         server.open.set()
+
+
+async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait() -> None:
+    freed: list[str] = []
+    setbacks = Setbacks(freed.append)
+    setbacks.failed("u")
+    assert freed == ["u"]
+    setbacks.failed("u")
+    assert (freed, len(setbacks.lane)) == (["u"], 1)
+    setbacks.clear("v")
+    setbacks.failed("v")
+    assert freed == ["u", "v"]
+    task = asyncio.create_task(setbacks.run())
+    await until(lambda: freed == ["u", "v", "u"])
+    task.cancel()
+    await asyncio.wait((task,))
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(2, 0.25), (3, 0.5), (6, 4.0), (100, 30.0)])
+def test_waits_between_failures_of_one_pod_double_up_to_a_ceiling(failures: int, seconds: float) -> None:
+    assert wait_seconds(failures) == seconds

@@ -1,4 +1,4 @@
-"""What is written back of a cycle, over HTTP: paths, contents, how often and how late. The cluster's view is end to end."""
+"""What is written back of a cycle, over HTTP: paths, contents, how often and how late."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vsched.clock import SystemClock
 from vsched.cluster.cache import Broken
 from vsched.cluster.events import NORMAL, WARNING, EventSettings
 from vsched.cluster.job_statuses import JobStatusSettings
-from vsched.cluster.limits import BackOff
+from vsched.cluster.limits import Attempts
 from vsched.cluster.pod_conditions import PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatusSettings
 from vsched.cluster.writeback import Writeback, WritebackSettings
@@ -25,13 +25,13 @@ from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutc
 from vsched.model.queue import Queue
 from vsched.model.snapshot import Snapshot
 
-ONCE = BackOff(attempts=1)
+ONCE = Attempts(1)
 UNSCHEDULABLE = Condition("Unschedulable", "True", "NotEnoughResources", "2/2 tasks in gang unschedulable")
 QUICK = WritebackSettings(
-    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.01, reword_seconds=60.0, back_off=ONCE),
-    queues=QueueStatusSettings(grace_seconds=0.03, back_off=ONCE),
-    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, back_off=ONCE),
-    events=EventSettings(back_off=ONCE, repeat_seconds=0.01),
+    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.01, reword_seconds=60.0, attempts=ONCE),
+    queues=QueueStatusSettings(grace_seconds=0.03, attempts=ONCE),
+    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, attempts=ONCE),
+    events=EventSettings(attempts=ONCE, repeat_seconds=0.01),
 )
 
 
@@ -332,7 +332,7 @@ async def test_an_event_that_has_expired_is_made_anew() -> None:
 
 
 async def test_good_news_gives_way_to_bad_news() -> None:
-    tight = replace(QUICK, events=EventSettings(per_second=1.0, burst=8.0, back_off=ONCE))
+    tight = replace(QUICK, events=EventSettings(per_second=1.0, burst=8.0, attempts=ONCE))
     async with bench(tight) as test:
         for number in range(20):
             test.writeback.bound(Bind(f"u{number}", "ns", f"p{number}", "n1", ""))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.daemon.fault_proxy import faulty
@@ -111,3 +113,20 @@ async def test_a_burst_costs_little_more_than_its_bindings() -> None:
         assert bound == 400
         assert proxy.writes() / bound <= 1.3, proxy.seen
         assert condition_of(cluster.client.get("pods", "default", "g0-0"), "PodScheduled")["status"] == "True"
+
+
+async def test_a_pod_that_is_always_refused_does_not_keep_everybody_busy() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url):
+        proxy.spoil("POST", r"/api/v1/namespaces/default/pods/bad-0/binding", 422, times=1000)
+        cluster.apply(gang("bad", 1))
+        await until(lambda: proxy.seen["POST binding", 422] >= 2)
+        cluster.apply(gang("good", 4))
+        await until(lambda: len(nodes_of(cluster, "good-")) == 4)
+        await until(lambda: proxy.seen["POST binding", 422] >= 3)
+        assert proxy.seen["POST binding", 422] <= 4
+
+
+async def test_a_daemon_that_waits_for_its_api_server_can_be_stopped() -> None:
+    async with asyncio.timeout(5.0), scheduling("http://127.0.0.1:1") as daemon:
+        await until(lambda: daemon.telemetry.findings.cycles == 0)
+    assert not daemon.health.ready().ok

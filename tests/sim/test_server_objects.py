@@ -6,9 +6,15 @@ import io
 import re
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.sim.api import APPLY, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, Api, pod, queue
+from vsched.sim.requests import Call
+from vsched.sim.server import ApiServer
+from vsched.sim.status import too_many_requests
+from vsched.sim.store import Store
+from vsched.sim.writes import Writer
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 Obj = dict[str, Any]
@@ -314,3 +320,93 @@ async def test_who_asks_may_do_everything(api: Api) -> None:
     body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     made = await api.made("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
     assert made["status"] == {"allowed": True}
+
+
+async def test_a_pod_may_be_replaced_by_the_manifest_it_was_made_from(api: Api) -> None:
+    made = await api.pod("a")
+    body = pod("a", labels={"a": "b"})
+    reply = await api.put(f"{PODS}/a", body)
+    assert (reply.code, reply.body["spec"]) == (200, made["spec"])
+    assert reply.body["metadata"]["generation"] == 1
+
+
+async def test_fields_belong_to_whoever_created_the_object(api: Api) -> None:
+    path = "/api/v1/namespaces/default/configmaps"
+    await api.made(f"{path}?fieldManager=maker", {"metadata": {"name": "c"}, "data": {"a": "1"}})
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "2"}}
+    reply = await api.patch(f"{path}/c?fieldManager=m", applied, APPLY)
+    assert reply.message == 'Apply failed with 1 conflict: conflict with "maker" using v1: .data.a'
+
+
+async def test_a_warning_cannot_break_out_of_its_header(api: Api) -> None:
+    reply = await api.post(PODS, pod("a", spec={"nope\r\nX-Evil: 1": 1}))
+    assert reply.code == 201
+    assert "X-Evil" not in reply.headers
+    assert "nope  X-Evil: 1" in reply.headers["Warning"]
+
+
+async def test_custom_objects_are_not_sent_as_protobuf(api: Api) -> None:
+    reply = await api.post(f"{SCHEDULING}/queues", b"k8s\0", Content_Type="application/vnd.kubernetes.protobuf")
+    assert (reply.code, reply.reason) == (415, "UnsupportedMediaType")
+
+
+async def test_the_oldest_events_make_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vsched.sim.writes.MOST_EVENTS", 5)
+    monkeypatch.setattr("vsched.sim.writes._EVENTS_TRIMMED", 2)
+    path = "/api/v1/namespaces/default/events"
+    for number in range(6):
+        metadata = {"name": f"e{number}", "namespace": "default"}
+        await api.made(path, {"metadata": metadata, "involvedObject": {"namespace": "default"}})
+    assert (await api.get(path)).names() == ["e2", "e3", "e4", "e5"]
+
+
+async def test_a_request_may_be_held_up_or_refused_at_the_gate(store: Store, writer: Writer) -> None:
+    async def gate(call: Call) -> None:
+        if call.method == "POST":
+            raise too_many_requests("later", retry_after_seconds=1)
+
+    server = ApiServer(store, writer=writer, gate=gate)
+    await server.start()
+    async with aiohttp.ClientSession(server.url) as session:
+        reply = await Api(session).post(PODS, pod("a"))
+        assert (reply.code, reply.headers["Retry-After"]) == (429, "1")
+        assert (await Api(session).get(PODS)).code == 200
+    await server.close()
+
+
+POD = f"{PODS}/a"
+MISSHAPEN: dict[str, tuple[str, str, Any, str, int]] = {
+    "metadata of a pod": ("POST", PODS, {"metadata": "x"}, "", 400),
+    "metadata of a queue": ("POST", f"{SCHEDULING}/queues", {**queue("q"), "metadata": "x"}, "", 400),
+    "a label of a queue": (
+        "POST",
+        f"{SCHEDULING}/queues",
+        {**queue("q"), "metadata": {"name": "q", "labels": {"a": 1}}},
+        "",
+        400,
+    ),
+    "the spec of a queue": ("POST", f"{SCHEDULING}/queues", {**queue("q"), "spec": "x"}, "", 422),
+    "metadata of a binding": ("POST", f"{POD}/binding", {"metadata": "x"}, "", 400),
+    "the target of a binding": ("POST", f"{POD}/binding", {"metadata": {"name": "a"}, "target": "x"}, "", 400),
+    "options of an eviction": ("POST", f"{POD}/eviction", {"metadata": {"name": "a"}, "deleteOptions": "x"}, "", 400),
+    "preconditions": ("DELETE", POD, {"preconditions": "x"}, "", 400),
+    "a grace period": ("DELETE", POD, {"gracePeriodSeconds": "x"}, "", 400),
+    "a merge patch": ("PATCH", POD, [1], MERGE, 400),
+    "a merge patch that takes the metadata": ("PATCH", POD, {"metadata": None}, MERGE, 400),
+    "a merge patch that takes the spec": ("PATCH", POD, {"spec": None}, MERGE, 422),
+    "a JSON patch that takes the metadata": ("PATCH", POD, [{"op": "remove", "path": "/metadata"}], JSON_PATCH, 400),
+    "a JSON patch without operations": ("PATCH", POD, {"op": "remove"}, JSON_PATCH, 400),
+    "a strategic patch": ("PATCH", POD, "x", STRATEGIC, 400),
+    "a status": ("PATCH", f"{POD}/status", {"status": "x"}, STRATEGIC, 422),
+    "an applied list": ("PATCH", f"{POD}?fieldManager=m", [1], APPLY, 400),
+    "applied metadata": ("PATCH", f"{POD}?fieldManager=m", {**pod("a"), "metadata": "x"}, APPLY, 400),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body", "kind", "code"), MISSHAPEN.values(), ids=MISSHAPEN)
+async def test_a_client_is_told_of_a_misshapen(
+    api: Api, method: str, path: str, body: Any, kind: str, code: int
+) -> None:
+    await api.pod("a")
+    reply = await api.request(method, path, body, Content_Type=kind or "application/json")
+    assert (reply.code, reply.body["kind"]) == (code, "Status")

@@ -55,6 +55,7 @@ async def test_a_forgotten_version_is_an_error_event_and_the_end(api: Api, store
 
 async def test_a_version_of_the_future_is_silence(api: Api) -> None:
     async with api.watch(f"{ALL}&resourceVersion=99999") as watch:
+        await api.pod("a")
         assert await watch.is_silent()
 
 

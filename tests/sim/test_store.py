@@ -50,7 +50,8 @@ def test_the_history_leads_from_any_state_to_the_present_one(writes: list[tuple[
         write(store, name, value)
         states[store.revision] = {object_key(record.obj): record.obj for record in store.items(KIND)}
     for revision, state in states.items():
-        assert {key: record.obj for key, record in store.page(KIND, "", revision)} == state
+        keys, records = store.page(KIND, "", revision)
+        assert {key: records[key].obj for key in keys} == state
         replayed = dict(state)
         for event in store.subscribe(KIND, revision).take():
             if event.type == "DELETED":

@@ -91,7 +91,7 @@ _PODS: dict[str, tuple[Obj, list[str]]] = {
     "a toleration that ends": (
         pod(tolerations=[{"key": "a", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 1}]),
         [
-            'spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be \'NoExecute\' when'
+            "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when"
             " `tolerationSeconds` is set"
         ],
     ),
@@ -159,7 +159,7 @@ def test_metadata(name: str, metadata: Obj, expected: str) -> None:
 def test_roles_may_be_called_almost_anything() -> None:
     assert _texts("rbac/Role", {"metadata": {"name": "system:Leader"}}) == []
     assert _texts("rbac/Role", {"metadata": {"name": "a/b"}}) == [
-        'metadata.name: Invalid value: "a/b": may not contain \'/\''
+        "metadata.name: Invalid value: \"a/b\": may not contain '/'"
     ]
 
 

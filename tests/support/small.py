@@ -123,3 +123,4 @@ class SmallCluster:
                 table.releasing[column, row] += amount
         table.scoring[0, row] += shape.scoring_cpu
         table.scoring[1, row] += shape.scoring_memory
+        placed.shift(task.labels, shape, task.node, 1)

@@ -1,4 +1,4 @@
-"""What a running daemon shows, over HTTP: pages, metrics, health. What the numbers are worth is tested where they arise."""
+"""What a running daemon shows, over HTTP: pages, metrics, health."""
 
 from __future__ import annotations
 

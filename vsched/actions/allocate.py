@@ -10,7 +10,7 @@ from vsched.actions.turns import Turns
 from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
 from vsched.framework.jobs import JobView
-from vsched.framework.session import Session
+from vsched.framework.session import PIPELINED, Session
 from vsched.framework.statement import Statement
 from vsched.model.queue import Queue
 from vsched.model.status import Phase
@@ -65,7 +65,7 @@ def workable(session: Session, job: JobView) -> bool:
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """One try for one job; True where it is to have another turn."""
-    if no_room(session, job, sheet):
+    if beyond_queue(session, queue, job, sheet) or no_room(session, job, sheet):
         return False
     with session.statement() as statement:
         place_until_ready(session, queue, job, sheet, statement)
@@ -74,7 +74,26 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
             return bool(sheet)
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
+        else:
+            session.tried.update(task.uid for task in statement.tasks)
     return False
+
+
+def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    """Whether the queue cannot take what is missing of the job's minimum: then nothing is tried.
+
+    Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
+    """
+    missing = session.plugins.tasks_missing(job)
+    shape = sheet[0].shape
+    if missing < 2 or len(sheet) < missing or any(task.shape is not shape for task in sheet):
+        return False
+    if session.plugins.job_pipelined(job):
+        return False
+    refusal = session.plugins.allocatable(queue, tuple((column, value * missing) for column, value in shape.request))
+    if refusal is not None:
+        session.job_refusals[job.key] = refusal
+    return refusal is not None
 
 
 def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
@@ -95,7 +114,9 @@ def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
         fits += min(count, session.fitting.room(first[shape]).tasks)
         if fits >= missing:
             return False
-    stopped = sheet[min(fits, len(sheet) - 1)]
+    stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
+    if stopped is None:
+        return False  # all of them fit: what is missing is held back by scheduling gates
     session.task_refusals[stopped.uid] = session.fitting.room(stopped).full
     return True
 
@@ -154,7 +175,7 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 def waits_for(session: Session, choice: Choice) -> Refusal:
     """What to say of a task that waits for others to leave."""
     node = session.nodes.statics.names[choice.row]
-    return Refusal("Pipelined", f"will go to {node} once what is leaving it has left")
+    return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left")
 
 
 def note_overused(session: Session, queue: Queue, job: JobView) -> None:

@@ -17,8 +17,9 @@ COMMANDS = {
     "plan": "what would be bound, and why the rest waits, from manifests",
     "check": "validates a policy file",
     "bench": "measures the decision core on this machine",
+    "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",
 }
-"""Commands and what they do; each lives in ``vsched.cli.<name>`` as ``command``."""
+"""Commands and what they do; each lives in the module of its name, dashes as underscores, as ``command``."""
 
 
 class LazyGroup(click.Group):
@@ -30,7 +31,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"vsched.cli.{cmd_name}").command
+        command = import_module(f"vsched.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -86,9 +86,7 @@ class Crowd:
         labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}"}
         return {
             "metadata": {"name": name, "uid": name, "labels": labels},
-            "status": {
-                "allocatable": {"cpu": str(NODE_CPU), "memory": f"{NODE_MEMORY_GIB}Gi", "pods": str(NODE_PODS)}
-            },
+            "status": {"allocatable": {"cpu": str(NODE_CPU), "memory": f"{NODE_MEMORY_GIB}Gi", "pods": str(NODE_PODS)}},
         }
 
     def _queue(self, number: int) -> dict[str, Any]:

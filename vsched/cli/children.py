@@ -102,20 +102,18 @@ async def cluster_child(nodes: int, directory: Path) -> AsyncIterator[ClusterChi
 
 async def _first_answer(started: Child, kubeconfig: Path) -> Connection:
     deadline = asyncio.get_running_loop().time() + START_SECONDS
-    problem = "no kubeconfig was written"
-    while asyncio.get_running_loop().time() < deadline:
+    while True:
         if started.process.returncode is not None:
             raise started.death()
-        if kubeconfig.is_file():
-            try:
-                connection = load_connection(kubeconfig)
-                async with ApiClient(connection) as client:
-                    await client.get("/version")
-                return connection
-            except VschedError as error:
-                problem = str(error)
+        try:
+            connection = load_connection(kubeconfig)
+            async with ApiClient(connection) as client:
+                await client.request("GET", "/version", attempts=1)
+            return connection
+        except VschedError as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise Unavailable(f"the {started.name} did not come up within {START_SECONDS:.0f} s: {error}") from None
         await asyncio.sleep(_POLL_SECONDS)
-    raise Unavailable(f"the {started.name} did not come up within {START_SECONDS:.0f} s: {problem}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +142,19 @@ async def daemon_child(
 
 async def _until_ready(started: Child, health: Connection) -> None:
     deadline = asyncio.get_running_loop().time() + START_SECONDS
-    problem = "it never answered"
     async with ApiClient(health) as client:
-        while asyncio.get_running_loop().time() < deadline:
+        while True:
             if started.process.returncode is not None:
                 raise started.death()
             try:
                 await client.request("GET", "/readyz", attempts=1)
                 return
             except VschedError as error:
-                problem = str(error)
+                if asyncio.get_running_loop().time() > deadline:
+                    raise Unavailable(
+                        f"the {started.name} was not ready within {START_SECONDS:.0f} s: {error}"
+                    ) from None
             await asyncio.sleep(_POLL_SECONDS)
-    raise Unavailable(f"the {started.name} was not ready within {START_SECONDS:.0f} s: {problem}")
 
 
 def free_port() -> int:

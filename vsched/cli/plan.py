@@ -38,7 +38,12 @@ def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cyc
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)
     if cache.broken:
-        raise BadObject("\n".join(broken.message for broken in cache.broken.values()))
+        raise BadObject(
+            "\n".join(
+                f"{manifests.origins[broken.kind, broken.namespace, broken.name]}: {broken.message}"
+                for broken in cache.broken.values()
+            )
+        )
     reports = []
     for _ in range(cycles):
         report = run_cycle(cache.snapshot(now), policy, REGISTRY)

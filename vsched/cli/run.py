@@ -26,7 +26,11 @@ PERIOD = click.FloatRange(min=0, min_open=True, max=3600)
 
 
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="kubeconfig file; without one, the pod's account")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
+)
 @click.option("--context", help="context of the kubeconfig, where not its current one")
 @click.option(
     "--scheduler-name",

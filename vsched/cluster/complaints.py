@@ -12,7 +12,7 @@ from vsched.clock import Clock
 from vsched.cluster.bodies import Reference, podgroup_complaint
 from vsched.cluster.cache import Broken
 from vsched.cluster.events import WARNING, EventRecorder
-from vsched.cluster.limits import BackOff, Recent
+from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Writer
 from vsched.errors import VschedError
@@ -22,7 +22,7 @@ BATCH = "scheduling.volcano.sh/v1beta1"
 API_VERSIONS = {"PodGroup": BATCH, "Queue": BATCH, "PriorityClass": "scheduling.k8s.io/v1"}
 """Where kinds are that are not in the core group."""
 LOOK_SECONDS = 1.0
-BACK_OFF = BackOff(attempts=2, first_seconds=0.2, ceiling_seconds=2.0)
+ATTEMPTS = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
 
 class Complaints:
@@ -68,4 +68,4 @@ class Complaints:
             return  # the Event says the same
         key = f"{broken.namespace}/{broken.name}"
         write = podgroup_complaint(key, REASON, broken.message, self._clock.now(), subresource)
-        await self._writer.send(write, BACK_OFF)
+        await self._writer.send(write, ATTEMPTS)

@@ -16,7 +16,7 @@ from enum import StrEnum
 import msgspec
 import orjson
 
-from vsched.cluster.limits import BackOff
+from vsched.cluster.limits import Attempts
 from vsched.cluster.writer import NO_ANSWER, RETRIED, Answer, Write, Writer
 from vsched.model.plan import Bind
 
@@ -58,7 +58,7 @@ class DispatchSettings(msgspec.Struct, frozen=True):
     """Requests on the wire at once; beyond 64 one client process only gets slower."""
     queue_limit: int = 100_000
     """Placements waiting to be sent; what a cycle decides beyond it is forgotten and decided again."""
-    back_off: BackOff = BackOff(attempts=4, first_seconds=0.05, ceiling_seconds=1.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.05, ceiling_seconds=1.0)
 
 
 def binding_write(bind: Bind) -> Write:
@@ -139,7 +139,7 @@ class Dispatcher:
     async def _carry_out(self, bind: Bind) -> None:
         self.in_flight += 1
         try:
-            answer = await self._writer.send(binding_write(bind), self._settings.back_off)
+            answer = await self._writer.send(binding_write(bind), self._settings.attempts)
         finally:
             self.in_flight -= 1
         self._on_outcome(Outcome(bind, judge(bind, answer), answer.code, answer.message, answer.seconds))

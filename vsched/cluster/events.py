@@ -15,7 +15,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.cluster.bodies import Reference, event_count, event_create
 from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import BackOff, Recent, TokenBucket
+from vsched.cluster.limits import Attempts, Recent, TokenBucket
 from vsched.cluster.writer import Writer
 
 NORMAL, WARNING = "Normal", "Warning"
@@ -35,7 +35,7 @@ class EventSettings(msgspec.Struct, frozen=True):
     """How long repeats of a known Event are gathered before its count is written."""
     remembered: int = 10_000
     """Events whose repeats are counted; older ones are created anew."""
-    back_off: BackOff = BackOff(attempts=2, first_seconds=0.2, ceiling_seconds=2.0)
+    attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
 
 class EventKey(NamedTuple):
@@ -105,7 +105,7 @@ class EventRecorder:
             occurrence.times,
             self._clock.now(),
         )
-        answer = await self._writer.send(write, self._settings.back_off)
+        answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             self._known.put(key, Known(name, occurrence.times))
         else:
@@ -115,7 +115,7 @@ class EventRecorder:
         """Raise the count of an Event that exists; False where it has expired."""
         count = known.times + occurrence.times
         write = event_count(key.namespace, known.name, count, self._clock.now())
-        answer = await self._writer.send(write, self._settings.back_off)
+        answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             self._known.put(key, Known(known.name, count))
             return True

@@ -12,7 +12,7 @@ from vsched.clock import Clock
 from vsched.cluster.bodies import podgroup_conditions, podgroup_reference, podgroup_write, time_stamp
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder
 from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import BackOff, Recent
+from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
 from vsched.errors import VschedError
@@ -38,7 +38,7 @@ class JobStatusSettings(msgspec.Struct, frozen=True):
     retry_ceiling_seconds: float = 60.0
     """The longest wait after repeated failures for one object."""
     lane: LaneSettings = LaneSettings(workers=8, per_second=500.0, burst=500.0)
-    back_off: BackOff = BackOff(attempts=4, first_seconds=0.1, ceiling_seconds=2.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     remembered: int = 50_000
 
 
@@ -161,9 +161,10 @@ class JobStatuses:
             self._failures.drop(key)
             self._written.put(key, Written(content_of(due.outcome), self._clock.monotonic()))
             self._say(due)
-        elif answer.code == 404:
-            self._served.forget()
         else:
+            if answer.code == 404:
+                # The object is gone, or its definition has changed under us.
+                self._served.forget()
             self._failures.put(key, min(10, (self._failures.get(key) or 0) + 1))
         self._told("PodGroup", key, version_of(answer))
 
@@ -173,7 +174,7 @@ class JobStatuses:
         except VschedError as error:
             return Answer(0, str(error))
         conditions = self._with_times(outcome)
-        return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.back_off)
+        return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
 
     def _with_times(self, outcome: JobOutcome) -> list[dict[str, str]]:
         since: dict[tuple[str, str], str] = {}

@@ -1,4 +1,4 @@
-"""Bounds on what leaves for the API server: a token bucket, a back-off, and a map that forgets its oldest entries.
+"""Bounds on what leaves for the API server: a token bucket, attempts, and a map that forgets its oldest entries.
 
 Knows nothing of Kubernetes and starts no tasks.
 """
@@ -6,13 +6,14 @@ Knows nothing of Kubernetes and starts no tasks.
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 import msgspec
+
+from vsched.kube.backoff import BackOff, BackOffSettings
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -51,19 +52,17 @@ class TokenBucket:
             await asyncio.sleep(-tokens / self.per_second)
 
 
-class BackOff(msgspec.Struct, frozen=True):
-    """How often and how long to wait between attempts: doubling, with jitter, up to a ceiling."""
+class Attempts(msgspec.Struct, frozen=True):
+    """How often a write is tried, and how long to wait in between."""
 
-    attempts: int = 5
+    count: int = 4
     """Attempts in all, the first included."""
-    first_seconds: float = 0.05
+    first_seconds: float = 0.1
     ceiling_seconds: float = 2.0
 
-    def delay(self, attempt: int, asked_seconds: float = 0.0) -> float:
-        """Seconds to wait after the ``attempt``-th failure (from 1); no less than the server asked for, bounded."""
-        grown = min(self.ceiling_seconds, self.first_seconds * 2.0 ** (attempt - 1))
-        jittered = grown * random.uniform(0.5, 1.0)
-        return max(jittered, min(asked_seconds, 5.0 * self.ceiling_seconds))
+    def back_off(self) -> BackOff:
+        """The waits of one write; a server that asks for more patience is given five times the ceiling at most."""
+        return BackOff(BackOffSettings(self.first_seconds, self.ceiling_seconds, 5.0 * self.ceiling_seconds))
 
 
 class Recent(Generic[K, V]):

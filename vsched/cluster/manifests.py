@@ -57,6 +57,8 @@ class Manifests(NamedTuple):
     objects: dict[str, list[wire.Object]]
     others: dict[str, list[dict[str, Any]]]
     """Objects of kinds the mirror does not keep but the caller asked for, as they are."""
+    origins: dict[tuple[str, str, str], Origin]
+    """Where each typed object was read, by kind, namespace and name."""
     ignored: dict[str, int]
     """How many objects there were of each kind that nobody reads."""
 
@@ -84,6 +86,7 @@ def decode_manifests(
     """
     typed: dict[str, dict[Name, wire.Object]] = {kind: {} for kind in wire.KINDS}
     others: dict[str, dict[Name, dict[str, Any]]] = {}
+    origins: dict[tuple[str, str, str], Origin] = {}
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
         kind = manifest["kind"]
@@ -95,11 +98,13 @@ def decode_manifests(
         name = (manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"])
         if kept:
             typed[kind][name] = _decoded(origin, kind, manifest)
+            origins[kind, *name] = origin
         else:
             others.setdefault(kind, {})[name] = manifest
     return Manifests(
         {kind: list(found.values()) for kind, found in typed.items()},
         {kind: list(found.values()) for kind, found in others.items()},
+        origins,
         dict(sorted(ignored.items())),
     )
 

@@ -13,7 +13,7 @@ from vsched.clock import Clock
 from vsched.cluster.bodies import pod_condition_write, pod_reference, pod_status_write
 from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import BackOff, Recent
+from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.writer import RETRIED, Writer
 from vsched.model.plan import CycleReport, Nominate, Unschedulable
 from vsched.model.snapshot import Snapshot
@@ -31,7 +31,7 @@ class PodConditionSettings(msgspec.Struct, frozen=True):
     """The same condition is not written again before the watch had this long to show it."""
     lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
     """A status patch costs the API server two bindings, so a long backlog is told slowly."""
-    back_off: BackOff = BackOff(attempts=2, first_seconds=0.2, ceiling_seconds=2.0)
+    attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
     remembered: int = 100_000
 
 
@@ -107,10 +107,10 @@ class PodConditions:
         if isinstance(what, Nominate):
             status = {"nominatedNodeName": what.node or None}
             write = pod_status_write(what.namespace, what.name, what.uid, status)
-            await self._writer.send(write, self._settings.back_off)
+            await self._writer.send(write, self._settings.attempts)
             return
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
-        answer = await self._writer.send(write, self._settings.back_off)
+        answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             self._written.put(key, Written(what.reason, what.message, self._clock.monotonic()))
             about = pod_reference(what.namespace, what.name, what.uid)

@@ -11,7 +11,7 @@ import msgspec
 from vsched.cluster.bodies import queue_write
 from vsched.cluster.job_statuses import Told, version_of
 from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import BackOff
+from vsched.cluster.limits import Attempts
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
 from vsched.errors import VschedError
@@ -30,7 +30,7 @@ class QueueStatusSettings(msgspec.Struct, frozen=True):
     """Changes wait this long for more of the same."""
     retry_ceiling_seconds: float = 60.0
     lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
-    back_off: BackOff = BackOff(attempts=4, first_seconds=0.1, ceiling_seconds=2.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
 
 
 class QueueContent(NamedTuple):
@@ -127,9 +127,10 @@ class QueueStatuses:
         if answer.done:
             del self._failures[name]
             self._written[name] = content
-        elif answer.code == 404:
-            self._forget(name)
         else:
+            if answer.code == 404:
+                # The object is gone, or its definition has changed under us.
+                self._served.forget()
             self._failures[name] = min(10, self._failures[name] + 1)
             self._asked.pop(name, None)
         self._told("Queue", name, version_of(answer))
@@ -143,5 +144,5 @@ class QueueStatuses:
         before = [resource for resource, _ in written.allocated] if written else []
         counts = {phase.lower(): count for phase, count in zip(COUNTED, content.counts, strict=True)}
         return await self._writer.send(
-            queue_write(outcome, before, counts, content.state, subresource), self._settings.back_off
+            queue_write(outcome, before, counts, content.state, subresource), self._settings.attempts
         )

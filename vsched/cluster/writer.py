@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vsched.cluster.limits import BackOff, TokenBucket
+from vsched.cluster.limits import Attempts, TokenBucket
 from vsched.errors import Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
@@ -73,16 +73,16 @@ class Writer:
     def paused(self) -> bool:
         return not self._open.is_set()
 
-    async def send(self, write: Write, back_off: BackOff) -> Answer:
-        """The answer to a write, after as many attempts as ``back_off`` grants."""
+    async def send(self, write: Write, attempts: Attempts) -> Answer:
+        """The answer to a write, after as many attempts as are granted."""
         began = time.perf_counter()
-        attempt = 0
-        while True:
-            attempt += 1
-            answer, asked_seconds = await self._once(write)
-            if answer.code not in RETRIED or attempt >= back_off.attempts:
-                return answer._replace(seconds=time.perf_counter() - began)
-            await asyncio.sleep(back_off.delay(attempt, asked_seconds))
+        answer, asked_seconds = await self._once(write)
+        if answer.code in RETRIED:
+            back_off = attempts.back_off()
+            while answer.code in RETRIED and back_off.failures + 1 < attempts.count:
+                await asyncio.sleep(back_off.next_seconds(asked_seconds))
+                answer, asked_seconds = await self._once(write)
+        return answer._replace(seconds=time.perf_counter() - began)
 
     async def _once(self, write: Write) -> tuple[Answer, float]:
         if not self._open.is_set():

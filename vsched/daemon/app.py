@@ -17,6 +17,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings, Outcome, Verdict
 from vsched.cluster.events import EventSettings
 from vsched.cluster.limits import TokenBucket
+from vsched.cluster.setbacks import Setbacks
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.cluster.writer import Writer
 from vsched.daemon.loop import Hands, Loop
@@ -76,6 +77,7 @@ class Daemon:
         self.reflectors = reflectors(client, self.cache, self.telemetry.watch)
         writer = Writer(client, TokenBucket(options.api_qps, options.api_burst), self.telemetry.request)
         self.dispatcher = Dispatcher(writer, self._carried_out, DispatchSettings(options.max_in_flight))
+        self.setbacks = Setbacks(self.cache.forget)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         self.writeback = Writeback(
             client, writer, WritebackSettings(events=events), clock, self._status_told, self.cache
@@ -97,6 +99,7 @@ class Daemon:
             *follow,
             LongLived("sessions", self._sessions, "decides, once the mirror is complete"),
             LongLived("bindings", self.dispatcher.run, "carries placements out"),
+            LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", self._beat, "measures how late the event loop is"),
@@ -153,9 +156,11 @@ class Daemon:
         """Wait for the first lists, then run sessions."""
         for reflector in self.reflectors.values():
             while not reflector.synced.is_set():
+                if self._stopping.is_set():
+                    return
                 self.health.turned()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(reflector.synced.wait(), 1.0)
+                    await asyncio.wait_for(reflector.synced.wait(), BEAT_SECONDS)
         self._on_listed()
         self.telemetry.note("mirror complete", **self.cache.describe())
         await self.loop.run()
@@ -188,13 +193,18 @@ class Daemon:
         return self.policy.policy
 
     def _carried_out(self, outcome: Outcome) -> None:
+        bind = outcome.bind
         self.telemetry.outcome(outcome)
-        if outcome.bound:
-            self.writeback.bound(outcome.bind)
-            return
-        self.cache.forget(outcome.bind.uid)
-        if outcome.verdict in (Verdict.REFUSED, Verdict.GAVE_UP):
-            self.writeback.bind_failed(outcome.bind, outcome.message)
+        match outcome.verdict:
+            case Verdict.BOUND:
+                self.setbacks.clear(bind.uid)
+                self.writeback.bound(bind)
+            case Verdict.REFUSED | Verdict.GAVE_UP:
+                self.setbacks.failed(bind.uid)
+                self.writeback.bind_failed(bind, outcome.message)
+            case Verdict.GONE | Verdict.DROPPED:
+                self.setbacks.clear(bind.uid)
+                self.cache.forget(bind.uid)
 
     def _status_told(self, kind: str, key: str, version: str | None) -> None:
         if kind != "PodGroup":

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol
 
 from vsched.clock import Clock
@@ -22,6 +23,9 @@ Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 """Waits after sessions that failed: doubling between these."""
+
+PLUGINS_MEASURED_EVERY = 10
+"""In every tenth session, from the first on, the time of each plugin is measured: doing so costs time itself."""
 
 
 class Mirror(Protocol):
@@ -53,6 +57,7 @@ class Loop:
         self._clock = clock
         self._turned = turned
         self._stopping = False
+        self._numbers = count()
 
     def stop(self) -> None:
         """Start no further session."""
@@ -83,7 +88,8 @@ class Loop:
         began = time.perf_counter()
         snapshot = hands.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
-        report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), Trace(time.perf_counter))
+        trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
+        report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), trace)
         decided = time.perf_counter()
         hands.mirror.assume(report)
         hands.dispatcher.submit(report.binds)

@@ -14,6 +14,7 @@ import msgspec
 from watchfiles import awatch
 
 from vsched.clock import Clock
+from vsched.cluster.bodies import time_stamp
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -37,6 +38,12 @@ class Reading(msgspec.Struct, frozen=True):
     text: str = ""
     """What changed, in one line."""
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What is not wrong but may surprise, of the policy in force."""
+
+    def to_dict(self) -> dict[str, object]:
+        """For people."""
+        return {**msgspec.to_builtins(self), "at": time_stamp(self.at)}
 
 
 class PolicyFile:
@@ -50,7 +57,7 @@ class PolicyFile:
         self._refused = ""
         self.settings = default_settings(registry) if path is None else load_file(path, registry)
         """In force. The first reading must succeed: raises BadPolicy."""
-        self.last = Reading(True, clock.now(), self.settings.generation, f"read from {self.settings.source}")
+        self.last = self._good(f"read from {self.settings.source}")
 
     @property
     def policy(self) -> Policy:
@@ -58,7 +65,7 @@ class PolicyFile:
 
     def to_dict(self) -> dict[str, object]:
         """For ``/configz``."""
-        return {**self.settings.to_dict(), "lastReload": msgspec.to_builtins(self.last)}
+        return {**self.settings.to_dict(), "lastReload": self.last.to_dict()}
 
     def nudge(self) -> None:
         """Read the file again now, changed or not."""
@@ -80,14 +87,18 @@ class PolicyFile:
         self._refused = ""
         if found.sha256 == self.settings.sha256 and not asked:
             if not self.last.ok:
-                self.last = Reading(True, self._clock.now(), generation, "back to the policy in force")
+                self.last = self._good("back to the policy in force")
                 return self.last
             return None
         text = changes(self.settings, found)
         if found.sha256 != self.settings.sha256:
             self.settings = found
-        self.last = Reading(True, self._clock.now(), self.settings.generation, text)
+        self.last = self._good(text)
         return self.last
+
+    def _good(self, text: str) -> Reading:
+        settings = self.settings
+        return Reading(True, self._clock.now(), settings.generation, text, warnings=settings.warnings)
 
     async def follow(self, told: Callable[[Reading], None]) -> None:
         """Read the file whenever it may have changed, until cancelled."""

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
+from vsched.cluster.limits import TokenBucket
 from vsched.daemon.reload import Reading
 from vsched.daemon.triggers import Reason
 from vsched.kube.deltas import Statistics
@@ -32,6 +33,12 @@ RESULTS = {
 """How a placement ended, in the words of ``volcano_schedule_attempts_total``."""
 
 
+LINE_SECONDS = 1.0
+"""Between two lines about sessions."""
+FAILURES_PER_SECOND = 5.0
+"""Lines about failed bindings; an outage fails thousands."""
+
+
 class Timing(msgspec.Struct, frozen=True):
     """How long the parts of one session took, in seconds."""
 
@@ -43,6 +50,25 @@ class Timing(msgspec.Struct, frozen=True):
     @property
     def total(self) -> float:
         return self.snapshot + self.decide + self.handover
+
+
+class Summary(msgspec.Struct):
+    """What sessions did since the last line about them."""
+
+    sessions: int = 0
+    placed: int = 0
+    evicted: int = 0
+    waiting: int = 0
+    """Pods that waited at the end of the last one."""
+    longest_seconds: float = 0.0
+
+    def add(self, report: CycleReport, timing: Timing) -> None:
+        """Count one session."""
+        self.sessions += 1
+        self.placed += len(report.binds)
+        self.evicted += len(report.evictions)
+        self.waiting = len(report.unschedulable)
+        self.longest_seconds = max(self.longest_seconds, timing.total)
 
 
 class Telemetry:
@@ -57,6 +83,11 @@ class Telemetry:
         self._created: dict[str, float] = {}
         """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
         self._last_failure = ""
+        self._summary = Summary()
+        self._quiet_until = 0.0
+        self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
+        self._unsaid = 0
+        """Failed bindings that were counted only."""
         Gauges(self.findings, numbers).register(self.registry)
 
     # -- sessions
@@ -70,15 +101,22 @@ class Telemetry:
             self._assumed(snapshot, bind)
         if report.unschedulable:
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
-        if report.binds or report.evictions or report.nominations:
+        self._summary.add(report, timing)
+        self._say_summary()
+
+    def _say_summary(self) -> None:
+        """At most one line a second about sessions that did something: under load there are a hundred of them."""
+        summary = self._summary
+        if summary.placed + summary.evicted and self._clock.monotonic() >= self._quiet_until:
+            self._quiet_until = self._clock.monotonic() + LINE_SECONDS
+            self._summary = Summary()
             self._log.info(
-                "session",
-                reason=timing.reason.value,
-                bound=len(report.binds),
-                evicted=len(report.evictions),
-                waiting=len(report.unschedulable),
-                decide_ms=round(timing.decide * 1e3, 1),
-                total_ms=round(timing.total * 1e3, 1),
+                "sessions",
+                sessions=summary.sessions,
+                placed=summary.placed,
+                evicted=summary.evicted,
+                waiting=summary.waiting,
+                longest_ms=round(summary.longest_seconds * 1e3, 1),
             )
 
     def _measure(self, report: CycleReport, timing: Timing) -> None:
@@ -135,7 +173,14 @@ class Telemetry:
             if created is not None:
                 self.metrics.task.labels("Bound").observe(self._age_ms(created))
             return
+        self._say_failed(outcome)
+
+    def _say_failed(self, outcome: Outcome) -> None:
         bind = outcome.bind
+        if not self._complaints.try_take():
+            self._unsaid += 1
+            return
+        unsaid, self._unsaid = self._unsaid, 0
         self._log.warning(
             "binding failed",
             pod=f"{bind.namespace}/{bind.name}",
@@ -143,6 +188,7 @@ class Telemetry:
             verdict=outcome.verdict.value,
             code=outcome.code,
             message=outcome.message,
+            unsaid=unsaid,
         )
 
     # -- everything else
@@ -153,6 +199,8 @@ class Telemetry:
         self.metrics.generation.set(reading.generation)
         if reading.ok:
             self._log.info("policy in force", generation=reading.generation, changes=reading.text)
+            for warning in reading.warnings:
+                self._log.warning("policy warning", warning=warning)
         else:
             self._log.error("policy refused, the last good one stays", problems=reading.problems)
 

@@ -12,28 +12,25 @@ from contextlib import contextmanager
 
 SWITCH_SECONDS = 0.001
 """How long a session may keep the event loop from running; the default of 5 ms is felt in every binding."""
-GENERATIONS = (50_000, 25, 100)
+GENERATIONS = (50_000, 20, 20)
 """Allocations between collections: nothing in the mirror is in a cycle, so there is little to find."""
 
 
 @contextmanager
 def tuned() -> Iterator[None]:
-    """Set up while the block runs; collecting is off until ``listed``."""
+    """Set up while the block runs, as it was afterwards."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.disable()
+    gc.set_threshold(*GENERATIONS)
     try:
         yield
     finally:
         sys.setswitchinterval(interval)
         gc.set_threshold(*thresholds)
         gc.unfreeze()
-        gc.enable()
 
 
 def listed() -> None:
     """The first lists are in: what they made stays, so no collection need ever look at it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GENERATIONS)
-    gc.enable()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from vsched.framework.extension import Refusal
 from vsched.framework.jobs import JobView
-from vsched.framework.session import Session
+from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
 from vsched.model.job import Condition
@@ -52,11 +52,12 @@ def close(session: Session, trace: Trace) -> CycleReport:
 
 
 def _views(session: Session) -> Iterable[JobView]:
-    """Jobs that were worked on, then those that only changed since the last cycle."""
+    """Jobs that were or should have been worked on, then those that only changed since the last cycle."""
     yield from session.jobs.values()
+    yield from session.stranded.values()
     jobs = session.snapshot.jobs
     for key in session.snapshot.changed:
-        if key not in session.jobs and key in jobs:
+        if key not in session.jobs and key not in session.stranded and key in jobs:
             yield JobView(jobs[key])
 
 
@@ -72,7 +73,8 @@ def job_outcome(session: Session, view: JobView, condition: Condition | None) ->
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     refusal = session.job_refusals.get(view.key)
     message, reasons = (refusal.message, NO_REASONS) if refusal is not None else gang_message(session, view)
-    if condition is not None and condition.kind == "Unschedulable" and message:
+    if condition is not None and condition.kind == "Unschedulable":
+        message = message or condition.message
         condition = Condition(condition.kind, condition.status, condition.reason, message)
         conditions = merged(spec.conditions, condition)
     return JobOutcome(
@@ -81,7 +83,7 @@ def job_outcome(session: Session, view: JobView, condition: Condition | None) ->
         phase=phase,
         min_member=view.min_member,
         ready=view.ready,
-        pending=view.pending_count,
+        pending=view.pending_count + view.waiting,
         running=running,
         succeeded=succeeded,
         failed=failed,
@@ -122,22 +124,37 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
 
 def gang_message(session: Session, view: JobView) -> tuple[str, Mapping[str, int]]:
     """Why a job still waits, in one sentence, and the nodes by reason of the task that stopped it."""
-    if not view.pending_count:
+    pending = view.pending_count + view.waiting
+    cause = cause_of(session, view) if pending else None
+    if cause is None:
         return "", NO_REASONS
-    refused = [task for uid, task in view.job.pending.items() if uid in session.task_refusals and uid not in view.moved]
-    if not refused:
-        return "", NO_REASONS
-    cause = min(refused, key=lambda task: (task.created, task.uid))
     why = session.task_refusals[cause.uid]
     reasons = why.reasons if isinstance(why, Explanation) else NO_REASONS
     if view.is_ready:
-        return f"{view.pending_count} more tasks are pending; {cause.name}: {why.message}", reasons
-    missing = view.min_member - view.ready
-    return (
-        f"{view.pending_count}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs {missing} more of its "
-        f"minimum of {view.min_member}; {cause.name}: {why.message}",
-        reasons,
-    )
+        told = f"{pending} more tasks are pending"
+    elif view.is_pipelined:
+        told = f"{view.waiting} tasks wait for others to leave, then the gang has its minimum of {view.min_member}"
+    else:
+        told = (
+            f"{pending}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs "
+            f"{view.min_member - view.ready} more of its minimum of {view.min_member}"
+        )
+    return f"{told}; {cause.name}: {why.message}", reasons
+
+
+def cause_of(session: Session, view: JobView) -> Task | None:
+    """The oldest task that found no place; where all have one, the oldest that waits for others to leave it."""
+    refusals = session.task_refusals
+    refused = [
+        task
+        for uid, task in view.job.pending.items()
+        if uid in refusals and (uid not in view.moved or view.moved[uid][0] is Status.PIPELINED)
+    ]
+    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.uid), default=None)
+
+
+def _waits(why: Explanation | Refusal) -> bool:
+    return isinstance(why, Refusal) and why.reason == PIPELINED
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------
@@ -152,10 +169,13 @@ def _verdicts(session: Session, view: JobView) -> Iterable[Unschedulable]:
     for uid, task in view.job.pending.items():
         if uid in bound or task.gated:
             continue
-        yield _verdict(task, session.task_refusals.get(uid), refusal, view)
+        fits = uid in session.tried or uid in view.moved
+        yield _verdict(task, session.task_refusals.get(uid), refusal, view, fits)
 
 
-def _verdict(task: Task, why: Explanation | Refusal | None, refusal: Refusal | None, view: JobView) -> Unschedulable:
+def _verdict(
+    task: Task, why: Explanation | Refusal | None, refusal: Refusal | None, view: JobView, fits: bool
+) -> Unschedulable:
     if why is not None:
         reasons = dict(why.reasons) if isinstance(why, Explanation) else {why.reason: 1}
         return Unschedulable(task.uid, task.namespace, task.name, view.key, "Unschedulable", why.message, reasons)
@@ -163,8 +183,12 @@ def _verdict(task: Task, why: Explanation | Refusal | None, refusal: Refusal | N
         return Unschedulable(
             task.uid, task.namespace, task.name, view.key, "Unschedulable", refusal.message, {refusal.reason: 1}
         )
-    message = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
-    return Unschedulable(task.uid, task.namespace, task.name, view.key, "Schedulable", message)
+    if fits:
+        message = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
+        return Unschedulable(task.uid, task.namespace, task.name, view.key, "Schedulable", message)
+    gang = "" if view.is_ready else f": its gang {view.key} does not reach its minimum of {view.min_member}"
+    message = f"not tried in this cycle{gang}"
+    return Unschedulable(task.uid, task.namespace, task.name, view.key, "Unschedulable", message)
 
 
 # -- queues and namespaces ------------------------------------------------------------------------------------------

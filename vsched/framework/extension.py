@@ -208,7 +208,10 @@ class Overused(Point):
 
 
 class Allocatable(Point):
-    """Whether a queue may take one more request; all must agree."""
+    """Whether a queue may take one more request; all must agree.
+
+    Also asked with the sum of several requests; what is refused must stay refused when more is asked for.
+    """
 
     point = "allocatable"
 

@@ -91,12 +91,16 @@ class Fitting:
         scorers: Sequence[NodeScore],
     ) -> None:
         self._nodes = nodes
+        # Views on the arrays: an element read through one costs a third of numpy's own indexing.
         self._idle = nodes.idle.data
+        self._leaving = nodes.releasing.data
+        self._reserved = nodes.pipelined.data
         self._journal = journal
         self._filters = filters
         self._scorers = scorers
         self._fits: dict[tuple[Shape, Hashable], ShapeFit] = {}
         self._releasing = bool(nodes.releasing.any())
+        """Whether anything leaves its node: only then can tasks wait, and reserve what others may not take."""
 
     def note_releasing(self) -> None:
         """Something will leave its node in this cycle: from now on waiting for room can make sense."""
@@ -154,9 +158,7 @@ class Fitting:
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for column, amount in fit.shape.request:
-            free = nodes.idle[column]
-            if self._releasing:
-                free = np.maximum(free, nodes.future_idle(column))
+            free = nodes.future_idle(column) if self._releasing else nodes.idle[column]
             np.minimum(rows, free // amount, out=rows)
         np.maximum(rows, 0, out=rows)
         if fit.allowed is not None:
@@ -219,9 +221,13 @@ class Fitting:
         total = self._scores(fit.shape)
         room = fit.allowed
         for column, amount in fit.shape.request:
-            enough = self._nodes.idle[column] >= amount
+            enough = self._free(column) >= amount
             room = enough if room is None else room & enough
         fit.ranked = total if room is None else np.where(room, total, -np.inf)
+
+    def _free(self, column: int) -> Ints:
+        """What a task may take now: idle, but for what pipelined tasks count on."""
+        return self._nodes.unreserved(column) if self._releasing else self._nodes.idle[column]
 
     def _scores(self, shape: Shape) -> Floats:
         total: Floats = np.zeros(len(self._nodes))
@@ -241,7 +247,7 @@ class Fitting:
                 total += scores
         room = np.ones(len(rows), dtype=np.bool_) if fit.allowed is None else fit.allowed[index]
         for column, amount in shape.request:
-            room &= nodes.idle[column, index] >= amount
+            room &= self._free(column)[index] >= amount
         fit.ranked[index] = np.where(room, total, -np.inf)
 
     def _refresh_row(self, fit: ShapeFit, row: int) -> None:
@@ -249,7 +255,10 @@ class Fitting:
             return
         idle = self._idle
         for column, amount in fit.shape.request:
-            if idle[column, row] < amount:
+            free = idle[column, row]
+            if self._releasing:
+                free += min(0, self._leaving[column, row] - self._reserved[column, row])
+            if free < amount:
                 fit.ranked[row] = -np.inf
                 return
         total = 0.0

@@ -25,6 +25,10 @@ from vsched.model.task import Task
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
+NO_SUCH_QUEUE = "QueueNotFound"
+PIPELINED = "Pipelined"
+"""Why a task is not bound that has a node, once others have left it."""
+
 
 class Session:
     """The cycle's snapshot, jobs, plugins, ledger and fitting, and what has been decided so far."""
@@ -34,24 +38,27 @@ class Session:
         self.policy = policy
         self.nodes = snapshot.nodes.copy()
         self.holdings = Holdings(snapshot)
-        self.jobs: dict[str, JobView] = {
-            key: JobView(snapshot.jobs[key]) for key in snapshot.active if self._has_queue(snapshot, key)
-        }
-        """Jobs that the cycle may do something for, by key; those without a known queue are left out."""
+        self.jobs: dict[str, JobView] = {}
+        """Jobs that the cycle may do something for, by key."""
+        self.stranded: dict[str, JobView] = {}
+        """Jobs that would be among them, but whose queue does not exist."""
+        for key in snapshot.active:
+            job = snapshot.jobs[key]
+            (self.jobs if job.spec.queue in snapshot.queues else self.stranded)[key] = JobView(job)
         self.plugins = PluginSet(policy, registry, trace)
         self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners())
         self.committed: list[Entry] = []
         """Placements to carry out, in decision order."""
-        self.job_refusals: dict[str, Refusal] = {}
+        self.job_refusals: dict[str, Refusal] = {
+            key: Refusal(NO_SUCH_QUEUE, f"queue {job.queue} does not exist") for key, job in self.stranded.items()
+        }
         """Why a job was not worked on or not admitted, by key; the last word counts."""
         self.task_refusals: dict[str, Explanation | Refusal] = {}
         """Why a task was not placed, by uid; the last word counts."""
+        self.tried: set[str] = set()
+        """Tasks that found a place in a try that was given up, by uid."""
         self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, hierarchy=False))
         self.fitting = Fitting(self.nodes, self.ledger.journal, self.plugins.filters, self.plugins.scorers)
-
-    @staticmethod
-    def _has_queue(snapshot: Snapshot, key: str) -> bool:
-        return snapshot.jobs[key].spec.queue in snapshot.queues
 
     def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
         """What the policy tells an action, its defaults where it says nothing."""

@@ -52,6 +52,11 @@ class Statement:
         """How many placements stand."""
         return len(self._ledger.log) - self._mark
 
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks whose placements stand, in the order they were placed."""
+        return [entry.task for entry in self._ledger.log[self._mark :]]
+
     def commit(self) -> None:
         """Carry the placements out: allocated tasks become bindings, in the order they were placed."""
         self._committed.extend(entry for entry in self._ledger.log[self._mark :] if entry.status is Status.ALLOCATED)

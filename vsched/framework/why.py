@@ -35,7 +35,7 @@ def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Se
         open_rows &= check.passes
     short = np.zeros(len(nodes), dtype=np.bool_)
     for column, amount in shape.request:
-        lacking = open_rows & (nodes.idle[column] < amount)
+        lacking = open_rows & (nodes.unreserved(column) < amount)
         _count(reasons, insufficient(nodes, column), lacking)
         short |= lacking
     open_rows &= ~short
@@ -53,7 +53,8 @@ def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room
         _count(reasons, check.reason, open_rows & ~check.passes)
         open_rows &= check.passes
     for column, amount in shape.request:
-        _count(reasons, insufficient(nodes, column), open_rows & (nodes.idle[column] - room * amount < amount))
+        left = nodes.unreserved(column) - room * amount
+        _count(reasons, insufficient(nodes, column), open_rows & (left < amount))
     return Explanation(sentence(len(nodes), reasons), reasons)
 
 

@@ -159,3 +159,8 @@ class NodeTable:
         """Idle once everything releasing is back and everything pipelined has landed; may be negative."""
         future: Ints = self.idle[column] + self.releasing[column] - self.pipelined[column]
         return future
+
+    def unreserved(self, column: int) -> Ints:
+        """Idle that no pipelined task counts on: where one waits for more than is leaving, it reserves idle amounts."""
+        free: Ints = np.minimum(self.idle[column], self.future_idle(column))
+        return free

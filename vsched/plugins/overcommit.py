@@ -44,8 +44,9 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
             for column, (total, used) in enumerate(zip(snapshot.total, snapshot.used, strict=True))
         }
         self._promised: Vector = {}
-        for books in snapshot.books.values():
-            add(self._promised, books.promised.items())
+        for queue, books in snapshot.books.items():
+            if queue in snapshot.queues:
+                add(self._promised, books.promised.items())
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """What was promised and the job's minimum stay within the limit."""

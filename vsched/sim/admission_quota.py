@@ -7,7 +7,6 @@ nobody filled restricts nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Any
 
 from vsched.sim import quantities
@@ -106,15 +105,15 @@ def _pod_cost(obj: Obj, cost: dict[str, str]) -> None:
         cost.pop("pods", None)
         return
     spec = obj["spec"]
-    for name, value in pod_amounts(spec, "requests").items():
+    for name, value in _pod_amounts(spec, "requests").items():
         cost[f"requests.{name}"] = value
         if "/" not in name:
             cost[name] = value
-    for name, value in pod_amounts(spec, "limits").items():
+    for name, value in _pod_amounts(spec, "limits").items():
         cost[f"limits.{name}"] = value
 
 
-def pod_amounts(spec: Obj, part: str) -> dict[str, str]:
+def _pod_amounts(spec: Obj, part: str) -> dict[str, str]:
     """The requests or limits of a whole pod: the running containers together, or the largest step before them."""
     summed: dict[str, list[str]] = {}
     for container in spec.get("containers") or ():
@@ -193,15 +192,3 @@ def _matches_scope(pod: Obj, scope: Obj) -> bool:
     given, values = spec.get("priorityClassName") or "", scope.get("values") or ()
     operators = {"In": given in values, "NotIn": given not in values, "Exists": bool(given), "DoesNotExist": not given}
     return operators.get(scope.get("operator", ""), False)
-
-
-def used_by(objects: Iterable[tuple[Kind, Obj]], quota: Obj) -> dict[str, str]:
-    """What a quota's status should say is used: the cost of every object it covers, by the names it limits."""
-    hard = (quota.get("spec") or {}).get("hard") or {}
-    used = {name: Decimal(0) for name in hard}
-    for kind, obj in objects:
-        if _in_scope(kind, obj, quota):
-            for name, value in usage(kind, obj).items():
-                if name in used:
-                    used[name] += quantities.amount(value)
-    return {name: quantities.canonical(str(value)) for name, value in used.items()}

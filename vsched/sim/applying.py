@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from vsched.sim.conform import unknown_fields
 from vsched.sim.kinds import Kind
 from vsched.sim.ownership import (
@@ -63,8 +65,9 @@ def apply(
     merged: Obj = _merged(obj, applied, shape)
     gone = managers.get(me, set()) - wanted
     kept = wanted.union(*(paths for other, paths in managers.items() if other != me))
-    for path in sorted(gone, key=len, reverse=True):
-        if not any(other[: len(path)] == path for other in kept):
+    # An item goes as a whole before its fields would, or there would be no key left to find it by.
+    for path in sorted(gone, key=len):
+        if not _is_key(path) and not any(other[: len(path)] == path for other in kept):
             merged = _without(merged, path, shape)
     managers[me] = wanted
     times = {_manager(entry): entry.get("time") for entry in _entries(obj) if _same_fields(entry, managers)}
@@ -216,6 +219,11 @@ def _without(value: Any, path: Path, shape: Shape) -> Any:
             _without(item, rest, shape.item) if own == step else item for item, own in zip(value, steps, strict=True)
         ]
     return value
+
+
+def _is_key(path: Path) -> bool:
+    """Whether a path leads to a field that tells an item of a list apart."""
+    return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in orjson.loads(path[-2][2:])
 
 
 def _with_managers(

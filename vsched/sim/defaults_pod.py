@@ -54,7 +54,7 @@ def default_pod_spec(spec: Obj, *, pod: bool) -> Obj:
     for key in ("initContainers", "containers", "ephemeralContainers"):
         if spec.get(key):
             copies = key != "ephemeralContainers"
-            spec[key] = [default_container(one, host_network, requests=pod and copies) for one in spec[key]]
+            spec[key] = [_default_container(one, host_network, requests=pod and copies) for one in spec[key]]
     if spec.get("volumes"):
         spec["volumes"] = [_default_volume(one) for one in spec["volumes"]]
     if pod:
@@ -71,7 +71,7 @@ def _mirror_service_account(spec: Obj) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
-def default_container(container: Obj, host_network: bool, *, requests: bool) -> Obj:
+def _default_container(container: Obj, host_network: bool, *, requests: bool) -> Obj:
     """One container with its defaults; ``requests`` copies limits into missing requests."""
     container = {**container}
     for key, value in _CONTAINER.items():

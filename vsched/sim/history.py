@@ -19,11 +19,13 @@ _REVISION = attrgetter("revision")
 class Record:
     """An object as it is stored, with its JSON once somebody has needed it."""
 
-    __slots__ = ("_raw", "obj", "revision")
+    __slots__ = ("_raw", "manager", "obj", "revision")
 
-    def __init__(self, obj: Obj, revision: int) -> None:
+    def __init__(self, obj: Obj, revision: int, manager: str) -> None:
         self.obj = obj
         self.revision = revision
+        self.manager = manager
+        """Who created the object: its fields are theirs until somebody keeps books about them."""
         self._raw: bytes | None = None
 
     @property

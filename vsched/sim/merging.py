@@ -18,6 +18,8 @@ _KEPT = (
 )
 _FIXED = ("uid", "creationTimestamp")
 """What a client may leave out but not change: a difference is left in for validation to refuse."""
+_ADMITTED = ("priority", "preemptionPolicy")
+_TOLERATED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _NOT_WANTED = frozenset({"metadata", "status", "kind", "apiVersion"})
 
 
@@ -29,11 +31,19 @@ def merge_update(kind: Kind, new: Obj, old: Obj, subresource: str) -> Obj:
         obj = {**new, "metadata": _metadata(new, old)}
         if kind.has_status and subresource == "":
             _take(obj, "status", old)
+        if kind.storage == "/pods":
+            obj["spec"] = _admitted(obj.get("spec") or {}, old["spec"])
     else:
         obj = _part(new, old, subresource)
-    if kind.counts_generation and _wants(kind, obj) != _wants(kind, old):
-        obj["metadata"] = {**obj["metadata"], "generation": old["metadata"].get("generation", 0) + 1}
     return obj
+
+
+def count_generation(kind: Kind, obj: Obj, old: Obj) -> Obj:
+    """The object, complete with its defaults, one generation on if what it wants has changed."""
+    if not kind.counts_generation or _wants(kind, obj) == _wants(kind, old):
+        return obj
+    generation = old["metadata"].get("generation", 0) + 1
+    return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
 
 
 def _status(kind: Kind, new: Obj, old: Obj) -> Obj:
@@ -60,6 +70,18 @@ def _part(new: Obj, old: Obj, subresource: str) -> Obj:
             if field in spec:
                 spec[field] = [_resized(each, resources.get(each["name"])) for each in spec[field]]
     return {**old, "metadata": _metadata(new, old), "spec": spec}
+
+
+def _admitted(spec: Obj, old: Obj) -> Obj:
+    """A pod's spec that leaves out what admission gave it has it still."""
+    kept = {field: old[field] for field in _ADMITTED if field in old and spec.get(field) is None}
+    tolerations = spec.get("tolerations") or []
+    named = {each.get("key") for each in tolerations}
+    if None not in named and "" not in named:
+        added = [each for each in old.get("tolerations") or () if each.get("key") in _TOLERATED.difference(named)]
+        if added:
+            kept["tolerations"] = [*tolerations, *added]
+    return {**spec, **kept} if kept else spec
 
 
 def _resized(container: Obj, wanted: Obj | None) -> Obj:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vsched.sim import patches
+from vsched.sim.applying import record_update
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call, media_type, read_patch
 from vsched.sim.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
@@ -62,11 +63,24 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
         applied["metadata"]["namespace"] = namespace
 
     def change(obj: Obj | None) -> Obj:
+        if obj is not None and record is not None:
+            obj = _with_books(kind, obj, record.manager)
         return patches.apply(kind, obj, applied, manager, options.force, subresource=subresource, now=writer.now())
 
     if record is None:
         return Written(writer.create(kind, namespace, change(None), options), created=True)
     return Written(writer.change(kind, namespace, name, change, options, subresource))
+
+
+def _with_books(kind: Kind, obj: Obj, creator: str) -> Obj:
+    """An object nobody has kept books about belongs to its creator, if that is known."""
+    if not creator or obj["metadata"].get("managedFields"):
+        return obj
+    wanted = {field: value for field, value in obj.items() if field != "status"}
+    entry = {"manager": creator, "operation": "Update", "apiVersion": kind.api_version, "fieldsV1": {}}
+    nothing: Obj = {"metadata": {"managedFields": [entry]}}
+    booked = record_update(kind, wanted, nothing, creator)
+    return {**obj, "metadata": booked["metadata"]}
 
 
 def _missing_manager() -> Failure:

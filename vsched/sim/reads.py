@@ -169,21 +169,19 @@ def _next_page(store: Store, kind: Kind, namespace: str, token: str, limit: int,
 def _page(
     store: Store, kind: Kind, namespace: str, version: int, start: str, limit: int, selector: Selector | None
 ) -> Listing:
-    pairs = store.page(kind, namespace, version, start)
+    keys, found = store.page(kind, namespace, version, start)
     metadata: Obj = {"resourceVersion": str(version)}
-    if not limit:
-        records = [record for _, record in pairs if selector is None or selector.matches(record.obj)]
-        return Listing(kind, metadata, records)
-    records = []
-    for index, (key, record) in enumerate(pairs):
+    records: list[Record] = []
+    for index, key in enumerate(keys):
+        record = found[key]
         if selector is not None and not selector.matches(record.obj):
             continue
         records.append(record)
-        if len(records) == limit and index + 1 < len(pairs):
+        if len(records) == limit and index + 1 < len(keys):
             relative = key[len(namespace) + 1 :] if namespace else key
             metadata["continue"] = make_token(version, relative + "\0")
             if selector is None:
-                metadata["remainingItemCount"] = len(pairs) - index - 1
+                metadata["remainingItemCount"] = len(keys) - index - 1
             break
     return Listing(kind, metadata, records)
 

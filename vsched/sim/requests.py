@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
-from vsched.sim import protobuf
+from vsched.sim import bodies, protobuf
 from vsched.sim.deletion import DeleteOptions
 from vsched.sim.kinds import Obj
-from vsched.sim.status import Failure, bad_request, not_acceptable, unsupported_media_type
+from vsched.sim.status import bad_request, not_acceptable, unsupported_media_type
 from vsched.sim.writes import WriteOptions
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -163,9 +163,9 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def read_body(call: Call) -> Obj:
-    """The body as an object: JSON, YAML or protobuf by its content type."""
-    value = _decoded(call)
+def read_body(call: Call, *, custom: bool = False) -> Obj:
+    """The body as an object: JSON, YAML or, but not for custom kinds, protobuf by its content type."""
+    value = _decoded(call, custom)
     if not isinstance(value, dict):
         raise bad_request(
             "couldn't get version/kind; json parse error: json: cannot unmarshal the body into Go value of type struct"
@@ -186,7 +186,7 @@ def read_patch(call: Call) -> Any:
         raise bad_request(f"error decoding YAML: {error}".replace("\n", " ")) from None
 
 
-def _decoded(call: Call) -> Any:
+def _decoded(call: Call, custom: bool) -> Any:
     media = media_type(call.content_type)
     if media in ("", "application/json"):
         try:
@@ -198,9 +198,9 @@ def _decoded(call: Call) -> Any:
             return yaml.load(call.body, Loader=_YAML_LOADER)
         except (yaml.YAMLError, ValueError) as error:
             raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
-    if protobuf.is_protobuf(media):
+    if not custom and protobuf.is_protobuf(media):
         return protobuf.decode(call.body)
-    raise unsupported_media_type(ACCEPTED)
+    raise unsupported_media_type(ACCEPTED[:2] if custom else ACCEPTED)
 
 
 class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -216,14 +216,12 @@ _YAML_LOADER = _YamlLoader
 
 def read_delete_options(call: Call) -> DeleteOptions:
     """Delete options from the body, or from the query where there is none."""
-    body = read_body(call) if call.body else {}
+    body = bodies.delete_options(read_body(call)) if call.body else {}
     preconditions = body.get("preconditions") or {}
     grace = body.get("gracePeriodSeconds", call.integer("gracePeriodSeconds"))
     orphan = body.get("orphanDependents")
     if orphan is None and "orphanDependents" in call.query:
         orphan = call.flag("orphanDependents")
-    if grace is not None and not isinstance(grace, int):
-        raise bad_request("json: cannot unmarshal gracePeriodSeconds into Go struct field of type int64")
     return DeleteOptions(
         grace_seconds=grace,
         uid=preconditions.get("uid") or "",
@@ -232,10 +230,3 @@ def read_delete_options(call: Call) -> DeleteOptions:
         orphan_dependents=orphan,
         dry_run=call.dry_run or bool(body.get("dryRun")),
     )
-
-
-def body_too_large(length: int) -> Failure | None:
-    """The 413 for a body over the limit."""
-    if length <= MAX_BODY_BYTES:
-        return None
-    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY_BYTES}")

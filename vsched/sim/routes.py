@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vsched.sim import conversion, patching, subresources, tables
+from vsched.sim import bodies, conversion, patching, subresources, tables
 from vsched.sim.answers import Answer, Send, Stream, text
 from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
@@ -127,19 +127,18 @@ class Router:
         return self._shown(call, kind, written.obj, 201 if written.created else 200)
 
     def _create(self, call: Call, path: Path, kind: Kind) -> Answer:
-        body = read_body(call)
+        body = read_body(call, custom=kind.custom)
         if kind.plural in subresources.REVIEWS:
             return Answer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
-            name = (body.get("metadata") or {}).get("name", "")
+            name = (bodies.binding(body).get("metadata") or {}).get("name", "")
             return self._bind(call, path.namespace, name, body)
         made = self._writer.create(kind, path.namespace, body, call.write_options())
         return self._shown(call, kind, made, 201)
 
     def _put(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Answer:
-        written = self._writer.update(
-            kind, path.namespace, path.name, read_body(call), call.write_options(), subresource
-        )
+        body = read_body(call, custom=kind.custom)
+        written = self._writer.update(kind, path.namespace, path.name, body, call.write_options(), subresource)
         return self._written(call, kind, written)
 
     def _patched(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Written:
@@ -196,7 +195,7 @@ class Router:
             return Answer(obj=subresources.scale_of(kind, record.obj))
         if call.method == "PUT":
             scale = read_body(call)
-            check_target(kind, path.namespace, path.name, scale)
+            check_target(kind, path.namespace, path.name, bodies.scale(scale))
         else:
             change = patching.change_of(kind, patching.checked_media(kind, call), read_patch(call))
             scale = change(subresources.scale_of(kind, record.obj))

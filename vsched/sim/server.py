@@ -35,6 +35,7 @@ FUTURE_SECONDS = 3.0
 _FUTURE_POLL_SECONDS = 0.02
 _JSON = "application/json"
 _CHUNK_ITEMS = 500
+_WARNING_CHARS = 4096
 _SHUTDOWN_SECONDS = 0.5
 
 
@@ -72,10 +73,14 @@ class ApiServer:
         self.url = f"http://{shown}:{address[1]}"
         return int(address[1])
 
-    async def close(self) -> None:
-        """Ends every stream and stops listening."""
+    def drop_watches(self) -> None:
+        """Cuts every watch off, as a failing connection would."""
         for task in list(self.streams):
             task.cancel()
+
+    async def close(self) -> None:
+        """Ends every stream and stops listening."""
+        self.drop_watches()
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
@@ -126,7 +131,7 @@ class ApiServer:
         return call
 
     async def _send(self, request: web.BaseRequest, call: Call, answer: Answer) -> web.StreamResponse:
-        if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS:
+        if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call):
             response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON})
             await response.prepare(request)
             for chunk in answer.listing.chunks(_CHUNK_ITEMS):
@@ -188,7 +193,13 @@ def _wants_yaml(call: Call) -> bool:
 
 
 def _warn(call: Call, headers: CIMultiDict[str]) -> None:
-    for text in call.warnings:
+    """One header a warning, as many as fit; what a header may not hold is shown as spaces."""
+    room = _WARNING_CHARS
+    for warning in call.warnings:
+        room -= len(warning)
+        if room < 0:
+            return
+        text = "".join(each if each.isprintable() else " " for each in warning)
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         headers.add("Warning", f'299 - "{quoted}"')
 

@@ -8,7 +8,8 @@ never changed in place, so readers may keep them for as long as they like.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from vsched.sim.history import Behind, Event, History, Record, Subscription
 from vsched.sim.kinds import Kind, KindRegistry, Obj
@@ -36,27 +37,29 @@ class Shelf:
         self.records: dict[str, Record] = {}
         self.history = History(history_events)
         self._order: list[str] = []
-        self._added: list[str] = []
+        self._added: dict[str, None] = {}
         self._removed = False
 
     def put(self, key: str, record: Record) -> None:
         if key not in self.records:
-            self._added.append(key)
+            self._added[key] = None
         self.records[key] = record
 
     def drop(self, key: str) -> None:
         del self.records[key]
+        self._added.pop(key, None)
         self._removed = True
 
     def ordered(self) -> list[str]:
         """The keys in order; brought up to date only when somebody lists, because sorting appended runs is cheap."""
+        added = self._added
         if self._removed:
-            self._order = sorted(self.records)
-        elif self._added:
-            self._order.extend(self._added)
+            self._order = [key for key in self._order if key in self.records and key not in added]
+        if added:
+            self._order = [*self._order, *added]
             self._order.sort()
+            self._added = {}
         self._removed = False
-        self._added = []
         return self._order
 
     def keys(self, namespace: str) -> list[str]:
@@ -105,26 +108,34 @@ class Store:
         shelf = self.shelf(kind)
         return [shelf.records[key] for key in shelf.keys(namespace)]
 
+    def eldest(self, kind: Kind, count: int) -> list[Record]:
+        """The objects that were created first."""
+        return list(islice(self.shelf(kind).records.values(), count))
+
     def count(self, kind: Kind) -> int:
         return len(self.shelf(kind).records)
 
-    def page(self, kind: Kind, namespace: str, revision: int, start: str = "") -> Sequence[tuple[str, Record]]:
-        """Keys and objects from ``start`` on, as they were at ``revision``; raises Behind if that is forgotten."""
+    def page(
+        self, kind: Kind, namespace: str, revision: int, start: str = ""
+    ) -> tuple[Sequence[str], Mapping[str, Record]]:
+        """The keys from ``start`` on and the objects by key, as they were at ``revision``; raises Behind if that is
+        forgotten."""
         shelf = self.shelf(kind)
-        if not shelf.history.since(revision):
-            keys = shelf.keys(namespace)
-            return [(key, shelf.records[key]) for key in keys[bisect_left(keys, start) :]]
-        pairs = list(shelf.at(revision, namespace).items())
-        return pairs[bisect_left(pairs, start, key=lambda pair: pair[0]) :]
+        if shelf.history.cursor_after(revision) == shelf.history.end:
+            keys, records = shelf.keys(namespace), shelf.records
+        else:
+            records = shelf.at(revision, namespace)
+            keys = list(records)
+        return keys[bisect_left(keys, start) :], records
 
-    def create(self, kind: Kind, obj: Obj) -> Obj:
-        """Stores a new object under the next revision."""
+    def create(self, kind: Kind, obj: Obj, *, manager: str = "") -> Obj:
+        """Stores a new object under the next revision; ``manager`` is who its fields belong to at first."""
         metadata = obj["metadata"]
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         shelf = self.shelf(kind)
         if key in shelf.records:
             raise already_exists(kind, metadata["name"])
-        record = self._stamped(obj)
+        record = self._stamped(obj, manager)
         shelf.put(key, record)
         shelf.history.append(Event("ADDED", key, record, None))
         return record.obj
@@ -136,7 +147,7 @@ class Store:
             return old
         shelf = self.shelf(kind)
         key = object_key(old)
-        record = self._stamped(obj)
+        record = self._stamped(obj, previous.manager)
         shelf.put(key, record)
         shelf.history.append(Event("MODIFIED", key, record, previous))
         return record.obj
@@ -148,7 +159,7 @@ class Store:
         previous = shelf.records.get(key)
         if previous is None:
             raise not_found(kind, name)
-        record = self._stamped(previous.obj)
+        record = self._stamped(previous.obj, previous.manager)
         shelf.drop(key)
         shelf.history.append(Event("DELETED", key, record, previous))
         return record.obj
@@ -173,13 +184,13 @@ class Store:
         if shelf is not None:
             shelf.history.close()
 
-    def _stamped(self, obj: Obj) -> Record:
+    def _stamped(self, obj: Obj, manager: str) -> Record:
         self.revision += 1
         revision = self.revision
         metadata = {**obj["metadata"], "resourceVersion": str(revision)}
         # kind and apiVersion come first: list items are cut from the same bytes without them.
         stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
-        return Record(stamped, revision)
+        return Record(stamped, revision, manager)
 
 
 def _says_the_same(new: Obj, old: Obj) -> bool:

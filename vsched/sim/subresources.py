@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vsched.sim import budgets
+from vsched.sim import bodies, budgets
 from vsched.sim.admission import Lookup, topology_labels
 from vsched.sim.deletion import DeleteOptions
 from vsched.sim.kinds import Kind, Obj
@@ -21,6 +21,7 @@ _BINDING = "pods/binding"
 def bind(store: Store, namespace: str, name: str, body: Obj, now: datetime, *, dry_run: bool = False) -> Obj:
     """Puts a pod on a node, once."""
     pods = store.registry.resource("pods")
+    body = bodies.binding(body)
     node_name = _binding_target(name, body)
     record = store.get(pods, namespace, name)
     if record is None:
@@ -89,6 +90,7 @@ def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
 
 def evict(store: Store, namespace: str, name: str, body: Obj, now: datetime, *, dry_run: bool = False) -> Obj:
     """The eviction subresource: reads the request and leaves the rest to the budgets."""
+    body = bodies.eviction(body)
     given = (body.get("metadata") or {}).get("name", "")
     if given != name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -127,6 +129,7 @@ def scale_of(kind: Kind, obj: Obj) -> Obj:
 
 def with_scale(kind: Kind, obj: Obj, scale: Obj) -> Obj:
     """The workload with the replicas a Scale asks for."""
+    scale = bodies.scale(scale)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     version = (scale.get("metadata") or {}).get("resourceVersion")
     scaled = _with(obj, kind.scale_paths[0] if kind.custom else ".spec.replicas", replicas)

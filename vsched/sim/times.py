@@ -1,4 +1,4 @@
-"""Times as the API writes them: RFC 3339 with whole seconds, MicroTime with six decimals."""
+"""Times as the API writes them: RFC 3339 in UTC, with whole seconds, or six decimals for MicroTime."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ def utc_now() -> datetime:
 
 
 def format_time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Cut out of the ISO form: several times faster than strftime, and every write needs one.
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 def format_micro_time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def parse_time(text: str) -> datetime:

@@ -79,7 +79,13 @@ def check_priority_class(obj: Obj, causes: list[Cause]) -> None:
     name, value = obj["metadata"].get("name") or "", obj.get("value", 0)
     if name.startswith("system-"):
         if SYSTEM_PRIORITIES.get(name) != value:
-            why = "priority class names with 'system-' prefix are reserved for system use only"
+            known = SYSTEM_PRIORITIES.get(name)
+            error = (
+                f"{name} is not a known system priority class"
+                if known is None
+                else f"value of {name} PriorityClass must be {known}"
+            )
+            why = f"priority class names with 'system-' prefix are reserved for system use only. error: {error}"
             causes.append(forbidden("metadata.name", why))
     elif value > HIGHEST_USER_PRIORITY:
         why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"

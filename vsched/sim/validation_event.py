@@ -9,59 +9,75 @@ from vsched.sim.status import Cause
 
 Obj = dict[str, Any]
 
+_NEWER = "events.k8s.io/"
 _NOTE_BYTES = 1024
-_REASON_CHARS = 128
-_REGARDING = ("involvedObject", "regarding")
-_CONTROLLER = ("reportingComponent", "reportingController")
-_NOTE = ("message", "note")
+_WORD_CHARS = 128
+_FEWEST_IN_SERIES = 2
+_SYSTEM_NAMESPACES = ("", "default")
+_NAMES = {"involvedObject": "regarding", "reportingComponent": "reportingController", "message": "note"}
+"""What the newer API calls the fields of the older one."""
+_OF_THE_OLDER = (
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+)
 
 
-def _named(obj: Obj, names: tuple[str, str]) -> tuple[str, Any]:
-    """A field that the two APIs call differently: what it is called in this object, and its value."""
-    old, new = names
-    name = new if obj.get("apiVersion", "").startswith("events.k8s.io/") else old
-    return name, obj.get(name)
+def _is_newer(obj: Obj) -> bool:
+    return str(obj.get("apiVersion", "")).startswith(_NEWER)
+
+
+def _read(obj: Obj, name: str) -> Any:
+    return obj.get(_NAMES[name] if _is_newer(obj) else name)
 
 
 def check_event(obj: Obj, causes: list[Cause]) -> None:
-    regarding, reference = _named(obj, _REGARDING)
-    namespace = (reference or {}).get("namespace") or ""
+    timed = obj.get("eventTime") is not None
+    namespace = (_read(obj, "involvedObject") or {}).get("namespace") or ""
     event_namespace = obj["metadata"].get("namespace") or ""
-    # What has no namespace is spoken about in the default one.
-    if namespace != event_namespace and (namespace or event_namespace not in ("", "default")):
-        causes.append(invalid_value(f"{regarding}.namespace", namespace, "does not match event.namespace"))
-    if obj.get("eventTime") is not None:
+    if namespace:
+        misplaced = not timed and namespace != event_namespace
+    else:
+        # What has no namespace is spoken about in the default one; the strict rules allow one more.
+        misplaced = event_namespace not in (*_SYSTEM_NAMESPACES, *(["kube-system"] if timed else ()))
+    if misplaced:
+        causes.append(invalid_value("involvedObject.namespace", namespace, "does not match event.namespace"))
+    if timed:
         _check_strictly(obj, causes)
-    elif obj.get("apiVersion", "").startswith("events.k8s.io/"):
+    elif _is_newer(obj):
         causes.append(required("eventTime"))
 
 
 def _check_strictly(obj: Obj, causes: list[Cause]) -> None:
-    _, controller = _named(obj, _CONTROLLER)
+    where = "reportingController" if _is_newer(obj) else "reportingComponent"
+    controller = _read(obj, "reportingComponent") or ""
     if not controller:
-        causes.append(required("reportingController"))
-    else:
-        where = "reportingController"
-        causes.extend(invalid_value(where, controller, problem) for problem in qualified_name_problems(controller))
-    if not obj.get("reportingInstance"):
-        causes.append(required("reportingInstance"))
-    elif len(obj["reportingInstance"]) > _REASON_CHARS:
-        why = f"can have at most {_REASON_CHARS} characters"
-        causes.append(invalid_value("reportingInstance", "", why))
-    for name in ("action", "reason"):
+        causes.append(required(where))
+    causes.extend(invalid_value(where, controller, problem) for problem in qualified_name_problems(controller))
+    for name in ("reportingInstance", "action", "reason"):
         value = obj.get(name) or ""
         if not value:
             causes.append(required(name))
-        elif len(value) > _REASON_CHARS:
-            causes.append(invalid_value(name, "", f"can have at most {_REASON_CHARS} characters"))
-    _, note = _named(obj, _NOTE)
-    if len((note or "").encode()) > _NOTE_BYTES:
+        elif len(value) > _WORD_CHARS:
+            causes.append(invalid_value(name, "", f"can have at most {_WORD_CHARS} characters"))
+    if len((_read(obj, "message") or "").encode()) > _NOTE_BYTES:
         causes.append(invalid_value("message", "", f"can have at most {_NOTE_BYTES} characters"))
-    if obj.get("type") not in ("Normal", "Warning"):
-        causes.append(invalid_value("type", obj.get("type") or "", "has invalid value: " + (obj.get("type") or "")))
-    series = obj.get("series")
-    if series is not None and series.get("count", 0) < 2:
-        causes.append(invalid_value("series.count", series.get("count", 0), "should be at least 2"))
+    type_ = obj.get("type") or ""
+    if type_ not in ("Normal", "Warning"):
+        causes.append(invalid_value("type", "", f"has invalid value: {type_}"))
+    _check_series(obj.get("series"), causes)
+    if _is_newer(obj):
+        unset = [older for older, newer in _OF_THE_OLDER if obj.get(newer)]
+        causes.extend(invalid_value(name, "", "needs to be unset") for name in unset)
+
+
+def _check_series(series: Obj | None, causes: list[Cause]) -> None:
+    if series is None:
+        return
+    if series.get("count", 0) < _FEWEST_IN_SERIES:
+        causes.append(invalid_value("series.count", "", f"should be at least {_FEWEST_IN_SERIES}"))
+    if series.get("lastObservedTime") is None:
+        causes.append(required("series.lastObservedTime"))
 
 
 def check_event_update(new: Obj, old: Obj, causes: list[Cause]) -> None:

@@ -42,7 +42,7 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def may_overcommit(name: str) -> bool:
+def _may_overcommit(name: str) -> bool:
     """Only native resources may have limits above their requests, and huge pages may not."""
     return _is_native(name) and not name.startswith(_HUGE)
 
@@ -116,13 +116,13 @@ def _plain(name: str, value: str) -> bool:
 def _check_request(name: str, value: str, limits: Obj, path: str, causes: list[Cause]) -> None:
     limit = limits.get(name)
     if limit is None:
-        if not may_overcommit(name):
+        if not _may_overcommit(name):
             causes.append(required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
         return
     if limit == value:
         return
     requested, limited = quantities.amount(value), quantities.amount(limit)
-    if requested != limited and not may_overcommit(name):
+    if requested != limited and not _may_overcommit(name):
         causes.append(invalid_value(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
     elif requested > limited:
         causes.append(

@@ -46,6 +46,8 @@ class Watch:
     initial_bookmark: bool
     bookmarks: bool
     timeout_seconds: float
+    silent_until: int = 0
+    """A version of the future the client claims to have seen: nothing up to it is news."""
     columns_sent: bool = False
 
     def lines(self, events: Iterable[Event]) -> Iterator[bytes]:
@@ -53,7 +55,7 @@ class Watch:
         prefix = f"{self.namespace}/" if self.namespace else ""
         plain = self.selector is None and not self.form.kind and self.kind.stored
         for event in events:
-            if not event.key.startswith(prefix):
+            if event.revision <= self.silent_until or not event.key.startswith(prefix):
                 continue
             if plain:
                 yield event.line
@@ -125,6 +127,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, 
         after=None if from_start else version or store.revision,
         initial_bookmark=from_start and bookmarks,
         bookmarks=bookmarks,
+        silent_until=0 if from_start or version <= store.revision else version,
         timeout_seconds=float(seconds) if seconds else random.uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS),
     )
 

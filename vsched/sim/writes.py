@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import orjson
 
-from vsched.sim import admission, conversion, crds, defaults, validation
+from vsched.sim import admission, bodies, conversion, crds, defaults, validation
 from vsched.sim.applying import record_update
 from vsched.sim.conform import Malformed, cannot_decode, conform, decode
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
-from vsched.sim.merging import merge_update
+from vsched.sim.merging import count_generation, merge_update
 from vsched.sim.status import (
     Cause,
     Failure,
@@ -33,6 +33,8 @@ from vsched.sim.status import (
 from vsched.sim.store import Record, Store
 from vsched.sim.times import Clock, format_time, utc_now
 
+MOST_EVENTS = 20_000
+_EVENTS_TRIMMED = 200
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
 _NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
@@ -100,7 +102,9 @@ class Writer:
         # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
         for quota in charged:
             self._store_quota(quota)
-        made = self.store.create(stored, converted)
+        made = self.store.create(stored, converted, manager=options.field_manager)
+        if stored.storage == "/events":
+            self._trim(stored)
         self.custom.on_write(stored, made)
         return conversion.to_served(kind, made)
 
@@ -172,6 +176,14 @@ class Writer:
             raise not_found(kind, name)
         return record
 
+    def _trim(self, kind: Kind) -> None:
+        """Lets the oldest events go when there are too many; a real server lets them go after an hour."""
+        if self.store.count(kind) <= MOST_EVENTS:
+            return
+        for record in self.store.eldest(kind, _EVENTS_TRIMMED):
+            metadata = record.obj["metadata"]
+            self.store.remove(kind, metadata.get("namespace", ""), metadata["name"])
+
     def _store_quota(self, quota: Obj) -> None:
         kind = self.store.registry.resource("resourcequotas")
         record = self.store.get(kind, quota["metadata"]["namespace"], quota["metadata"]["name"])
@@ -190,6 +202,8 @@ class Writer:
             obj = crds.prepare_definition(obj, old)
         if not kind.custom:
             obj = defaults.default_on_update(kind, obj, old)
+        if subresource != "status":
+            obj = count_generation(kind, obj, old)
         if options.field_manager and not options.books_kept and old["metadata"].get("managedFields"):
             obj = record_update(kind, obj, old, options.field_manager, now=self.now())
         self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
@@ -209,7 +223,9 @@ class Writer:
         """The body as an object of the kind, with unknown fields dropped, warned of or refused."""
         body = _typed(kind, body)
         if kind.custom:
-            obj, unknown = crds.conform(kind, body)
+            obj, unknown = bodies.with_metadata(kind, body)
+            obj, pruned = crds.conform(kind, obj)
+            unknown += pruned
         elif patched:
             obj, unknown = _decoded_patch(kind, body)
         else:

@@ -1,12 +1,14 @@
 """What cycles found out last about every job, pod and queue: the one thing views, explanations and gauges look at.
 
-Belongs to the event loop; told after every cycle, read between two.
+Written by the event loop after every cycle. Pages are made in other threads meanwhile, so nothing that is iterated
+over changes in place: records are frozen, and maps are copied before they are walked.
 """
 
 from __future__ import annotations
 
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
 
 _SLACK = 10_000
 """Verdicts that may be out of date before they are swept out."""
@@ -24,21 +26,32 @@ class Findings:
         """By ``namespace/name``; may hold pods that no longer wait, so ask ``verdict``."""
         self.queues: dict[str, QueueOutcome] = {}
         self.namespaces: dict[str, NamespaceOutcome] = {}
+        self.placed_at: dict[str, float] = {}
+        """When each job that is still there was first seen running, seconds since the epoch."""
 
     def take(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Keep what a cycle on this snapshot found out."""
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
+        self._note_placed(snapshot, report)
         self.jobs.update(report.jobs)
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self.jobs.pop(key, None)
+                self.placed_at.pop(key, None)
         self.pods.update(report.unschedulable)
         for bind in report.binds:
             self.pods.pop(f"{bind.namespace}/{bind.name}", None)
         if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
             self.pods = {key: verdict for key, verdict in self.pods.items() if self._waits(verdict)}
+
+    def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> None:
+        for key, outcome in report.jobs.items():
+            before = self.jobs.get(key)
+            waited = before is not None and before.phase in (Phase.PENDING, Phase.INQUEUE)
+            if waited and outcome.phase == Phase.RUNNING:
+                self.placed_at.setdefault(key, snapshot.now)
 
     def verdict(self, key: str) -> Unschedulable | None:
         """Why a pod waits, None where it does not or is unknown."""

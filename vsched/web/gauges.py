@@ -47,6 +47,7 @@ class Gauges(Collector):
         if snapshot is not None:
             yield from _queues(snapshot, self._findings.queues)
             yield from _jobs(snapshot)
+            yield from _placed(snapshot, self._findings.placed_at)
 
 
 def _family(name: str, by_label: Mapping[str, float]) -> Metric:
@@ -123,11 +124,28 @@ def _jobs(snapshot: Snapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
     phases = GaugeMetricFamily("vsched_jobs", "PodGroups by phase.", labels=("phase",))
     counts: dict[str, int] = dict.fromkeys(_PHASES, 0)
-    for job in snapshot.jobs.values():
+    for job in list(snapshot.jobs.values()):
         counts[job.spec.phase] = counts.get(job.spec.phase, 0) + 1
     for phase, count in counts.items():
         phases.add_metric((phase,), count)
     yield phases
+
+
+def _placed(snapshot: Snapshot, placed_at: Mapping[str, float]) -> Iterator[Metric]:
+    """How long jobs took from their creation to running, under Volcano's names."""
+    labels = ("job_name", "queue", "job_namespace")
+    duration, start, last = (
+        GaugeMetricFamily(f"volcano_e2e_job_scheduling_{what}", f"{what} of placing a job", labels=labels)
+        for what in ("duration", "start_time", "last_time")
+    )
+    for key, at in islice(dict(placed_at).items(), MOST_JOBS):
+        job = snapshot.jobs.get(key)
+        if job is not None:
+            values = (job.spec.name, job.spec.queue, job.spec.namespace)
+            duration.add_metric(values, max(0.0, at - job.spec.created) * 1e3)
+            start.add_metric(values, job.spec.created)
+            last.add_metric(values, at)
+    yield from (duration, start, last)
 
 
 _PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)

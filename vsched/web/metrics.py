@@ -34,9 +34,6 @@ class Metrics:
         self.task = histogram(
             "volcano_task_scheduling_latency_milliseconds", "From a pod's creation to a stage of its way.", "stage"
         )
-        self.job = histogram(
-            "volcano_e2e_job_scheduling_latency_milliseconds", "From a PodGroup's creation to its minimum being placed."
-        )
         self.attempts = counter("volcano_schedule_attempts_total", "Attempts to place a pod, by result.", "result")
 
         # -- new ones

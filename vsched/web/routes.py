@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -46,13 +47,13 @@ def public_routes(sources: Sources) -> list[Route]:
     findings = sources.findings
     routes = [
         Route("/metrics", _metrics(sources.registry), "metrics in Prometheus' text format"),
-        Route("/configz", _page(lambda _: sources.configuration()), "the policy in force and the last reload"),
-        Route("/queues", _page(lambda _: views.queues(findings)), "queues: shares and amounts"),
-        Route("/jobs", _page(lambda _: views.jobs(findings)), "PodGroups: phase, counts, why they wait"),
-        Route("/nodes", _page(lambda _: views.nodes(findings)), "nodes: amounts"),
+        Route("/configz", _page(sources.configuration), "the policy in force and the last reload"),
+        Route("/queues", _page(lambda: views.queues(findings)), "queues: shares and amounts"),
+        Route("/jobs", _page(lambda: views.jobs(findings)), "PodGroups: phase, counts, why they wait"),
+        Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
         Route("/explain/{namespace}/{name}", _explain(findings), "why a pod or a PodGroup waits"),
     ]
-    return [Route("/", _page(lambda _: {route.path: route.says for route in routes}), "this list"), *routes]
+    return [Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list"), *routes]
 
 
 def health_routes(sources: Sources) -> list[Route]:
@@ -65,9 +66,10 @@ def health_routes(sources: Sources) -> list[Route]:
     ]
 
 
-def _page(view: Callable[[web.Request], object]) -> Handler:
-    async def answer(request: web.Request) -> web.StreamResponse:
-        return as_json(view(request))
+def _page(view: Callable[[], object]) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        # A page about ten thousand nodes takes a while, which the event loop does not have.
+        return await asyncio.to_thread(lambda: as_json(view()))
 
     return answer
 
@@ -82,7 +84,8 @@ def _check(check: Callable[[], health.Check]) -> Handler:
 
 def _metrics(registry: CollectorRegistry) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        text = await asyncio.to_thread(generate_latest, registry)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer
 
@@ -90,7 +93,7 @@ def _metrics(registry: CollectorRegistry) -> Handler:
 def _explain(findings: Findings) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
-        found = views.explain(findings, namespace, name)
+        found = await asyncio.to_thread(views.explain, findings, namespace, name)
         if found is None:
             return as_json({"error": f"no pod or PodGroup {namespace}/{name} is known here"}, status=404)
         return as_json(found)

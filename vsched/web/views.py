@@ -1,4 +1,4 @@
-"""What is shown of the cluster and of the last cycles, as plain data. Pure functions, one a page."""
+"""What is shown of the cluster and of the last cycles, as plain data. Pure functions, one a page, for any thread."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def jobs(findings: Findings) -> View:
     snapshot = findings.snapshot
     if snapshot is None:
         return {}
-    return {key: _job(snapshot.jobs[key], findings.jobs.get(key)) for key in sorted(snapshot.jobs)}
+    listed = sorted(dict(snapshot.jobs).items())
+    return {key: _job(job, findings.jobs.get(key)) for key, job in listed}
 
 
 def _job(job: Job, outcome: JobOutcome | None) -> View:
@@ -112,7 +113,7 @@ def _task(snapshot: Snapshot, findings: Findings, key: str) -> Task | None:
     if verdict is not None:
         return snapshot.jobs[verdict.job].tasks[verdict.uid]
     namespace, _, name = key.partition("/")
-    for job in snapshot.jobs.values():
+    for job in list(snapshot.jobs.values()):
         if job.spec.namespace == namespace:
             for task in job.tasks.values():
                 if task.name == name:

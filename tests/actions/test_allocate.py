@@ -1,0 +1,315 @@
+"""allocate: gangs whole or not at all, one more task a turn after that, and what waits for others to leave."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.plans import plan, policy_of
+
+GANGS = policy_of("priority gang", "predicates nodeorder")
+"""Without fair shares: nothing but room, priority and minima decide."""
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        pytest.param("job ns/a min=3 pods=3 cpu=1", {"a": 3}, id="a gang that fits is bound whole"),
+        pytest.param("job ns/a min=5 pods=5 cpu=1", {}, id="a gang that does not fit is not bound at all"),
+        pytest.param("job ns/a min=3 pods=6 cpu=1", {"a": 4}, id="beyond its minimum a gang takes what there is"),
+        pytest.param("job ns/a min=0 pods=2 cpu=1", {"a": 2}, id="a job without a minimum is bound task by task"),
+        pytest.param("job ns/a min=3 pods=2 cpu=1", {}, id="a gang with fewer pods than its minimum waits"),
+        pytest.param(
+            "job ns/a min=3\npods ns/a 2 cpu=1 on=n1\npods ns/a 1 cpu=1", {"a": 1}, id="pods that run count"
+        ),
+        pytest.param(
+            "job ns/a min=3\npods ns/a 2 on=n1 succeeded\npods ns/a 1 cpu=1", {"a": 1}, id="pods that succeeded count"
+        ),
+        pytest.param("job ns/a min=3\npods ns/a 2 on=n1 failed\npods ns/a 1 cpu=1", {}, id="pods that failed do not"),
+        pytest.param(
+            "job ns/a min=3\npods ns/a 2 cpu=1 on=n1 leaving\npods ns/a 1 cpu=1", {}, id="pods that leave do not"
+        ),
+        pytest.param(
+            "job ns/big min=5 pods=5 cpu=1 age=9\njob ns/small min=2 pods=2 cpu=2",
+            {"small": 2},
+            id="a gang that does not fit takes nothing from the next",
+        ),
+        pytest.param("job ns/a min=2 pods=2 cpu=1\npods ns/a 1 cpu=1 gated", {"a": 2}, id="a gated pod is not placed"),
+        pytest.param(
+            "job ns/a min=3 pods=2 cpu=1\npods ns/a 1 cpu=1 gated", {}, id="a gang whose minimum is gated waits"
+        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 queue=nowhere", {}, id="a job of an unknown queue is left out"),
+        pytest.param(
+            "job ns/a min=1 pods=2 cpu=1\nnode n2 cpu=4 cordoned", {"a": 2}, id="a cordoned node is passed over"
+        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 selector=zone:z", {}, id="a selector nobody matches binds nothing"),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 gpu=1", {}, id="a resource that no node has binds nothing"),
+    ],
+)
+def test_what_is_bound_on_one_node_of_four_cores(text: str, bound: dict[str, int]) -> None:
+    assert plan(f"node n1 cpu=4\n{text}", GANGS).bound == bound
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        pytest.param(
+            "job ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 cpu=1 role=ps\npods ns/a 2 cpu=1 role=worker",
+            {"a": 3},
+            id="every role has its minimum",
+        ),
+        pytest.param(
+            "job ns/a min=3 roles=ps:1,worker:2\npods ns/a 3 cpu=1 role=worker",
+            {},
+            id="a role without pods holds the gang back, however many others there are",
+        ),
+        pytest.param(
+            "job ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 cpu=5 role=ps\npods ns/a 3 cpu=1 role=worker",
+            {},
+            id="a role whose pods do not fit holds the gang back",
+        ),
+        pytest.param(
+            "job ns/a min=2 roles=ps:1,worker:2\npods ns/a 1 cpu=5 role=ps\npods ns/a 3 cpu=1 role=worker",
+            {"a": 3},
+            id="minima of roles that sum to more than the gang's own do not count",
+        ),
+        pytest.param(
+            "job ns/a min=3 roles=ps:1,worker:1\npods ns/a 1 cpu=1 role=ps\npods ns/a 3 cpu=1 role=worker",
+            {"a": 4},
+            id="more of a role than its minimum make up the gang's",
+        ),
+        pytest.param(
+            "job ns/a min=2 roles=ps:1\npods ns/a 1 cpu=5 role=ps age=9\npods ns/a 1 cpu=1 role=ps\n"
+            "pods ns/a 2 cpu=1 role=worker",
+            {},
+            id="after one of its pods failed, a role is not tried again",
+        ),
+        pytest.param(
+            "job ns/a min=2 roles=ps:1\npods ns/a 1 cpu=1 role=ps age=9\npods ns/a 1 cpu=5 role=ps\n"
+            "pods ns/a 2 cpu=1 role=worker",
+            {"a": 3},
+            id="a role that failed after it had its minimum does not stop the others",
+        ),
+        pytest.param(
+            "job ns/a min=2\npods ns/a 1 cpu=5 role=x age=9\npods ns/a 3 cpu=1 role=y",
+            {"a": 3},
+            id="a role without a minimum may fail",
+        ),
+    ],
+)
+def test_minima_of_roles(text: str, bound: dict[str, int]) -> None:
+    assert plan(f"node n1 cpu=4\n{text}", GANGS).bound == bound
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        pytest.param(
+            "job ns/a min=2 pods=4 cpu=1\njob ns/b min=2 pods=4 cpu=1",
+            ["a.0", "a.1", "b.0", "b.1", "a.2", "a.3"],
+            id="minima first; then the order of equals stays with the first",
+        ),
+        pytest.param(
+            "job ns/b min=1 pods=1 cpu=1 age=9\njob ns/a min=1 pods=1 cpu=1", ["b.0", "a.0"], id="the older job first"
+        ),
+        pytest.param(
+            "job ns/b min=1 pods=1 cpu=1\njob ns/a min=1 pods=1 cpu=1", ["a.0", "b.0"], id="of equal age, by name"
+        ),
+        pytest.param(
+            "class high 9\njob ns/a min=1 pods=2 cpu=1 age=9\njob ns/b min=1 pods=2 cpu=1 class=high",
+            ["b.0", "b.1", "a.0", "a.1"],
+            id="higher priority takes all its turns first",
+        ),
+        pytest.param(
+            "class high 9\njob ns/b min=1 pods=1 cpu=1 class=high\npods ns/b 1 cpu=5\njob ns/a min=1 pods=1 cpu=1",
+            ["b.0", "a.0"],
+            id="a task of high priority that does not fit does not stop the rest",
+        ),
+        pytest.param(
+            "job ns/a min=1\npods ns/a 1 cpu=1 priority=1\npods ns/a 1 cpu=1 priority=7",
+            ["a.1", "a.0"],
+            id="within a job, tasks of higher priority first",
+        ),
+        pytest.param(
+            "job ns/a min=1\npods ns/a 1 cpu=1\npods ns/a 1 cpu=1 age=9", ["a.1", "a.0"], id="then the older task"
+        ),
+    ],
+)
+def test_the_order_of_turns(text: str, order: list[str]) -> None:
+    assert plan(f"node n1 cpu=6\n{text}", GANGS).order == order
+
+
+DRF = policy_of("priority gang", "drf predicates")
+NO_NAMESPACES = policy_of("priority gang", "drf predicates", enableNamespaceOrder=False)
+
+
+def test_after_the_minimum_jobs_take_turns_one_task_each() -> None:
+    text = "node n1 cpu=6\njob ns/a min=2 pods=9 cpu=1\njob ns/b min=1 pods=9 cpu=1"
+
+    assert plan(text, DRF).order == ["a.0", "a.1", "b.0", "b.1", "a.2", "b.2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        pytest.param("", {"a": 3, "b": 3}, id="namespaces of equal weight hold the same"),
+        pytest.param("weight x 2", {"a": 4, "b": 2}, id="a namespace of double weight holds twice as much"),
+        pytest.param("weight x 0", {"a": 3, "b": 3}, id="a weight of zero counts as one"),
+        pytest.param("weight x many", {"a": 3, "b": 3}, id="a weight that is no number counts as one"),
+        pytest.param(
+            "job x/old min=1\npods x/old 2 cpu=1 on=n0", {"a": 2, "b": 4}, id="what a namespace holds already counts"
+        ),
+        pytest.param(
+            "queue other\njob x/old min=1 queue=other\npods x/old 2 cpu=1 on=n0",
+            {"a": 3, "b": 3},
+            id="what it holds in another queue does not",
+        ),
+    ],
+)
+def test_namespaces_share_by_weight(text: str, bound: dict[str, int]) -> None:
+    nodes = "node n0 cpu=2 cordoned\nnode n1 cpu=6"
+
+    assert plan(f"{nodes}\n{text}\njob x/a min=1 pods=9 cpu=1\njob y/b min=1 pods=9 cpu=1", DRF).bound == bound
+
+
+def test_without_namespace_order_jobs_share_whatever_their_namespace() -> None:
+    text = "node n1 cpu=6\njob x/a min=1 pods=9 cpu=1\njob y/b min=1 pods=9 cpu=1\njob y/c min=1 pods=9 cpu=1"
+
+    assert plan(text, DRF).bound == {"a": 3, "b": 2, "c": 1}
+    assert plan(text, NO_NAMESPACES).bound == {"a": 2, "b": 2, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        pytest.param("queue a weight=1\nqueue b weight=2", {"a": 2, "b": 4}, id="by weight"),
+        pytest.param("queue a\nqueue b", {"a": 3, "b": 3}, id="equal weights, equal parts"),
+        pytest.param("queue a capability=cpu:1\nqueue b", {"a": 1, "b": 5}, id="a capability is never passed"),
+        pytest.param("queue a guarantee=cpu:5\nqueue b weight=9", {"a": 5, "b": 1}, id="a guarantee is kept free"),
+        pytest.param("queue a state=Closed\nqueue b", {"b": 3}, id="a closed queue gets nothing"),
+        pytest.param("queue a priority=9\nqueue b", {"a": 3, "b": 3}, id="priority goes first, but takes no more"),
+    ],
+)
+def test_queues_share_the_cluster(text: str, bound: dict[str, int]) -> None:
+    jobs = "job x/a min=1 pods=9 cpu=1 queue=a\njob x/b min=1 pods=9 cpu=1 queue=b"
+
+    assert plan(f"node n1 cpu=6\n{text}\n{jobs}").bound == bound
+
+
+def test_the_queue_with_the_smaller_share_goes_first() -> None:
+    text = """
+        node n1 cpu=8
+        queue a weight=1
+        queue b weight=3
+        job x/a min=1 pods=9 cpu=1 queue=a
+        job x/b min=1 pods=9 cpu=1 queue=b
+    """
+    assert plan(text).order == ["a.0", "b.0", "b.1", "b.2", "a.1", "b.3", "b.4", "b.5"]
+
+
+def test_the_queue_of_higher_priority_goes_first() -> None:
+    text = "node n1 cpu=4\nqueue a\nqueue b priority=1\njob x/a pods=2 cpu=1 queue=a\njob x/b pods=2 cpu=1 queue=b"
+
+    assert plan(text).order == ["b.0", "b.1", "a.0", "a.1"]
+
+
+def test_jobs_of_a_queue_that_holds_all_it_deserves_say_so() -> None:
+    text = """
+        node n1 cpu=4 pods=4
+        queue a
+        queue b
+        job x/a1 min=1 pods=2 cpu=1 queue=a age=9
+        job x/a2 min=1 pods=2 cpu=1 queue=a
+        job x/b min=1 pods=2 cpu=1 queue=b
+    """
+    found = plan(text)
+
+    assert found.bound == {"a1": 1, "a2": 1, "b": 2}
+    assert found.message("x/a2") == "queue a holds all that it deserves"
+    assert found.why("x/a2.1") == "queue a holds all that it deserves"
+    assert found.queues["a"]["overused"]
+
+
+@pytest.mark.parametrize(
+    ("text", "bound", "waits"),
+    [
+        pytest.param("job ns/a min=1 pods=1 cpu=3", {}, {"a.0"}, id="a task waits for a node that is being left"),
+        pytest.param("job ns/a min=2 pods=2 cpu=2", {}, {"a.0", "a.1"}, id="a gang waits as a whole, with what it has"),
+        pytest.param("job ns/a min=3 pods=3 cpu=2", {}, set(), id="a gang that would not fit even then does not wait"),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=4 age=9\njob ns/b min=1 pods=1 cpu=1",
+            {},
+            {"a.0"},
+            id="what is reserved is not given to the next, idle or not",
+        ),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=3 age=9\njob ns/b min=1 pods=1 cpu=1",
+            {"b": 1},
+            {"a.0"},
+            id="what is left beside a reservation is given to the next",
+        ),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=1 age=9\njob ns/b min=1 pods=1 cpu=3",
+            {"a": 1},
+            {"b.0"},
+            id="who fits now is bound now",
+        ),
+        pytest.param(
+            "job ns/a min=2 pods=2 cpu=2 age=9\njob ns/b min=2 pods=2 cpu=1",
+            {},
+            {"a.0", "a.1"},
+            id="what a waiting gang holds on idle amounts is kept for it too",
+        ),
+        pytest.param(
+            "job ns/a min=3 pods=3 cpu=2 age=9\njob ns/b min=2 pods=2 cpu=1",
+            {"b": 2},
+            set(),
+            id="what a hopeless gang tried to hold is given to the next",
+        ),
+    ],
+)
+def test_waiting_for_others_to_leave(text: str, bound: dict[str, int], waits: set[str]) -> None:
+    found = plan(f"node n1 cpu=4\npods ns/old 1 cpu=2 on=n1 leaving\n{text}", GANGS)
+    reserved = {
+        name.partition("/")[2]
+        for name, why in found.document["unschedulable"].items()
+        if why["reasons"] in ({"Pipelined": 1}, {}) and found.jobs[name.partition(".")[0]]["message"].count("wait for")
+    }
+
+    assert found.bound == bound
+    assert reserved == waits
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        pytest.param("pods ns/a 1 cpu=1 nominated=n2", {"a.0": "n2"}, id="a nominated node is taken where it fits"),
+        pytest.param("pods ns/a 1 cpu=3 nominated=n2", {"a.0": "n1"}, id="else the best of all"),
+        pytest.param("pods ns/a 1 cpu=1 nominated=gone", {"a.0": "n1"}, id="a node that is gone is forgotten"),
+        pytest.param("pods ns/a 1 cpu=1 nominated=n3", {"a.0": "n1"}, id="so is one that filters refuse"),
+        pytest.param("pods ns/a 1 cpu=1 nominated=n4", {}, id="a nominated node is waited for while others are free"),
+    ],
+)
+def test_nominated_nodes(text: str, nodes: dict[str, str]) -> None:
+    cluster = """
+        node n1 cpu=4
+        node n2 cpu=2
+        node n3 cpu=4 cordoned
+        node n4 cpu=4
+        pods ns/old 1 cpu=4 on=n4 leaving
+        job ns/a min=1
+    """
+    assert plan(f"{cluster}\n{text}", policy_of("priority gang", "predicates")).nodes == nodes
+
+
+def test_without_enqueue_jobs_that_wait_for_admission_are_admitted_on_the_spot() -> None:
+    found = plan("node n1 cpu=1\njob ns/a pods=1 cpu=1", policy_of("gang", "predicates", actions="allocate"))
+
+    assert found.bound == {"a": 1}
+
+
+def test_with_enqueue_after_allocate_a_job_is_bound_one_cycle_later() -> None:
+    policy = policy_of("gang", "predicates", actions="allocate, enqueue")
+    text = "node n1 cpu=1\njob ns/a pods=1 cpu=1"
+
+    assert plan(text, policy).bound == {}
+    assert plan(text, policy, cycles=2).bound == {"a": 1}

@@ -1,0 +1,111 @@
+"""What is counted and what is worth a line."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.support.small import SmallCluster
+from vsched.clock import FakeClock
+from vsched.cluster.dispatch import Outcome, Verdict
+from vsched.daemon.reload import Reading
+from vsched.daemon.telemetry import Telemetry, Timing
+from vsched.daemon.triggers import Reason
+from vsched.model.plan import Bind, CycleReport
+
+TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
+
+
+def placed(count: int = 1) -> CycleReport:
+    binds = tuple(Bind(f"ns-g-{number}", "ns", f"g-{number}", "n1", "ns/g") for number in range(count))
+    spans = (("action", "allocate", 0.001), ("plugin", "gang", 0.0005), ("session", "open", 0.0001))
+    return CycleReport(binds=binds, spans=spans)
+
+
+def small(created: float = 0.0) -> SmallCluster:
+    cluster = SmallCluster().node("n1")
+    job = cluster.job("g", 0)
+    cluster.task(job, "g-0", cluster.shape(), created=created)
+    return cluster
+
+
+def test_a_hundred_sessions_a_second_are_a_line_a_second() -> None:
+    clock = FakeClock()
+    telemetry, snapshot = Telemetry(clock), small().snapshot()
+    with capture_logs() as lines:
+        for _ in range(200):
+            telemetry.tell(snapshot, placed(3), TIMING)
+            clock.advance(0.01)
+        clock.advance(1.0)
+        telemetry.tell(snapshot, CycleReport(), TIMING)
+    assert 2 <= len(lines) <= 4
+    assert sum(line["placed"] for line in lines) == 600
+
+
+def test_sessions_without_placements_are_silent() -> None:
+    telemetry = Telemetry(FakeClock())
+    with capture_logs() as lines:
+        telemetry.tell(small().snapshot(), CycleReport(), TIMING)
+    assert lines == []
+
+
+def test_thousands_of_failed_bindings_are_a_few_lines_that_count_the_rest() -> None:
+    clock = FakeClock()
+    telemetry = Telemetry(clock)
+    failed = Outcome(placed().binds[0], Verdict.GAVE_UP, 503, "overloaded")
+    with capture_logs() as lines:
+        for _ in range(1000):
+            telemetry.outcome(failed)
+        clock.advance(1.0)
+        telemetry.outcome(failed)
+    assert len(lines) == 6
+    assert lines[-1]["unsaid"] == 995
+    assert telemetry.registry.get_sample_value("vsched_bindings_total", {"verdict": "gave-up"}) == 1001
+
+
+def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:
+    clock = FakeClock(now=1000.0)
+    telemetry = Telemetry(clock)
+    telemetry.tell(small(created=998.0).snapshot(), placed(), TIMING)
+    clock.advance(1.0)
+    telemetry.outcome(Outcome(placed().binds[0], Verdict.BOUND, 201, seconds=1.0))
+    value = telemetry.registry.get_sample_value
+    for stage, milliseconds in (("Assumed", 2000.0), ("Bound", 3000.0)):
+        assert value("volcano_task_scheduling_latency_milliseconds_sum", {"stage": stage}) == milliseconds
+    assert value("volcano_schedule_attempts_total", {"result": "scheduled"}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("volcano_action_scheduling_latency_milliseconds_count", {"action": "allocate"}),
+        ("volcano_plugin_scheduling_latency_milliseconds_count", {"plugin": "gang", "OnSession": "OnSessionOpen"}),
+        ("volcano_open_session_duration_milliseconds_count", {}),
+        ("volcano_e2e_scheduling_latency_milliseconds_count", {}),
+        ("vsched_cycle_seconds_count", {"reason": "change"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_part_of_a_session_is_measured(name: str, labels: dict[str, str]) -> None:
+    telemetry = Telemetry(FakeClock())
+    telemetry.tell(small().snapshot(), placed(), TIMING)
+    assert telemetry.registry.get_sample_value(name, labels) == 1
+
+
+def test_the_same_failure_has_one_traceback() -> None:
+    telemetry = Telemetry(FakeClock())
+    with capture_logs() as lines:
+        for _ in range(3):
+            telemetry.session_failed(ZeroDivisionError("a bug"), 1.0)
+        telemetry.session_failed(KeyError("another"), 1.0)
+    assert ["exc_info" in line for line in lines] == [True, False, False, True]
+
+
+def test_readings_of_the_policy_are_told_with_their_problems_and_warnings() -> None:
+    telemetry = Telemetry(FakeClock())
+    with capture_logs() as lines:
+        telemetry.reading(Reading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
+        telemetry.reading(Reading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
+    assert [line["log_level"] for line in lines] == ["error", "info", "warning"]
+    assert telemetry.registry.get_sample_value("vsched_policy_generation") == 2
+    assert telemetry.registry.get_sample_value("vsched_policy_reloads_total", {"result": "failure"}) == 1

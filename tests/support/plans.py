@@ -1,0 +1,240 @@
+"""Clusters in a few lines of text, and what is decided on them by the same path as ``vsched plan``.
+
+One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2`` is a mapping::
+
+    node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes
+    queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 state=Closed age=60
+    class high 1000
+    weight team-a 3
+    job ns/train min=3 pods=3 cpu=1 queue=q1 class=high roles=ps:1,worker:2 minResources=cpu:3 age=60
+    pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
+
+A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import yaml
+
+from vsched.cli.plan import OUR_NAMES, make_plan
+from vsched.cli.plan_view import Document
+from vsched.cluster.cache import Cache
+from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.framework.policy import Policy
+from vsched.settings import default_settings, load_text
+from vsched.settings.built_in import REGISTRY
+
+Manifest = dict[str, Any]
+NOW = 1_800_000_000.0
+DEFAULT_POLICY = default_settings(REGISTRY).policy
+GROUP = "scheduling.k8s.io/group-name"
+VOLCANO = "scheduling.volcano.sh/v1beta1"
+STATES = {
+    "running": {"phase": "Running"},
+    "bound": {"phase": "Pending"},
+    "leaving": {"phase": "Running"},
+    "succeeded": {"phase": "Succeeded"},
+    "failed": {"phase": "Failed"},
+    "lost": {"phase": "Unknown"},
+}
+AMOUNTS = {"cpu": "cpu", "memory": "memory", "pods": "pods", "gpu": "example.com/gpu"}
+
+
+def policy_of(*tiers: str, actions: str = "enqueue, allocate, backfill", **drf: bool) -> Policy:
+    """A policy with the plugins named in each tier."""
+    plugins = [[{"name": name} | (drf if name == "drf" else {}) for name in tier.split()] for tier in tiers]
+    text = yaml.safe_dump({"actions": actions, "tiers": [{"plugins": tier} for tier in plugins]})
+    return load_text(text, "policy", REGISTRY).policy
+
+
+class Plan:
+    """A decided cluster, asked for what a test wants to know."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.jobs: dict[str, Any] = document["jobs"]
+        self.queues: dict[str, Any] = document["queues"]
+        self.order = [bind["pod"].partition("/")[2] for cycle in document["cycles"] for bind in cycle["binds"]]
+        """Names of bound pods in decision order."""
+        self.nodes = {
+            bind["pod"].partition("/")[2]: bind["node"] for cycle in document["cycles"] for bind in cycle["binds"]
+        }
+        """Where each bound pod goes."""
+
+    @property
+    def bound(self) -> dict[str, int]:
+        """How many pods of each job are bound, jobs by name; a pod is named after its job."""
+        counts: dict[str, int] = {}
+        for name in self.order:
+            job = name.partition(".")[0]
+            counts[job] = counts.get(job, 0) + 1
+        return counts
+
+    def why(self, pod: str) -> str:
+        """What is said of a pod that waits."""
+        return str(self.document["unschedulable"][pod]["message"])
+
+    def message(self, job: str) -> str:
+        """What is said of a job that waits."""
+        return str(self.jobs[job]["message"])
+
+    def phases(self) -> dict[str, str]:
+        """Phases by job name."""
+        return {key.partition("/")[2]: job["phase"] for key, job in self.jobs.items()}
+
+
+def plan(text: str, policy: Policy = DEFAULT_POLICY, *, cycles: int = 1) -> Plan:
+    """What is decided on the cluster that the text describes."""
+    return decide(manifests(text), policy, cycles=cycles)
+
+
+def decide(objects: Iterable[Manifest], policy: Policy = DEFAULT_POLICY, *, cycles: int = 1) -> Plan:
+    """What is decided on these objects."""
+    decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
+    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW))
+
+
+def mirror(objects: Iterable[Manifest]) -> Cache:
+    """The mirror of these objects."""
+    cache = Cache(frozenset(OUR_NAMES), open_without_state=True)
+    decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
+    for kind, found in decoded.objects.items():
+        cache.replace(kind, found)
+    assert not cache.broken, cache.broken
+    return cache
+
+
+def manifests(text: str) -> list[Manifest]:
+    """The Kubernetes objects that the text describes."""
+    made: list[Manifest] = []
+    numbers: dict[str, int] = {}
+    for line in text.splitlines():
+        kind, *words = line.split()[:2] or [""]
+        if not kind:
+            continue
+        name, rest = words[0], line.split()[2:]
+        fields = dict(word.partition("=")[::2] for word in rest if "=" in word)
+        switches = [word for word in rest if "=" not in word]
+        match kind:
+            case "node":
+                made.append(_node(name, fields, switches))
+            case "queue":
+                made.append(_queue(name, fields))
+            case "class":
+                made.append({"kind": "PriorityClass", "metadata": {"name": name}, "value": int(switches[0])})
+            case "weight":
+                quota = {"hard": {"volcano.sh/namespace.weight": switches[0]}}
+                made.append({"kind": "ResourceQuota", "metadata": {"name": "weight", "namespace": name}, "spec": quota})
+            case "job":
+                made.append(_group(name, fields))
+                made += _pods(name, int(fields.get("pods", "0")), fields, switches, numbers)
+            case "pods":
+                made += _pods(name, int(switches.pop(0)), fields, switches, numbers)
+            case _:
+                raise AssertionError(f"{line!r}: {kind!r} is no kind of this language")
+    return made
+
+
+def _node(name: str, fields: dict[str, str], switches: list[str]) -> Manifest:
+    labels = {key: value for key, value in fields.items() if key not in (*AMOUNTS, "taint")}
+    allocatable = {"cpu": "4", "memory": "64Gi", "pods": "110"} | _amounts(fields)
+    key, _, value = fields.get("taint", "").partition(":")
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "spec": {
+            "unschedulable": "cordoned" in switches,
+            "taints": [{"key": key, "value": value, "effect": "NoSchedule"}] if key else [],
+        },
+        "status": {"allocatable": allocatable},
+    }
+
+
+def _queue(name: str, fields: dict[str, str]) -> Manifest:
+    spec: Manifest = {key: int(fields[key]) for key in ("weight", "priority") if key in fields}
+    spec["capability"] = _mapping(fields.get("capability", ""))
+    spec["guarantee"] = {"resource": _mapping(fields.get("guarantee", ""))}
+    return {
+        "apiVersion": VOLCANO,
+        "kind": "Queue",
+        "metadata": {"name": name, "creationTimestamp": _stamp(fields)},
+        "spec": spec,
+        "status": {"state": fields["state"]} if "state" in fields else {},
+    }
+
+
+def _group(key: str, fields: dict[str, str]) -> Manifest:
+    namespace, _, name = key.partition("/")
+    spec: Manifest = {"minMember": int(fields.get("min", "1")), "queue": fields.get("queue", "default")}
+    if "class" in fields:
+        spec["priorityClassName"] = fields["class"]
+    if "roles" in fields:
+        spec["minTaskMember"] = {role: int(count) for role, count in _mapping(fields["roles"]).items()}
+    if "minResources" in fields:
+        spec["minResources"] = _mapping(fields["minResources"])
+    return {
+        "apiVersion": VOLCANO,
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace, "creationTimestamp": _stamp(fields)},
+        "spec": spec,
+        "status": {"phase": fields["phase"]} if "phase" in fields else {},
+    }
+
+
+def _pods(key: str, count: int, fields: dict[str, str], switches: list[str], numbers: dict[str, int]) -> list[Manifest]:
+    made = []
+    for _ in range(count):
+        number = numbers[key] = numbers.get(key, -1) + 1
+        made.append(_pod(key, number, fields, switches))
+    return made
+
+
+def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> Manifest:
+    """Pod number so-and-so of a job is named ``job.number``: without dashes, its number does not order it."""
+    namespace, _, job = key.partition("/")
+    annotations = {GROUP: job}
+    if "role" in fields:
+        annotations["volcano.sh/task-spec"] = fields["role"]
+    if "priority" in fields:
+        annotations["volcano.sh/task-priority"] = fields["priority"]
+    metadata = {
+        "name": f"{job}.{number}",
+        "namespace": namespace,
+        "uid": f"{key}.{number}",
+        "labels": {"job": job},
+        "annotations": annotations,
+        "creationTimestamp": _stamp(fields),
+    }
+    tolerations = [{"key": name, "operator": "Exists"} for name in fields.get("tolerates", "").split(",") if name]
+    spec: Manifest = {
+        "schedulerName": "vsched",
+        "containers": [{"name": "main", "resources": {"requests": _amounts(fields, ("cpu", "memory", "gpu"))}}],
+        "schedulingGates": [{"name": "example.com/wait"}] if "gated" in switches else [],
+        "nodeSelector": _mapping(fields.get("selector", "")),
+        "tolerations": tolerations,
+    }
+    status: Manifest = {"nominatedNodeName": fields.get("nominated", "")}
+    if "on" in fields:
+        spec["nodeName"] = fields["on"]
+        status |= next((STATES[word] for word in switches if word in STATES), STATES["running"])
+        if "leaving" in switches:
+            metadata["deletionTimestamp"] = _stamp({})
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _amounts(fields: dict[str, str], names: Iterable[str] = tuple(AMOUNTS)) -> dict[str, str]:
+    return {AMOUNTS[name]: fields[name] for name in names if name in fields}
+
+
+def _mapping(text: str) -> dict[str, str]:
+    pairs = (pair.partition(":")[::2] for pair in text.split(",") if pair)
+    return {AMOUNTS.get(key, key): value for key, value in pairs}
+
+
+def _stamp(fields: dict[str, str]) -> str:
+    made = datetime.fromtimestamp(NOW - float(fields.get("age", "0")), UTC)
+    return made.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,220 @@
+"""The book of what was created and what became of it: when pods were sent, seen on a node, and finished.
+
+A pod's latency is measured outside the scheduler: from just before its POST is sent to the moment a watch of this
+process shows its ``spec.nodeName``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from vsched.kube.client import ApiClient
+from vsched.kube.deltas import BrokenObject, Delta
+from vsched.kube.paths import ApiResource
+from vsched.kube.reflector import Reflector
+
+PODS = ApiResource("", "v1", "pods")
+LATENCIES = 100_000
+"""The latest that are kept, in all and of each queue."""
+FINISHED = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(slots=True)
+class Gang:
+    """Pods that are to be placed together, and how far they are."""
+
+    key: str
+    """``namespace/name`` of the PodGroup, or of the pod where it stands alone."""
+    queue: str
+    pods: tuple[str, ...]
+    """``namespace/name`` of each."""
+    cpus: int = 0
+    """What one of them asks for."""
+    began: float = 0.0
+    """When the first POST was sent; steady clock."""
+    bound: int = 0
+    bound_at: float = 0.0
+    """When the last of them was seen on a node."""
+    finished: int = 0
+    nodes: set[str] = field(default_factory=set)
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def partial(self) -> bool:
+        """Some on nodes, others not: what must not last."""
+        return 0 < self.bound < len(self.pods)
+
+    @property
+    def waiting(self) -> int:
+        return len(self.pods) - self.bound
+
+
+@dataclass(slots=True)
+class _PodEntry:
+    gang: Gang
+    sent: float = 0.0
+    node: str = ""
+    finished: bool = False
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    name: str
+    namespace: str
+
+
+class _Spec(msgspec.Struct, rename="camel", gc=False):
+    node_name: str = ""
+
+
+class _Status(msgspec.Struct, gc=False):
+    phase: str = ""
+
+
+class PodSeen(msgspec.Struct, gc=False):
+    """The little that is read of a pod."""
+
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class Book:
+    """What was created, and when it was placed and finished; a sink of a watch of pods."""
+
+    def __init__(self, on_bound: Callable[[Gang], None] = lambda gang: None) -> None:
+        self.gangs: dict[str, Gang] = {}
+        """Those that are not forgotten yet."""
+        self.created = self.bound = self.finished = self.gangs_bound = 0
+        self.peak_per_second = 0
+        """The most pods that were placed within one second."""
+        self.latencies: deque[float] = deque(maxlen=LATENCIES)
+        """Seconds, of all pods."""
+        self.by_queue: dict[str, deque[float]] = {}
+        self.on_nodes: Counter[str] = Counter()
+        """Pods that are placed and not finished, by node."""
+        self.holding: Counter[str] = Counter()
+        """The same by queue."""
+        self.done: deque[Gang] = deque()
+        """Gangs whose pods have all finished, until somebody clears them away."""
+        self._on_bound = on_bound
+        self._pods: dict[str, _PodEntry] = {}
+        self._recent: deque[float] = deque()
+
+    def expect(self, gang: Gang) -> None:
+        """A gang is about to be created."""
+        self.gangs[gang.key] = gang
+        self._pods.update((pod, _PodEntry(gang)) for pod in gang.pods)
+
+    def sending(self, pod: str) -> None:
+        """The POST of a pod is sent now."""
+        entry = self._pods[pod]
+        entry.sent = time.perf_counter()
+        entry.gang.began = entry.gang.began or entry.sent
+        self.created += 1
+
+    def forget(self, gang: Gang) -> None:
+        """A gang is no more of interest."""
+        self.gangs.pop(gang.key, None)
+        for pod in gang.pods:
+            self._pods.pop(pod, None)
+
+    def waiting(self) -> Counter[tuple[str, str]]:
+        """The pods that are not on a node, by queue and namespace."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for gang in self.gangs.values():
+            counts[gang.queue, gang.namespace] += gang.waiting
+        return counts
+
+    def waiting_cpus(self) -> Counter[tuple[str, str]]:
+        """What those pods ask for."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for gang in self.gangs.values():
+            counts[gang.queue, gang.namespace] += gang.waiting * gang.cpus
+        return counts
+
+    def partial(self) -> list[str]:
+        """Gangs with some of their pods on nodes and others not."""
+        return [gang.key for gang in self.gangs.values() if gang.partial]
+
+    def per_second(self) -> int:
+        """Pods placed within the last second."""
+        self._let_go(time.perf_counter())
+        return len(self._recent)
+
+    # The watch
+
+    def replace(self, items: list[PodSeen], resource_version: str) -> None:
+        for item in items:
+            self._see(item)
+
+    def apply(self, delta: Delta, item: PodSeen) -> None:
+        if delta is not Delta.DELETED:
+            self._see(item)
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """A pod without a name or a namespace is none of ours."""
+
+    def _see(self, pod: PodSeen) -> None:
+        entry = self._pods.get(f"{pod.metadata.namespace}/{pod.metadata.name}")
+        if entry is None:
+            return
+        if pod.spec.node_name and not entry.node:
+            self._placed(entry, pod.spec.node_name)
+        if pod.status.phase in FINISHED and not entry.finished:
+            self._ended(entry)
+
+    def _placed(self, entry: _PodEntry, node: str) -> None:
+        now, gang = time.perf_counter(), entry.gang
+        entry.node = node
+        self.bound += 1
+        self.on_nodes[node] += 1
+        self.holding[gang.queue] += 1
+        self.latencies.append(now - entry.sent)
+        self.by_queue.setdefault(gang.queue, deque(maxlen=LATENCIES)).append(now - entry.sent)
+        self._recent.append(now)
+        self._let_go(now)
+        self.peak_per_second = max(self.peak_per_second, len(self._recent))
+        gang.bound, gang.bound_at = gang.bound + 1, now
+        gang.nodes.add(node)
+        if gang.bound == len(gang.pods):
+            self.gangs_bound += 1
+            self._on_bound(gang)
+
+    def _ended(self, entry: _PodEntry) -> None:
+        entry.finished = True
+        self.finished += 1
+        if entry.node:
+            self.holding[entry.gang.queue] -= 1
+            self.on_nodes[entry.node] -= 1
+            if not self.on_nodes[entry.node]:
+                del self.on_nodes[entry.node]
+        entry.gang.finished += 1
+        if entry.gang.finished == len(entry.gang.pods):
+            self.done.append(entry.gang)
+
+    def _let_go(self, now: float) -> None:
+        while self._recent and self._recent[0] < now - 1.0:
+            self._recent.popleft()
+
+
+def pod_watch(client: ApiClient, book: Book) -> Reflector[PodSeen]:
+    """What keeps the book in step with the cluster."""
+    return Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, book)
+
+
+def spread_ms(seconds: Iterable[float]) -> dict[str, float]:
+    """Median and 99th percentile in milliseconds; zeros where there is nothing."""
+    values = np.fromiter(seconds, float)
+    if not values.size:
+        return {"p50": 0.0, "p99": 0.0}
+    p50, p99 = np.percentile(values, (50, 99)) * 1000
+    return {"p50": round(float(p50), 2), "p99": round(float(p99), 2)}

@@ -1,0 +1,48 @@
+"""Strict decoding of what is sent but not stored: bindings, evictions, delete options, scales, and bare metadata."""
+
+from __future__ import annotations
+
+from vsched.sim.conform import Malformed, cannot_decode, conform, decode
+from vsched.sim.kinds import Kind, Obj
+
+
+def _form(group: str, version: str, kind: str) -> Kind:
+    """A kind that only has a type: it is not in any registry and has no path."""
+    return Kind(group, version, kind, plural="", singular="", namespaced=False, storage="")
+
+
+_BINDING = _form("", "v1", "Binding")
+_EVICTION = _form("policy", "v1", "Eviction")
+_DELETE_OPTIONS = _form("meta", "v1", "DeleteOptions")
+_SCALE = _form("autoscaling", "v1", "Scale")
+_METADATA = _form("meta", "v1", "ObjectMeta")
+
+
+def binding(body: Obj) -> Obj:
+    return conform(_BINDING, body)[0]
+
+
+def eviction(body: Obj) -> Obj:
+    return conform(_EVICTION, body)[0]
+
+
+def delete_options(body: Obj) -> Obj:
+    named = ("kind", "apiVersion")
+    return conform(_DELETE_OPTIONS, {field: value for field, value in body.items() if field not in named})[0]
+
+
+def scale(body: Obj) -> Obj:
+    return conform(_SCALE, body)[0]
+
+
+def with_metadata(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
+    """An object of a custom kind, whose schema says nothing of its metadata, with that decoded; and unknown fields."""
+    given = obj.get("metadata")
+    if given is None:
+        return obj, []
+    try:
+        metadata, unknown = decode(_METADATA, given)
+    except Malformed as error:
+        raise cannot_decode(kind, str(error)) from None
+    decoded = obj if metadata is given else {**obj, "metadata": metadata}
+    return decoded, [f"metadata.{path}" for path in unknown]
