@@ -99,6 +99,8 @@ def as_text(document: Document) -> RenderableType:
     if waiting or document["unschedulable"]:
         parts.append(_waiting(waiting, document["unschedulable"]))
     parts.append(_queues(document["queues"]))
+    if document["namespaces"]:
+        parts.append(_namespaces(document["namespaces"]))
     if document["ignored"]:
         told = ", ".join(f"{count} {kind}" for kind, count in document["ignored"].items())
         parts.append(Text(f"ignored: {told}", style="dim"))
@@ -144,6 +146,17 @@ def _queues(queues: Mapping[str, Document]) -> Table:
             _told(queue["deserved"]),
             style="bold red" if queue["overused"] and queue["share"] > 1 else None,
         )
+    return table
+
+
+def _namespaces(namespaces: Mapping[str, Document]) -> Table:
+    table = Table(title="\nNamespaces", title_justify="left", show_edge=False)
+    table.add_column("queue/namespace")
+    for heading in ("weight", "share"):
+        table.add_column(heading, justify="right")
+    table.add_column("allocated")
+    for key, namespace in namespaces.items():
+        table.add_row(key, str(namespace["weight"]), f"{namespace['share']:.0%}", _told(namespace["allocated"]))
     return table
 
 

@@ -96,9 +96,7 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor(total / counted)) if counted else 0.0
 
 
-def balanced_allocation(
-    held: Floats | Ints, asked: Floats, capacity: Capacity, now: Floats | None = None
-) -> Floats:
+def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, now: Floats | None = None) -> Floats:
     """50..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
 
     ``held``: what pods on the nodes take, [resource, node]; ``asked``: what the new one asks for, [resource, 1];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.sim.conform import Malformed, cannot_decode, conform, decode
+from vsched.sim.conform import Malformed, cannot_decode, conform, decode, json_type
 from vsched.sim.kinds import Kind, Obj
 
 
@@ -36,10 +36,13 @@ def scale(body: Obj) -> Obj:
 
 
 def with_metadata(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
-    """An object of a custom kind, whose schema says nothing of its metadata, with that decoded; and unknown fields."""
+    """An object with its metadata decoded, for bodies whose own schema says nothing of it; and unknown fields."""
     given = obj.get("metadata")
     if given is None:
         return obj, []
+    if not isinstance(given, dict):
+        why = f"json: cannot unmarshal {json_type(given)} into Go struct field {kind.kind}.metadata of type v1.ObjectMeta"
+        raise cannot_decode(kind, why)
     try:
         metadata, unknown = decode(_METADATA, given)
     except Malformed as error:

@@ -15,8 +15,6 @@ from vsched.sim.kinds import Kind, KindRegistry, Subresource
 
 Obj = dict[str, Any]
 
-AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
 _FORM = {"g": "apidiscovery.k8s.io", "as": "APIGroupDiscoveryList", "v": "v2"}
 _JSON = ("application/json", "application/*", "*/*")
 

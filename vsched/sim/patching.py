@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vsched.sim import patches
+from vsched.sim import bodies, patches
 from vsched.sim.applying import record_update
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call, media_type, read_patch
@@ -55,6 +55,7 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
         raise _missing_manager()
     if not isinstance(body, dict) or not body.get("kind"):
         raise bad_request("Object 'Kind' is missing in the applied configuration")
+    body, _ = bodies.with_metadata(kind, body)
     options = call.write_options()
     options.books_kept = True
     record = writer.record(kind, namespace, name, required=bool(subresource))

@@ -1,0 +1,143 @@
+"""enqueue: who is admitted, in which order, and what is said of those who are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.plans import plan, policy_of
+
+ADMITTED, REFUSED = "Inqueue", "Pending"
+CLUSTER = "node n1 cpu=10 memory=10Gi"
+
+
+@pytest.mark.parametrize(
+    ("text", "phases"),
+    [
+        pytest.param("job ns/a", {"a": ADMITTED}, id="a job that states no minimum is admitted unasked"),
+        pytest.param(
+            "queue q state=Closed\njob ns/a queue=q", {"a": ADMITTED}, id="even to a closed queue, where it waits on"
+        ),
+        pytest.param("job ns/a minResources=cpu:10", {"a": ADMITTED}, id="a minimum that the cluster holds"),
+        pytest.param("job ns/a minResources=cpu:11", {"a": REFUSED}, id="a minimum that the queue can never hold"),
+        pytest.param(
+            "job ns/a minResources=gpu:1", {"a": REFUSED}, id="a minimum of a resource that the cluster does not have"
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:11 age=9\njob ns/b minResources=cpu:1",
+            {"a": REFUSED, "b": ADMITTED},
+            id="a job that is refused blocks nobody behind it",
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:6 age=9\njob ns/b minResources=cpu:6\njob ns/c minResources=cpu:4",
+            {"a": ADMITTED, "b": REFUSED, "c": ADMITTED},
+            id="what was admitted counts for those behind it",
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:6 phase=Inqueue\njob ns/b minResources=cpu:6",
+            {"a": ADMITTED, "b": REFUSED},
+            id="what was admitted in an earlier cycle counts",
+        ),
+        pytest.param(
+            "class high 5\njob ns/a minResources=cpu:6 age=9\njob ns/b minResources=cpu:6 class=high",
+            {"a": REFUSED, "b": ADMITTED},
+            id="higher priority is asked first",
+        ),
+        pytest.param(
+            "job ns/b minResources=cpu:6\njob ns/a minResources=cpu:6",
+            {"a": ADMITTED, "b": REFUSED},
+            id="of equal age, the first by name is asked first",
+        ),
+        pytest.param(
+            "queue q capability=cpu:2\njob ns/a minResources=cpu:3 queue=q\njob ns/b minResources=cpu:3",
+            {"a": REFUSED, "b": ADMITTED},
+            id="a queue's capability bounds what it admits",
+        ),
+        pytest.param(
+            "queue q guarantee=cpu:6\njob ns/a minResources=cpu:5",
+            {"a": REFUSED},
+            id="what other queues are guaranteed is not there",
+        ),
+        pytest.param(
+            "queue q state=Closed\njob ns/a minResources=cpu:1 queue=q", {"a": REFUSED}, id="a closed queue admits nobody"
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:6 phase=Inqueue\npods ns/a 1 cpu=6 gated\njob ns/b minResources=cpu:6",
+            {"a": ADMITTED, "b": ADMITTED},
+            id="what gated pods will ask for is not counted",
+        ),
+        pytest.param(
+            "job ns/a min=1 minResources=cpu:2 phase=Running\npods ns/a 3 cpu=2 on=n1\njob ns/b minResources=cpu:8",
+            {"a": "Running", "b": REFUSED},
+            id="the cluster's use counts whole where nothing can be overcommitted",
+        ),
+        pytest.param("job ns/a queue=nowhere", {"a": REFUSED}, id="a job of an unknown queue is not admitted"),
+    ],
+)
+def test_who_is_admitted(text: str, phases: dict[str, str]) -> None:
+    assert plan(f"{CLUSTER}\n{text}").phases() == phases
+
+
+OVERCOMMIT = policy_of("overcommit gang", "predicates")
+
+
+@pytest.mark.parametrize(
+    ("text", "phases"),
+    [
+        pytest.param("job ns/a minResources=cpu:12", {"a": ADMITTED}, id="a fifth more than there is may be promised"),
+        pytest.param("job ns/a minResources=cpu:13", {"a": REFUSED}, id="but not more"),
+        pytest.param(
+            "job ns/a minResources=cpu:3 age=9\npods ns/old 9 cpu=1 on=n1\njob ns/b minResources=cpu:1",
+            {"a": ADMITTED, "b": REFUSED},
+            id="what is used is taken off, whoever uses it",
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:8 phase=Inqueue queue=nowhere\npods ns/a 1 gated\njob ns/b minResources=cpu:8",
+            {"b": ADMITTED},
+            id="jobs of unknown queues are promised nothing",
+        ),
+    ],
+)
+def test_overcommit_alone(text: str, phases: dict[str, str]) -> None:
+    found = plan(f"queue default\n{CLUSTER}\n{text}", OVERCOMMIT).phases()
+
+    assert {name: found[name] for name in phases} == phases
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            "job ns/a minResources=cpu:11 pods=1 cpu=1",
+            "queue default resource quota insufficient: insufficient cpu",
+            id="the queue is full",
+        ),
+        pytest.param(
+            "job ns/a minResources=cpu:13,memory:13Gi pods=1 cpu=1",
+            "resource in cluster is overused: overused cpu, memory",
+            id="the cluster is full",
+        ),
+        pytest.param(
+            "queue q state=Closing\njob ns/a minResources=cpu:1 queue=q pods=1 cpu=1",
+            "queue q is Closing, not Open",
+            id="the queue is closing",
+        ),
+        pytest.param("job ns/a queue=nowhere pods=1 cpu=1", "queue nowhere does not exist", id="there is no such queue"),
+    ],
+)
+def test_what_is_said_of_those_who_are_refused(text: str, message: str) -> None:
+    found = plan(f"{CLUSTER}\n{text}")
+
+    assert (found.message("ns/a"), found.why("ns/a.0")) == (message, message)
+
+
+def test_admission_goes_on_with_the_queue_of_the_smaller_share() -> None:
+    text = f"""
+        {CLUSTER}
+        queue a
+        queue b
+        job ns/old min=1 queue=a phase=Running
+        pods ns/old 2 cpu=1 on=n1
+        job ns/a minResources=cpu:5 queue=a age=9 pods=1 cpu=1
+        job ns/b minResources=cpu:7 queue=b pods=1 cpu=1
+    """
+    assert plan(text).phases() == {"old": "Running", "a": REFUSED, "b": ADMITTED}
