@@ -26,7 +26,7 @@ LEVELS: dict[str, int] = {
     "critical": logging.CRITICAL,
 }
 
-_CHATTY = ("aiohttp.access", "asyncio", "kubernetes_asyncio")
+_CHATTY = ("aiohttp.access", "asyncio", "kubernetes_asyncio", "watchfiles")
 """Libraries that are only worth reading from warnings on, unless everything is asked for."""
 
 

@@ -41,7 +41,7 @@ STATES = {
     "failed": {"phase": "Failed"},
     "lost": {"phase": "Unknown"},
 }
-AMOUNTS = {"cpu": "cpu", "memory": "memory", "pods": "pods", "gpu": "example.com/gpu"}
+AMOUNTS = {"cpu": "cpu", "memory": "memory", "pods": "pods", "gpu": "example.com/gpu", "disk": "ephemeral-storage"}
 
 
 def policy_of(*tiers: str, actions: str = "enqueue, allocate, backfill", **drf: bool) -> Policy:
@@ -212,7 +212,7 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
     tolerations = [{"key": name, "operator": "Exists"} for name in fields.get("tolerates", "").split(",") if name]
     spec: Manifest = {
         "schedulerName": "vsched",
-        "containers": [{"name": "main", "resources": {"requests": _amounts(fields, ("cpu", "memory", "gpu"))}}],
+        "containers": [{"name": "main", "resources": {"requests": _amounts(fields, ("cpu", "memory", "gpu", "disk"))}}],
         "schedulingGates": [{"name": "example.com/wait"}] if "gated" in switches else [],
         "nodeSelector": _mapping(fields.get("selector", "")),
         "tolerations": tolerations,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 
 import msgspec
 
+from vsched.actions.held import Worksheet, beyond_queue, no_room, nodes_first, note_overused
 from vsched.actions.turns import Turns
 from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
@@ -24,21 +25,16 @@ class PlacingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
 
 
-Worksheet = deque[Task]
-"""The tasks of a job that still want a place, in order."""
-
-
 def allocate(session: Session) -> None:
     """Turn by turn: a job's minimum as one try, then one more task a turn, until nothing more can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
     turns = Turns(session.plugins, session.snapshot.queues.values(), [session.jobs[key] for key in sheets])
     for queue, job, lane in turns:
         if session.plugins.overused(queue):
-            note_overused(session, queue, job)
             lane.end_turn(job)
             lane.closed = True
             for waiting in lane.waiting():
-                note_overused(session, queue, waiting)
+                note_overused(session, queue, waiting, sheets[waiting.key])
             continue
         again = take_turn(session, queue, job, sheets[job.key])
         lane.end_turn(job if again else None)
@@ -79,48 +75,6 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
     return False
 
 
-def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
-    """Whether the queue cannot take what is missing of the job's minimum: then nothing is tried.
-
-    Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
-    """
-    missing = session.plugins.tasks_missing(job)
-    shape = sheet[0].shape
-    if missing < 2 or len(sheet) < missing or any(task.shape is not shape for task in sheet):
-        return False
-    if session.plugins.job_pipelined(job):
-        return False
-    refusal = session.plugins.allocatable(queue, tuple((column, value * missing) for column, value in shape.request))
-    if refusal is not None:
-        session.job_refusals[job.key] = refusal
-    return refusal is not None
-
-
-def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
-    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order: then nothing is tried.
-
-    The room of each shape is counted as if the others were not there, so a job that could fit is never turned away.
-    It is counted only for shapes that failed before in this cycle: the work is for backlogs, not for the common case.
-    """
-    missing = session.plugins.tasks_missing(job)
-    if missing < 2 or session.plugins.job_pipelined(job):
-        return False
-    tasks = Counter(task.shape for task in sheet)
-    first = {task.shape: task for task in reversed(sheet)}
-    if not any(session.fitting.has_failed(task) for task in first.values()):
-        return False
-    fits = 0
-    for shape, count in tasks.items():
-        fits += min(count, session.fitting.room(first[shape]).tasks)
-        if fits >= missing:
-            return False
-    stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
-    if stopped is None:
-        return False  # all of them fit: what is missing is held back by scheduling gates
-    session.task_refusals[stopped.uid] = session.fitting.room(stopped).full
-    return True
-
-
 def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
     """Place tasks until the job's minimum is met, or until what failed makes that impossible (reference 3.2.1)."""
     failed_roles: set[str] = set()
@@ -128,7 +82,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
         task = sheet.popleft()
         refusal = session.plugins.allocatable(queue, task.shape.request)
         if refusal is not None:
-            session.task_refusals[task.uid] = refusal
+            session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
             continue
         choice = None if task.role and task.role in failed_roles else choose(session, task)
         if choice is None:
@@ -176,9 +130,3 @@ def waits_for(session: Session, choice: Choice) -> Refusal:
     """What to say of a task that waits for others to leave."""
     node = session.nodes.statics.names[choice.row]
     return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left")
-
-
-def note_overused(session: Session, queue: Queue, job: JobView) -> None:
-    """What to say of a job whose queue has had its share."""
-    if job.pending_count and job.key not in session.job_refusals:
-        session.job_refusals[job.key] = Refusal("QueueOverused", f"queue {queue.name} holds all that it deserves")

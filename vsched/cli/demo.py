@@ -56,6 +56,9 @@ DECISIONS = 6
 UNDER_WAY = 24
 """Gangs that are created or cleared away at once; what is on the wire is the sender's to bound."""
 
+PODS_PER_SECOND = 500.0
+"""Created at most: two processors that are busy with nothing else would only make everybody wait."""
+
 Show = Callable[[DemoState], None]
 
 
@@ -89,7 +92,7 @@ class Users:
     async def run(self, stop: asyncio.Event) -> None:
         """Submit and clear away until told to stop; ends when all that was begun is done."""
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began, drawn = loop.time(), 0
         async with asyncio.TaskGroup() as group:
             while not stop.is_set():
                 due = int((loop.time() - began) * self._mix.singles_per_second)
@@ -97,8 +100,9 @@ class Users:
                     group.create_task(self._submit(*self._mix.single()))
                 self._singles = due
                 for gang, objects in self._mix.wanted(self._book.waiting_cpus()):
-                    if self._under_way >= UNDER_WAY:
+                    if self._under_way >= UNDER_WAY or drawn > (loop.time() - began) * PODS_PER_SECOND:
                         break
+                    drawn += len(gang.pods)
                     group.create_task(self._submit(gang, objects))
                 while self._book.done:
                     group.create_task(self._clear(self._book.done.popleft()))
@@ -316,7 +320,7 @@ def command(seconds: float, nodes: int, headless: bool, seed: int, config: Path 
     if headless:
         click.echo(orjson.dumps(as_document(state), option=orjson.OPT_INDENT_2))
     else:
-        console.print(as_summary(state))
+        console.print("", as_summary(state), sep="\n")
     _judge(state)
 
 

@@ -44,8 +44,11 @@ CROWDS = (
 
 BACKLOG = 0.04
 """The part of the cluster that each namespace keeps asking for in each queue, on top of what it holds."""
-BUSY_PODS_PER_SECOND = 150.0
-"""Pods that end, and so make room for others, once the cluster is full."""
+FULL_PODS_PER_SECOND = 150.0
+"""Pods that end, and so make room for others, once the cluster is full: pods live as long as that takes."""
+SCALES = (1, 2, 4)
+"""What requests may be multiplied by, where pods would end too fast otherwise; the first that suits."""
+SUITABLE_PODS_PER_SECOND = 300.0
 SHORTEST_SECONDS, SINGLE_SECONDS = 1.0, 1.0
 SINGLES_PER_SECOND = 20.0
 
@@ -66,11 +69,13 @@ class Mix:
         self.cpus = nodes * NODE_CPUS
         self._draw = random.Random(seed)
         self._number = 0
-        self._requests = _requests(self.cpus, scale=min(4, max(1, nodes // 100)))
-        mean_cpus = sum(found.cpus for found in self._requests) / len(self._requests)
-        self.mean_seconds = min(
-            max(SHORTEST_SECONDS, self.cpus / mean_cpus / BUSY_PODS_PER_SECOND), max(SHORTEST_SECONDS, seconds / 4)
-        )
+        longest_seconds = max(SHORTEST_SECONDS, seconds / 4)
+        for scale in SCALES:
+            self._requests = _requests(self.cpus, scale)
+            room = self.cpus / _mean_cpus(self._requests)
+            self.mean_seconds = min(max(SHORTEST_SECONDS, room / FULL_PODS_PER_SECOND), longest_seconds)
+            if room / self.mean_seconds <= SUITABLE_PODS_PER_SECOND:
+                break
         self.singles_per_second = min(SINGLES_PER_SECOND, float(nodes))
 
     def setting(self) -> Iterator[Obj]:
@@ -124,16 +129,22 @@ class Mix:
 
 
 def _requests(cpus: int, scale: int) -> list[Request]:
-    """Every size and shape of which the smallest queue's part of the cluster can hold a few."""
+    """Every size and shape of which the smallest queue's part of the cluster can hold a few, and a node two."""
     smallest = min(crowd.weight for crowd in CROWDS) * cpus // sum(crowd.weight for crowd in CROWDS)
     found = []
     for size in DEFAULT_GANG_SIZES:
         for shape in SHAPES:
             amounts = {name: _times(quantity, scale) for name, quantity in shape.items()}
             each = int(amounts["cpu"])
-            if size * each * 4 <= smallest or (size == 1 and shape is SHAPES[0]):
+            suits = size * each * 4 <= smallest and each * 2 <= NODE_CPUS
+            if suits or (size == 1 and shape is SHAPES[0]):
                 found.append(Request(size, each, amounts))
     return found
+
+
+def _mean_cpus(requests: list[Request]) -> float:
+    """What a pod asks for on average."""
+    return sum(found.size * found.cpus for found in requests) / sum(found.size for found in requests)
 
 
 def _times(quantity: str, scale: int) -> str:

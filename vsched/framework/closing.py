@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from vsched.framework.extension import Refusal
 from vsched.framework.jobs import JobView
 from vsched.framework.session import PIPELINED, Session
@@ -22,6 +24,8 @@ from vsched.model.status import SCHEDULED, Phase, Status
 from vsched.model.task import Task
 
 NO_REASONS: dict[str, int] = {}
+STATED = frozenset({"Scheduled", "Unschedulable"})
+"""Conditions of which one at most is true."""
 
 
 def close(session: Session, trace: Trace) -> CycleReport:
@@ -114,12 +118,16 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
-    """The conditions with the latest one in the place of its type."""
-    if latest is None or latest in conditions:
+    """The conditions with the latest one in the place of its type, and what it contradicts no longer true."""
+    if latest is None:
         return conditions
-    if any(condition.kind == latest.kind for condition in conditions):
-        return tuple(latest if condition.kind == latest.kind else condition for condition in conditions)
-    return (*conditions, latest)
+    kept = tuple(
+        msgspec.structs.replace(one, status="False") if one.kind in STATED and one.status == "True" else one
+        for one in conditions
+        if one.kind != latest.kind
+    )
+    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(kept))
+    return (*kept[:at], latest, *kept[at:])
 
 
 def gang_message(session: Session, view: JobView) -> tuple[str, Mapping[str, int]]:

@@ -1,0 +1,216 @@
+"""Whole cycles on random small clusters with the default policy: what must hold whatever is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.views import view
+from tests.support.clusters import clusters
+from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
+from vsched.cluster.cache import Cache
+from vsched.framework.cycle import run_cycle
+from vsched.framework.jobs import JobView
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.settings.built_in import REGISTRY
+
+SETTLED_AFTER = 12
+"""Cycles after which the smallest clusters have long stopped changing."""
+quickly = settings(max_examples=80, deadline=None)
+
+
+class Step:
+    """One cycle: what it saw, what it decided, and what the mirror shows once that has come true."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.before = cache.snapshot(NOW)
+        self.held = {name: dict(books.allocated) for name, books in self.before.books.items()}
+        self.tasks = {task.uid: task for job in self.before.jobs.values() for task in job.tasks.values()}
+        self.report: CycleReport = run_cycle(self.before, DEFAULT_POLICY, REGISTRY)
+        self.phases = {key: job.spec.phase for key, job in self.before.jobs.items()}
+        cache.settle(self.report)
+        self.after: Snapshot = cache.snapshot(NOW)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.report.binds and all(
+            outcome.phase == self.phases[key] for key, outcome in self.report.jobs.items()
+        )
+
+
+def steps(objects: list[Manifest], cycles: int = 3) -> Iterator[Step]:
+    cache = mirror(objects)
+    for _ in range(cycles):
+        yield Step(cache)
+
+
+@quickly
+@given(clusters())
+def test_no_node_gives_more_than_it_has(text: str) -> None:
+    for step in steps(manifests(text)):
+        nodes = step.after.nodes
+        for bind in step.report.binds:
+            row = nodes.statics.row[bind.node]
+            for column, _ in step.tasks[bind.uid].shape.request:
+                assert nodes.idle[column, row] >= 0, (bind, nodes.axis.names[column])
+
+
+@quickly
+@given(clusters())
+def test_whoever_is_bound_belongs_to_a_gang_that_has_its_minimum(text: str) -> None:
+    for step in steps(manifests(text)):
+        for key in {bind.job for bind in step.report.binds}:
+            job = JobView(step.after.jobs[key])
+            assert job.is_ready, key
+            assert not job.roles_missing(), key
+
+
+@quickly
+@given(clusters())
+def test_no_queue_grows_past_its_capability(text: str) -> None:
+    for step in steps(manifests(text)):
+        for name, queue in step.after.queues.items():
+            held = step.after.books[name].allocated if name in step.after.books else {}
+            for column, limit in queue.capability:
+                before = step.held.get(name, {}).get(column, 0)
+                assert held.get(column, 0) <= max(limit, before), (name, column)
+
+
+@quickly
+@given(clusters())
+def test_pods_go_only_where_they_may(text: str) -> None:
+    objects = manifests(text)
+    nodes = {found["metadata"]["name"]: found for found in objects if found["kind"] == "Node"}
+    pods = {found["metadata"]["uid"]: found for found in objects if found["kind"] == "Pod"}
+    groups = {f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in objects if one["kind"] == "PodGroup"}
+    bound: set[str] = set()
+    for step in steps(objects):
+        for bind in step.report.binds:
+            pod, node = pods[bind.uid]["spec"], nodes[bind.node]
+            labels, taints = node["metadata"]["labels"], node["spec"]["taints"]
+            tolerated = {toleration["key"] for toleration in pod["tolerations"]}
+            assert bind.uid not in bound, "bound twice"
+            assert "nodeName" not in pod
+            assert not pod["schedulingGates"]
+            assert not node["spec"]["unschedulable"]
+            assert pod["nodeSelector"].items() <= labels.items()
+            assert {taint["key"] for taint in taints} <= tolerated
+            assert bind.job in groups
+            bound.add(bind.uid)
+
+
+@quickly
+@given(clusters())
+def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str) -> None:
+    objects = manifests(text)
+    for step in steps(objects):
+        objects = carried_out(objects, step.report)
+        assert view(step.after) == view(mirror(objects).snapshot(NOW))
+
+
+def carried_out(objects: list[Manifest], report: CycleReport) -> list[Manifest]:
+    """The objects once the report has come true: pods run on their nodes, PodGroups have their phases."""
+    objects = deepcopy(objects)
+    nodes = {bind.uid: bind.node for bind in report.binds}
+    for found in objects:
+        metadata = found["metadata"]
+        if found["kind"] == "Pod" and metadata["uid"] in nodes:
+            found["spec"]["nodeName"] = nodes[metadata["uid"]]
+            found["status"]["phase"] = "Running"
+        outcome = report.jobs.get(f"{metadata.get('namespace')}/{metadata['name']}")
+        if found["kind"] == "PodGroup" and outcome is not None:
+            found["status"]["phase"] = outcome.phase
+    return objects
+
+
+@quickly
+@given(clusters(), st.randoms(use_true_random=False))
+def test_equal_objects_in_any_order_give_equal_bytes(text: str, random: Any) -> None:
+    objects = manifests(text)
+    shuffled = objects.copy()
+    random.shuffle(shuffled)
+
+    first, second = (orjson.dumps(decide(found, cycles=3).document) for found in (objects, shuffled))
+
+    assert first == second
+
+
+@quickly
+@given(clusters())
+def test_a_cycle_leaves_its_snapshot_as_it_was_and_can_be_repeated(text: str) -> None:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    before = picture(snapshot)
+
+    first = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    assert picture(snapshot) == before
+    assert run_cycle(snapshot, DEFAULT_POLICY, REGISTRY) == first
+
+
+def picture(snapshot: Snapshot) -> Any:
+    """A copy of all that a cycle is shown."""
+    nodes, placed = snapshot.nodes, snapshot.placed
+    arrays = (nodes.allocatable, nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested, nodes.scoring)
+    return deepcopy(
+        {
+            "arrays": [array.tobytes() for array in arrays],
+            "axis": snapshot.axis.names,
+            "jobs": {
+                key: (job.spec, job.priority, job.counts, job.allocated, job.pending_request)
+                for key, job in snapshot.jobs.items()
+            },
+            "tasks": {
+                key: [(task.uid, task.status, task.node) for task in (*job.tasks.values(), *job.pending.values())]
+                for key, job in snapshot.jobs.items()
+            },
+            "keys": (list(snapshot.active), list(snapshot.changed)),
+            "queues": dict(snapshot.queues),
+            "books": dict(snapshot.books),
+            "shares": dict(snapshot.shares),
+            "namespaces": dict(snapshot.namespaces),
+            "placed": [[(repr(key), counts) for key, counts in table.items()] for table in (placed.counts, placed.terms)],
+            "sums": (list(snapshot.total), list(snapshot.used)),
+        }
+    )
+
+
+@quickly
+@given(clusters())
+def test_once_nothing_changes_nothing_is_decided(text: str) -> None:
+    cache = mirror(manifests(text))
+    idle = next((step for _ in range(SETTLED_AFTER) if (step := Step(cache)).is_idle), None)
+
+    assert idle is not None, "still deciding"
+    again = Step(cache)
+    assert again.is_idle
+    assert again.report.unschedulable == idle.report.unschedulable
+    assert again.report.queues == idle.report.queues
+
+
+@quickly
+@given(clusters())
+def test_whoever_waits_is_told_why(text: str) -> None:
+    (step,) = steps(manifests(text), cycles=1)
+    bound = {bind.uid for bind in step.report.binds}
+    told = {verdict.uid for verdict in step.report.unschedulable.values()}
+    waiting = {task.uid for task in step.tasks.values() if task.uid in pending(step.before) and not task.gated}
+
+    assert told == waiting - bound
+    assert all(verdict.message for verdict in step.report.unschedulable.values())
+
+
+def pending(snapshot: Snapshot) -> set[str]:
+    return {uid for job in snapshot.jobs.values() for uid in job.pending}
+
+
+def test_a_cycle_on_an_empty_cluster_decides_nothing() -> None:
+    report = run_cycle(mirror([]).snapshot(NOW), DEFAULT_POLICY, REGISTRY)
+
+    assert (report.binds, report.jobs, report.queues, report.unschedulable) == ((), {}, {}, {})
+
+

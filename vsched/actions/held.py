@@ -1,0 +1,84 @@
+"""Jobs that are held back without a try, and the reason that people are told.
+
+What is told is the nodes' own reason where they have no room anyway, whatever a queue may have: "Insufficient cpu" is
+something to act on, a share that is used up in a full cluster is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from vsched.framework.extension import Refusal
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.framework.why import Explanation
+from vsched.model.queue import Queue
+from vsched.model.task import Task
+
+Worksheet = deque[Task]
+"""The tasks of a job that still want a place, in order."""
+
+QUEUE_OVERUSED = "QueueOverused"
+
+
+def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    """Whether the queue cannot take what is missing of the job's minimum: then nothing is tried.
+
+    Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
+    """
+    missing = session.plugins.tasks_missing(job)
+    shape = sheet[0].shape
+    if missing < 2 or len(sheet) < missing or any(task.shape is not shape for task in sheet):
+        return False
+    if session.plugins.job_pipelined(job):
+        return False
+    refusal = session.plugins.allocatable(queue, tuple((column, value * missing) for column, value in shape.request))
+    if refusal is not None:
+        note(session, job, sheet, missing, refusal)
+    return refusal is not None
+
+
+def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
+    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order: then nothing is tried.
+
+    The room of each shape is counted as if the others were not there, so a job that could fit is never turned away.
+    It is counted only for shapes that failed before in this cycle: the work is for backlogs, not for the common case.
+    """
+    missing = session.plugins.tasks_missing(job)
+    if missing < 2 or session.plugins.job_pipelined(job):
+        return False
+    tasks = Counter(task.shape for task in sheet)
+    first = {task.shape: task for task in reversed(sheet)}
+    if not any(session.fitting.has_failed(task) for task in first.values()):
+        return False
+    fits = 0
+    for shape, count in tasks.items():
+        fits += min(count, session.fitting.room(first[shape]).tasks)
+        if fits >= missing:
+            return False
+    stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
+    if stopped is None:
+        return False  # all of them fit: what is missing is held back by scheduling gates
+    session.task_refusals[stopped.uid] = session.fitting.room(stopped).full
+    return True
+
+
+def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:
+    """What to say of a job whose queue has had its share."""
+    missing = max(1, session.plugins.tasks_missing(job))
+    note(session, job, sheet, missing, Refusal(QUEUE_OVERUSED, f"queue {queue.name} holds all that it deserves"))
+
+
+def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal: Refusal) -> None:
+    """Say of a job that waits why it does: the nodes' reason for its next task, else the refusal for all of it."""
+    told = nodes_first(session, sheet[0], missing, refusal)
+    if isinstance(told, Refusal):
+        session.job_refusals.setdefault(job.key, told)
+    else:
+        session.task_refusals[sheet[0].uid] = told
+
+
+def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
+    """The nodes' reason where they have no room for ``wanted`` tasks like this one, else the refusal."""
+    room = session.fitting.room_at_hand(task)
+    return refusal if room is None or room.tasks >= wanted else room.full
