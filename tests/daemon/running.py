@@ -7,18 +7,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vsched.actions import ACTIONS
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.plugins import PLUGINS
+from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"
-REGISTRY = Registry.of(PLUGINS, ACTIONS)
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:

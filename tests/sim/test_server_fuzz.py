@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
+from contextlib import suppress
 from typing import Any
 
-import orjson
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,8 +78,7 @@ BODIES: list[tuple[str, Obj]] = [
     (f"{PODS}/old/binding", {"metadata": {"name": "old"}, "target": {"kind": "Node", "name": "n"}}),
     (f"{PODS}/old/eviction", {"metadata": {"name": "old"}, "deleteOptions": {"gracePeriodSeconds": 1}}),
 ]
-SCALARS = st.none() | st.booleans() | st.integers(-5, 1 << 70) | st.sampled_from(["", "x", "1Gi", "a/b", "-1", "50%"])
-JSON = SCALARS | st.lists(SCALARS, max_size=2) | st.dictionaries(st.sampled_from(["name", "x", "key"]), SCALARS)
+VALUES: list[Any] = [None, True, -1, 1 << 70, 1.5, "", "x", "a/b", "50%", [], ["x"], [None], [{}], {}, {"x": None}]
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -99,14 +100,16 @@ def damaged(body: Obj, path: tuple[Any, ...], value: Any) -> Obj:
 
 
 def answer(router: Router, method: str, path: str, body: Any, media: str = "application/json") -> int:
-    call = Call(method, path, {"fieldManager": "m"}, "", media, "fuzz", orjson.dumps(body))
+    call = Call(method, path, {"fieldManager": "m"}, "", media, "fuzz", json.dumps(body).encode())
     try:
         return getattr(router.answer(call), "code", 200)
     except Failure as failure:
         return failure.code
 
 
-def fresh() -> Router:
+@pytest.fixture(scope="module")
+def router() -> Router:
+    """One for all: what a damaged body may do to the next one is part of the question."""
     writer = Writer(Store(), seed=1)
     seed(writer)
     router = Router(writer)
@@ -114,35 +117,30 @@ def fresh() -> Router:
     return router
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_a_damaged_body_is_taken_or_refused(data: st.DataObject) -> None:
-    router = fresh()
-    for path, body in BODIES:
-        where = data.draw(st.sampled_from(paths_of(body)))
-        answer(router, "POST", path, damaged(body, where, data.draw(JSON, label=f"{path} {where}")))
+@pytest.mark.parametrize(("path", "body"), BODIES, ids=[path for path, _ in BODIES])
+def test_a_damaged_body_is_taken_or_refused(router: Router, path: str, body: Obj) -> None:
+    for where in paths_of(body):
+        for value in VALUES:
+            answer(router, "POST", path, damaged(body, where, value))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_a_damaged_patch_is_taken_or_refused(data: st.DataObject) -> None:
-    router = fresh()
-    for path, body in BODIES[:13]:
-        answer(router, "POST", path, body)
-        target = f"{path}/{body['metadata']['name']}"
-        where = data.draw(st.sampled_from(paths_of(body)))
-        value = data.draw(JSON, label=f"{path} {where}")
-        for media in (MERGE, STRATEGIC, APPLY):
-            answer(router, "PATCH", target, damaged(body, where, value), media)
+@pytest.mark.parametrize(("path", "body"), BODIES[:13], ids=[path for path, _ in BODIES[:13]])
+def test_a_damaged_patch_is_taken_or_refused(router: Router, path: str, body: Obj) -> None:
+    answer(router, "POST", path, body)
+    target = f"{path}/{body['metadata']['name']}"
+    for number, where in enumerate(paths_of(body)):
         pointer = "/" + "/".join(str(step).replace("/", "~1") for step in where)
-        for operation in ("add", "replace", "remove", "test"):
-            patch = [{"op": operation, "path": pointer, "value": value}]
-            answer(router, "PATCH", target, patch, JSON_PATCH)
-            answer(router, "PATCH", f"{target}/status", patch, JSON_PATCH)
-        answer(router, "PUT", target, damaged(body, where, value))
+        for value in VALUES[number % 3 :: 3]:
+            for media in (MERGE, STRATEGIC, APPLY):
+                answer(router, "PATCH", target, damaged(body, where, value), media)
+            for operation in ("add", "remove"):
+                patch = [{"op": operation, "path": pointer, "value": value}]
+                answer(router, "PATCH", target, patch, JSON_PATCH)
+                answer(router, "PATCH", f"{target}/status", patch, JSON_PATCH)
+            answer(router, "PUT", target, damaged(body, where, value))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.text(alphabet="/abcdefipstv1.%", max_size=40)
     | st.sampled_from([PODS, f"{PODS}/old", "/apis", "/openapi/v3"]),
@@ -154,8 +152,8 @@ def test_a_damaged_patch_is_taken_or_refused(data: st.DataObject) -> None:
     body=st.sampled_from([b"", b"{}", b"[]", b"\xff", b"k8s\0", b"null"]),
     media=st.sampled_from(["", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "x"]),
 )
-def test_any_request_has_an_answer(path: str, method: str, query: dict[str, str], body: bytes, media: str) -> None:
-    try:
-        fresh().answer(Call(method, path, query, "", media, "fuzz", body))
-    except Failure as failure:
-        assert failure.code >= 400
+def test_any_request_has_an_answer(
+    router: Router, path: str, method: str, query: dict[str, str], body: bytes, media: str
+) -> None:
+    with suppress(Failure):
+        router.answer(Call(method, path, query, "", media, "fuzz", body))

@@ -1,7 +1,7 @@
 """Jobs that are held back without a try, and the reason that people are told.
 
-What is told is the nodes' own reason where they have no room anyway, whatever a queue may have: "Insufficient cpu" is
-something to act on, a share that is used up in a full cluster is not.
+What is told first is the nodes' own reason where they have no room anyway, whatever a queue may have: "Insufficient
+cpu" is something to act on, a share that is used up in a full cluster is not.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
 
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
-    """The nodes' reason where they have no room for ``wanted`` tasks like this one, else the refusal."""
+    """The nodes' reason, then the refusal, where they have no room for ``wanted`` tasks like this; else the refusal."""
     room = session.fitting.room_at_hand(task)
-    return refusal if room is None or room.tasks >= wanted else room.full
+    if room is None or room.tasks >= wanted:
+        return refusal
+    return Explanation(f"{room.full.message} Also, {refusal.message}.", room.full.reasons)

@@ -10,11 +10,10 @@ import click
 import orjson
 import yaml
 
-from vsched.actions import ACTIONS
-from vsched.framework.registry import Registry
-from vsched.plugins import PLUGINS
-from vsched.settings import Settings, load_file, load_text
+from vsched.settings import Settings, load_file
+from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe, describe_lines
+from vsched.settings.load import MOST_BYTES, load_bytes
 
 EPILOG = """\b
 Examples:
@@ -31,21 +30,20 @@ def command(file: Path, output: str) -> None:
 
     Exits 1 with the path and line of every error where the file cannot be used.
     """
-    known = Registry.of(PLUGINS, ACTIONS)
-    settings = _read(file, known)
+    settings = _read(file)
     if output == "text":
-        for line in describe_lines(settings, known):
+        for line in describe_lines(settings, REGISTRY):
             click.echo(line)
         for warning in settings.warnings:
             click.echo(f"warning: {warning}", err=True)
     else:
-        click.echo(_rendered(describe(settings, known), output), nl=False)
+        click.echo(_rendered(describe(settings, REGISTRY), output), nl=False)
 
 
-def _read(file: Path, known: Registry) -> Settings:
+def _read(file: Path) -> Settings:
     if str(file) == "-":
-        return load_text(sys.stdin.read(), "stdin", known)
-    return load_file(file, known)
+        return load_bytes(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin", REGISTRY)
+    return load_file(file, REGISTRY)
 
 
 def _rendered(described: dict[str, Any], output: str) -> str:

@@ -321,10 +321,10 @@ def command(seconds: float, nodes: int, headless: bool, seed: int, config: Path 
         click.echo(orjson.dumps(as_document(state), option=orjson.OPT_INDENT_2))
     else:
         console.print("", as_summary(state), sep="\n")
-    _judge(state)
+    judge(state)
 
 
-def _judge(state: DemoState) -> None:
+def judge(state: DemoState) -> None:
     """Raise where the outcome makes no sense."""
     if not state.bound:
         told = state.last_error or f"{state.created} pods were created and {state.sessions} sessions were held"

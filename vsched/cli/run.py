@@ -22,7 +22,30 @@ Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
 
 _DEFAULTS = Options()
-PERIOD = click.FloatRange(min=0, min_open=True, max=3600)
+
+
+class Period(click.ParamType[float]):
+    """A length of time above zero, up to an hour: seconds, or with units as Volcano writes it."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
+
+            seconds = parse_duration(value) or 0.0
+        if not 0 < seconds <= LONGEST_PERIOD_SECONDS:
+            self.fail(
+                f"{value!r} is not a time between 0 and 1h (expected seconds, or such as 500ms, 1m30s)", param, ctx
+            )
+        return seconds
+
+
+LONGEST_PERIOD_SECONDS = 3600.0
+PERIOD = Period()
 
 
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
@@ -46,7 +69,7 @@ PERIOD = click.FloatRange(min=0, min_open=True, max=3600)
     help="policy file; without one, the built-in one",
 )
 @click.option(
-    "--schedule-period", "period_seconds", type=PERIOD, default=1.0, help="seconds after which a session starts anyway"
+    "--schedule-period", "period_seconds", type=PERIOD, default="1s", help="time after which a session starts anyway"
 )
 @click.option(
     "--coalesce",
@@ -79,12 +102,10 @@ def command(
     kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
 ) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
-    from vsched.actions import ACTIONS  # here, so that --help does not load numpy and aiohttp
-    from vsched.daemon.app import serve
+    from vsched.daemon.app import serve  # here, so that --help does not load numpy and aiohttp
     from vsched.daemon.tuning import listed, tuned
-    from vsched.framework.registry import Registry
     from vsched.kube.config import load_connection
-    from vsched.plugins import PLUGINS
+    from vsched.settings.built_in import REGISTRY
 
     if log_format == "auto":
         log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
@@ -92,7 +113,7 @@ def command(
     options = msgspec.convert({**flags, "window_seconds": window_ms / 1000}, Options)
     connection = load_connection(kubeconfig, context)
     with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(options, connection, Registry.of(PLUGINS, ACTIONS), listed))
+        runner.run(serve(options, connection, REGISTRY, listed))
 
 
 def _loop_factory() -> Any:

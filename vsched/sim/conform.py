@@ -216,6 +216,14 @@ def _nested(struct: str, of: str) -> Walk:
     return walk
 
 
+def _zero(element: str) -> Any:
+    """What a null among the elements of a list or a map decodes to: the zero of their type."""
+    known: Obj = {"string": "", "bytes": "", "quantity": "0", "bool": False, "json": None, "raw": None}
+    if element in known:
+        return known[element]
+    return 0 if element.startswith(("int", "uint")) else {}
+
+
 def _list_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk:
     fast, walk = entry
 
@@ -226,7 +234,7 @@ def _list_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk
         for index, item in enumerate(value):
             if item.__class__ is fast:
                 continue
-            decoded = None if item is None else walk(item, (*path, index), unknown)
+            decoded = _zero(element) if item is None else walk(item, (*path, index), unknown)
             if decoded is not item:
                 if changed is None:
                     changed = list(value)
@@ -246,8 +254,7 @@ def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk:
         for key, item in value.items():
             if item.__class__ is fast:
                 continue
-            # A null in a map of strings decodes to the empty string.
-            decoded = ("" if fast is str else None) if item is None else walk(item, (*path, _MapKey(key)), unknown)
+            decoded = _zero(element) if item is None else walk(item, (*path, _MapKey(key)), unknown)
             if decoded is not item:
                 if changes is None:
                     changes = {}

@@ -66,7 +66,16 @@ def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
 def definition_causes(obj: Obj) -> list[Cause]:
     """What is wrong with a definition beyond the types of its fields."""
     spec = obj["spec"]
-    causes: list[Cause] = []
+    causes = [
+        Cause("FieldValueRequired", "Required value", path)
+        for path, given in (
+            ("spec.group", spec.get("group")),
+            ("spec.names.kind", spec["names"].get("kind")),
+            ("spec.names.plural", spec["names"].get("plural")),
+            *((f"spec.versions[{i}].name", each.get("name")) for i, each in enumerate(spec.get("versions") or ())),
+        )
+        if not given
+    ]
     group, plural = spec.get("group", ""), spec["names"].get("plural", "")
     name = obj["metadata"]["name"]
     if name != f"{plural}.{group}":

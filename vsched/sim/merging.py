@@ -66,7 +66,7 @@ def _part(new: Obj, old: Obj, subresource: str) -> Obj:
         _take(spec, "ephemeralContainers", wanted)
     elif subresource == "resize":
         for field in ("containers", "initContainers"):
-            resources = {each["name"]: each for each in wanted.get(field) or ()}
+            resources = {each.get("name"): each for each in wanted.get(field) or ()}
             if field in spec:
                 spec[field] = [_resized(each, resources.get(each["name"])) for each in spec[field]]
     return {**old, "metadata": _metadata(new, old), "spec": spec}

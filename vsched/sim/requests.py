@@ -180,10 +180,7 @@ def read_patch(call: Call) -> Any:
     except orjson.JSONDecodeError as error:
         if media_type(call.content_type) != "application/apply-patch+yaml":
             raise bad_request(f"error decoding patch: {error}") from None
-    try:
-        return yaml.load(call.body, Loader=_YAML_LOADER)
-    except yaml.YAMLError as error:
-        raise bad_request(f"error decoding YAML: {error}".replace("\n", " ")) from None
+    return _read_yaml(call.body)
 
 
 def _decoded(call: Call, custom: bool) -> Any:
@@ -194,13 +191,19 @@ def _decoded(call: Call, custom: bool) -> Any:
         except orjson.JSONDecodeError as error:
             raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if media == "application/yaml":
-        try:
-            return yaml.load(call.body, Loader=_YAML_LOADER)
-        except (yaml.YAMLError, ValueError) as error:
-            raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
+        return _read_yaml(call.body)
     if not custom and protobuf.is_protobuf(media):
         return protobuf.decode(call.body)
     raise unsupported_media_type(ACCEPTED[:2] if custom else ACCEPTED)
+
+
+def _read_yaml(body: bytes) -> Any:
+    """YAML as the JSON it stands for, which has string keys and no numbers beyond 64 bits."""
+    try:
+        value = yaml.load(body, Loader=_YAML_LOADER)
+        return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
 
 
 class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

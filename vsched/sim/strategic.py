@@ -90,6 +90,8 @@ def _retained(original: Obj, patch: Obj) -> Obj:
 def _merge_list(original: list[Any], patch: list[Any], item: Field, nested: Type | None) -> list[Any]:
     key = item.merge_key or ""
     if not key:
+        if any(isinstance(entry, (dict, list)) for entry in patch):
+            raise bad_request("map: map[] does not contain declared merge key: expected a list of plain values")
         merged = list(dict.fromkeys([*original, *patch]))
         return _in_order(merged, patch, original, None)
     kept, additions, replaced = _special(original, patch, key)

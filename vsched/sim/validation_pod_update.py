@@ -72,8 +72,9 @@ def _check_deadline(now: int | None, was: int | None, causes: list[Cause]) -> No
 def _check_gates(now: Obj, was: Obj, causes: list[Cause]) -> None:
     before = {gate["name"] for gate in was.get("schedulingGates") or ()}
     for gate in now.get("schedulingGates") or ():
-        if gate["name"] not in before:
-            why = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
+        name = gate.get("name", "")
+        if name not in before:
+            why = f"only deletion is allowed, but found new scheduling gate '{name}'"
             causes.append(forbidden("spec.schedulingGates", why))
 
 

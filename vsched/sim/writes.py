@@ -275,7 +275,9 @@ class Writer:
 
     def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[Cause]:
         causes = validation.validate_update(kind, obj, old, subresource)
-        return [*causes, *crds.validate(kind, obj)] if kind.custom else causes
+        if kind.custom:
+            return [*causes, *crds.validate(kind, obj)]
+        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
     def _refuse(self, kind: Kind, obj: Obj, causes: list[Cause]) -> None:
         if causes:

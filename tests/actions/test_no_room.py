@@ -1,0 +1,124 @@
+"""The look before the try: a gang is turned away untried only where trying would have come to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.clusters import clusters
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
+from vsched.actions.allocate import Worksheet, allocate, place_until_ready, worksheet
+from vsched.actions.enqueue import enqueue
+from vsched.actions.turns import Turns
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.queue import Queue
+from vsched.settings.built_in import REGISTRY
+
+GANGS = policy_of("priority gang", "predicates nodeorder")
+
+
+def try_everyone(session: Session) -> None:
+    """allocate as it would be if every gang were tried."""
+    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    turns = Turns(session.plugins, session.snapshot.queues.values(), [session.jobs[key] for key in sheets])
+    for queue, job, lane in turns:
+        if session.plugins.overused(queue):
+            lane.end_turn(job)
+            lane.closed = True
+        else:
+            lane.end_turn(job if try_one(session, queue, job, sheets[job.key]) else None)
+
+
+def try_one(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    with session.statement() as statement:
+        place_until_ready(session, queue, job, sheet, statement)
+        if session.plugins.job_ready(job):
+            statement.commit()
+            return bool(sheet)
+        if statement.placed and session.plugins.job_pipelined(job):
+            statement.keep()
+    return False
+
+
+def decisions(session: Session) -> tuple[Any, ...]:
+    """What is carried out, and what stands besides: who is where, in order."""
+    committed, standing = (
+        [(entry.task.uid, entry.row, entry.status) for entry in entries]
+        for entries in (session.committed, session.ledger.log)
+    )
+    return committed, standing, session.nodes.idle.tolist(), session.nodes.pipelined.tolist()
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> str:
+    """Gangs of one or two shapes, most of them too large for what is left."""
+    lines = [f"node n{number} cpu={draw(st.integers(2, 6))}" for number in range(draw(st.integers(1, 3)))]
+    if draw(st.booleans()):
+        lines.append(f"pods ns/old 1 cpu={draw(st.integers(1, 3))} on=n0 leaving")
+    for number in range(draw(st.integers(2, 6))):
+        lines.append(f"job ns/g{number} min={draw(st.integers(2, 6))} age={draw(st.integers(0, 3))}")
+        for _ in range(draw(st.integers(1, 2))):
+            lines.append(f"pods ns/g{number} {draw(st.integers(2, 5))} cpu={draw(st.integers(1, 3))}")
+    return "\n".join(lines)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.one_of(clusters(), crowded()), st.sampled_from([GANGS, DEFAULT_POLICY]))
+def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
+    outcomes = []
+    for act in (allocate, try_everyone):
+        session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
+        enqueue(session)
+        act(session)
+        outcomes.append(decisions(session))
+
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    ("gang", "why"),
+    [
+        pytest.param(
+            "job ns/z min=3 pods=3 cpu=3",
+            {"z.0": "0/2 nodes are available: 2 Insufficient cpu."},
+            id="the first of its tasks is told what is in the way of one more",
+        ),
+        pytest.param(
+            "job ns/z min=5\npods ns/z 3 cpu=3 age=9\npods ns/z 2 cpu=1",
+            {"z.0": "0/2 nodes are available: 2 Insufficient cpu."},
+            id="of two shapes, the one that lacks room is told",
+        ),
+        pytest.param(
+            "job ns/z min=3 pods=3 cpu=3\nnode n3 cpu=9 cordoned",
+            {"z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."},
+            id="nodes that refuse it for other reasons are counted too",
+        ),
+    ],
+)
+def test_what_is_said_of_a_gang_that_is_not_tried(gang: str, why: dict[str, str]) -> None:
+    before = "node n1 cpu=4\nnode n2 cpu=4\njob ns/a min=3 pods=3 cpu=3 age=99"
+    found = plan(f"{before}\n{gang}", GANGS)
+
+    assert found.bound == {}
+    assert {name: found.why(f"ns/{name}") for name in why} == why
+    assert found.message("ns/z").endswith(next(iter(why.values())))
+    assert found.why("ns/z.1").startswith("not tried in this cycle")
+
+
+def test_a_gang_held_back_by_gates_alone_would_fit() -> None:
+    text = """
+        node n1 cpu=4
+        job ns/a min=4 pods=4 cpu=2 age=9
+        job ns/b min=4 pods=2 cpu=2
+        pods ns/b 2 cpu=2 gated
+    """
+    found = plan(text, GANGS)
+
+    assert found.why("ns/b.0") == "would fit, and waits until its gang ns/b reaches its minimum of 4"
+    assert found.message("ns/b") == "4 more of the minimum of 4 tasks are to be placed"
