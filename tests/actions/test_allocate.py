@@ -18,9 +18,7 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
         pytest.param("job ns/a min=3 pods=6 cpu=1", {"a": 4}, id="beyond its minimum a gang takes what there is"),
         pytest.param("job ns/a min=0 pods=2 cpu=1", {"a": 2}, id="a job without a minimum is bound task by task"),
         pytest.param("job ns/a min=3 pods=2 cpu=1", {}, id="a gang with fewer pods than its minimum waits"),
-        pytest.param(
-            "job ns/a min=3\npods ns/a 2 cpu=1 on=n1\npods ns/a 1 cpu=1", {"a": 1}, id="pods that run count"
-        ),
+        pytest.param("job ns/a min=3\npods ns/a 2 cpu=1 on=n1\npods ns/a 1 cpu=1", {"a": 1}, id="pods that run count"),
         pytest.param(
             "job ns/a min=3\npods ns/a 2 on=n1 succeeded\npods ns/a 1 cpu=1", {"a": 1}, id="pods that succeeded count"
         ),

@@ -15,16 +15,12 @@ from tests.support.plans import plan, policy_of
             "job ns/full min=1 pods=4 cpu=1\njob ns/a min=1 pods=2", {"full": 4, "a": 2}, id="on a full cluster too"
         ),
         pytest.param("job ns/a min=3 pods=2", {}, id="a gang without enough pods is not placed"),
-        pytest.param("job ns/a min=2 pods=1\npods ns/a 1 cpu=1", {"a": 2}, id="they count towards their gang's minimum"),
-        pytest.param(
-            "job ns/a min=2 pods=1\npods ns/a 1 cpu=9", {}, id="and wait while the rest of it does not fit"
-        ),
+        pytest.param("job ns/a min=2 pods=1\npods ns/a 1 cpu=1", {"a": 2}, id="they count for their gang's minimum"),
+        pytest.param("job ns/a min=2 pods=1\npods ns/a 1 cpu=9", {}, id="and wait while the rest of it does not fit"),
         pytest.param("job ns/a min=1 pods=1 gated", {}, id="a gated pod is not placed"),
         pytest.param("job ns/a min=1 pods=1 selector=zone:z", {}, id="rules about nodes hold for them"),
-        pytest.param("queue q state=Closed\njob ns/a pods=1 queue=q", {"a": 1}, id="a queue's state is not asked about"),
-        pytest.param(
-            "job ns/a minResources=cpu:99 pods=1", {}, id="a job that was not admitted is not placed"
-        ),
+        pytest.param("queue q state=Closed\njob ns/a pods=1 queue=q", {"a": 1}, id="a queue's state is not asked"),
+        pytest.param("job ns/a minResources=cpu:99 pods=1", {}, id="a job that was not admitted is not placed"),
         pytest.param("job ns/a min=1 pods=1 queue=nowhere", {}, id="nor one of an unknown queue"),
     ],
 )

@@ -58,7 +58,9 @@ CLUSTER = "node n1 cpu=10 memory=10Gi"
             id="what other queues are guaranteed is not there",
         ),
         pytest.param(
-            "queue q state=Closed\njob ns/a minResources=cpu:1 queue=q", {"a": REFUSED}, id="a closed queue admits nobody"
+            "queue q state=Closed\njob ns/a minResources=cpu:1 queue=q",
+            {"a": REFUSED},
+            id="a closed queue admits none",
         ),
         pytest.param(
             "job ns/a minResources=cpu:6 phase=Inqueue\npods ns/a 1 cpu=6 gated\njob ns/b minResources=cpu:6",
@@ -121,7 +123,7 @@ def test_overcommit_alone(text: str, phases: dict[str, str]) -> None:
             "queue q is Closing, not Open",
             id="the queue is closing",
         ),
-        pytest.param("job ns/a queue=nowhere pods=1 cpu=1", "queue nowhere does not exist", id="there is no such queue"),
+        pytest.param("job ns/a queue=nowhere pods=1 cpu=1", "queue nowhere does not exist", id="there is no queue"),
     ],
 )
 def test_what_is_said_of_those_who_are_refused(text: str, message: str) -> None:

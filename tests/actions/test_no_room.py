@@ -63,8 +63,10 @@ def crowded(draw: st.DrawFn) -> str:
         lines.append(f"pods ns/old 1 cpu={draw(st.integers(1, 3))} on=n0 leaving")
     for number in range(draw(st.integers(2, 6))):
         lines.append(f"job ns/g{number} min={draw(st.integers(2, 6))} age={draw(st.integers(0, 3))}")
-        for _ in range(draw(st.integers(1, 2))):
-            lines.append(f"pods ns/g{number} {draw(st.integers(2, 5))} cpu={draw(st.integers(1, 3))}")
+        lines += [
+            f"pods ns/g{number} {draw(st.integers(2, 5))} cpu={draw(st.integers(1, 3))}"
+            for _ in range(draw(st.integers(1, 2)))
+        ]
     return "\n".join(lines)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 
+from vsched.framework.extension import Opening, Plugin
+from vsched.framework.holdings import Holdings
+from vsched.framework.jobs import JobView
 from vsched.model.job import Job, JobSpec, claim_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
@@ -15,6 +20,7 @@ from vsched.model.status import HOLDS, Phase, Status
 from vsched.model.task import Task
 
 GIB = 1 << 30
+PluginT = TypeVar("PluginT", bound=Plugin[Any])
 
 
 class SmallCluster:
@@ -62,6 +68,21 @@ class SmallCluster:
         task = Task(f"{namespace}-{name}", namespace, name, job.key, shape, labels, status, node, **fields)  # type: ignore[arg-type]
         job.put(task)
         return task
+
+    def running(self, name: str, tasks: int, *, node: str = "n1", shape: Shape | None = None, **spec: object) -> Job:
+        """A job whose tasks all run on one node."""
+        spec.setdefault("phase", Phase.RUNNING)
+        job = self.job(name, 0, **spec)
+        for number in range(tasks):
+            self.task(job, f"{name}-{number}", shape or self.shape(), Status.RUNNING, node)
+        return job
+
+    def opened(self, plugin: PluginT) -> PluginT:
+        """The plugin, with the cluster as a cycle shows it."""
+        snapshot = self.snapshot()
+        jobs = {key: JobView(job) for key, job in self.jobs.items()}
+        plugin.open(Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), hierarchy=False))
+        return plugin
 
     def snapshot(self) -> Snapshot:
         names = sorted(self.nodes)

@@ -205,14 +205,14 @@ def command(nodes: int, pods: int, gang: int, singles: int, seed: int, as_json: 
 def as_table(result: dict[str, Any]) -> Table:
     """The figures for people."""
     table = Table(show_header=False, show_edge=False)
-    table.add_column()
+    table.add_column(no_wrap=True)
     table.add_column(justify="right")
     table.add_row("pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}")
     table.add_row("first creation to last binding (s)", f"{result['seconds']:.2f}")
     table.add_row("pods a second", f"{result['pods_per_second']:,.0f}")
     table.add_row("creating alone (s)", f"{result['create_seconds']:.2f}")
     for label, key in (("in the burst", "latency_ms"), ("one pod at a time", "single_latency_ms")):
-        table.add_row(f"creation to binding, {label}, p50 / p99 (ms)", "{p50:,} / {p99:,}".format(**result[key]))
+        table.add_row(f"creation to binding {label}, p50 / p99 (ms)", "{p50:,} / {p99:,}".format(**result[key]))
     told = ", ".join(f"{kind} {count:g}" for kind, count in result["api_writes_per_pod"].items())
     table.add_row("daemon's writes a pod", told)
     told = ", ".join(f"{name} {seconds:g}" for name, seconds in result["cpu_seconds"].items())

@@ -22,17 +22,18 @@ import orjson
 from rich.console import Console
 from rich.live import Live
 
-from vsched.cli.book import PODS, Book, Gang, pod_watch, spread_ms
+from vsched.cli.book import Book, Gang, pod_watch, spread_ms
 from vsched.cli.children import ClusterChild, cluster_child, scratch
 from vsched.cli.demo_mix import CROWDS, NAMESPACES, Mix
+from vsched.cli.demo_users import Users
 from vsched.cli.demo_view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
-from vsched.cli.live import PODGROUPS, create, first_of, run_fast, submit
-from vsched.cli.sender import Obj, Sender
+from vsched.cli.live import first_of, run_fast
+from vsched.cli.sender import Sender
 from vsched.cluster.dispatch import Verdict
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.tuning import listed, tuned
-from vsched.errors import BadInput, Unavailable, VschedError
+from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
@@ -45,19 +46,13 @@ Examples:
   vsched demo --headless --seconds 5
 """
 
-TURN_SECONDS = 0.02
-"""How often the crowd looks whether it wants more."""
-FRAME_SECONDS, LINE_SECONDS = 0.25, 2.0
+POLL_SECONDS = 0.02
+FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
 """Between two pictures on a terminal, and between two plain lines elsewhere."""
 READY_SECONDS = 20.0
 SETTLE_SECONDS = 3.0
 """For the watch to show the last bindings."""
 DECISIONS = 6
-UNDER_WAY = 24
-"""Gangs that are created or cleared away at once; what is on the wire is the sender's to bound."""
-
-PODS_PER_SECOND = 500.0
-"""Created at most: two processors that are busy with nothing else would only make everybody wait."""
 
 Show = Callable[[DemoState], None]
 
@@ -70,67 +65,6 @@ class DemoSettings:
     nodes: int
     seed: int
     policy_file: Path | None
-
-
-class Users:
-    """Everybody who submits: keeps asking for more than there is, and clears away what has finished."""
-
-    def __init__(self, sender: Sender, book: Book, mix: Mix) -> None:
-        self._sender = sender
-        self._book = book
-        self._mix = mix
-        self._under_way = 0
-        self._singles = 0
-        self.errors = 0
-        self.last_error = ""
-
-    async def settle_in(self) -> None:
-        """Create the queues, namespaces and quotas."""
-        for found in self._mix.setting():
-            await create(self._sender, found)
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Submit and clear away until told to stop; ends when all that was begun is done."""
-        loop = asyncio.get_running_loop()
-        began, drawn = loop.time(), 0
-        async with asyncio.TaskGroup() as group:
-            while not stop.is_set():
-                due = int((loop.time() - began) * self._mix.singles_per_second)
-                for _ in range(due - self._singles):
-                    group.create_task(self._submit(*self._mix.single()))
-                self._singles = due
-                for gang, objects in self._mix.wanted(self._book.waiting_cpus()):
-                    if self._under_way >= UNDER_WAY or drawn > (loop.time() - began) * PODS_PER_SECOND:
-                        break
-                    drawn += len(gang.pods)
-                    group.create_task(self._submit(gang, objects))
-                while self._book.done:
-                    group.create_task(self._clear(self._book.done.popleft()))
-                await asyncio.sleep(TURN_SECONDS)
-
-    async def _submit(self, gang: Gang, objects: list[Obj]) -> None:
-        self._under_way += 1
-        try:
-            await submit(self._sender, self._book, gang, objects)
-        except* VschedError as errors:
-            self._book.forget(gang)
-            self._note(first_of(errors))
-        finally:
-            self._under_way -= 1
-
-    async def _clear(self, gang: Gang) -> None:
-        """Delete what has finished; the pods of a PodGroup go with it."""
-        self._book.forget(gang)
-        namespace, _, name = gang.key.partition("/")
-        resource = PODS if gang.key in gang.pods else PODGROUPS
-        try:
-            await self._sender.send("DELETE", resource.path(namespace, name))
-        except VschedError as error:
-            self._note(error)
-
-    def _note(self, error: BaseException) -> None:
-        self.errors += 1
-        self.last_error = str(error)
 
 
 class Demo:
@@ -156,11 +90,12 @@ class Demo:
             await self._users.settle_in()
             await self._ready()
             self._began = asyncio.get_running_loop().time()
-            users = group.create_task(self._users.run(stop))
+            over = asyncio.Event()
+            users = group.create_task(self._users.run(over))
             picture = group.create_task(self._keep_showing(show, frame_seconds))
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._settings.seconds)
-            stop.set()
+            over.set()
             await users
             self._ended = asyncio.get_running_loop().time()
             self._daemon.stop()
@@ -175,7 +110,7 @@ class Demo:
             async with asyncio.timeout(READY_SECONDS):
                 await self._watch.synced.wait()
                 while not self._daemon.health.ready().ok:  # noqa: ASYNC110  # health is asked, it does not tell
-                    await asyncio.sleep(TURN_SECONDS)
+                    await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             problems = [found.statistics.problem for found in self._daemon.reflectors.values()]
             told = next(filter(None, problems), "it says nothing")
@@ -186,7 +121,7 @@ class Demo:
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 while self._book.partial():  # noqa: ASYNC110  # the book is kept, it does not tell
-                    await asyncio.sleep(TURN_SECONDS)
+                    await asyncio.sleep(POLL_SECONDS)
 
     async def _keep_showing(self, show: Show, seconds: float) -> None:
         while True:
@@ -280,7 +215,7 @@ class Demo:
 
 
 async def play(settings: DemoSettings, show: Show, frame_seconds: float) -> DemoState | None:
-    """Start everything, run the demo and clear everything away; None where it was interrupted before it began."""
+    """Start everything, run the demo and clear everything away; None where it was interrupted too early."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -293,7 +228,8 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float) -> Demo
                 return None
             client = await stack.enter_async_context(ApiClient(cluster.connection))
             sender = await stack.enter_async_context(Sender(cluster.connection.server))
-            return await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds)
+            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds)
+            return state if state.bound or not stop.is_set() else None
     except BaseExceptionGroup as group:
         raise first_of(group) from group
 

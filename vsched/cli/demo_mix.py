@@ -7,8 +7,10 @@ the demo's business.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from vsched.cli.book import Gang
 from vsched.cli.live import as_gang
@@ -48,6 +50,8 @@ FULL_PODS_PER_SECOND = 150.0
 """Pods that end, and so make room for others, once the cluster is full: pods live as long as that takes."""
 SCALES = (1, 2, 4)
 """What requests may be multiplied by, where pods would end too fast otherwise; the first that suits."""
+LONGEST_PARTS = (0.25, 0.5)
+"""Of the demo: so long a pod may live on average, the second where the first makes too little of a big cluster."""
 SUITABLE_PODS_PER_SECOND = 300.0
 SHORTEST_SECONDS, SINGLE_SECONDS = 1.0, 1.0
 SINGLES_PER_SECOND = 20.0
@@ -69,8 +73,8 @@ class Mix:
         self.cpus = nodes * NODE_CPUS
         self._draw = random.Random(seed)
         self._number = 0
-        longest_seconds = max(SHORTEST_SECONDS, seconds / 4)
-        for scale in SCALES:
+        for part, scale in product(LONGEST_PARTS, SCALES):
+            longest_seconds = max(SHORTEST_SECONDS, seconds * part)
             self._requests = _requests(self.cpus, scale)
             room = self.cpus / _mean_cpus(self._requests)
             self.mean_seconds = min(max(SHORTEST_SECONDS, room / FULL_PODS_PER_SECOND), longest_seconds)
@@ -99,15 +103,15 @@ class Mix:
 
     def wanted(self, waiting: Mapping[tuple[str, str], int]) -> Iterator[tuple[Gang, list[Obj]]]:
         """Gangs that fill up what waits; ``waiting`` is in cpus by queue and namespace."""
-        for crowd in CROWDS:
-            if not crowd.gangs:
-                continue
-            for namespace in crowd.namespaces:
-                asked = waiting.get((crowd.queue, namespace), 0)
-                while asked <= BACKLOG * self.cpus:
-                    made, objects = self._gang(crowd.queue, namespace)
-                    asked += made.cpus * len(made.pods)
-                    yield made, objects
+        asked = Counter(waiting)
+        pairs = [(crowd.queue, name) for crowd in CROWDS if crowd.gangs for name in crowd.namespaces]
+        # One each in turn, from another one each time: whoever stops early is to be fair, too.
+        self._draw.shuffle(pairs)
+        while pairs := [pair for pair in pairs if asked[pair] <= BACKLOG * self.cpus]:
+            for queue, namespace in pairs:
+                made, objects = self._gang(queue, namespace)
+                asked[queue, namespace] += made.cpus * len(made.pods)
+                yield made, objects
 
     def single(self) -> tuple[Gang, list[Obj]]:
         """A pod without a PodGroup, in the queue of those who wait for an answer."""

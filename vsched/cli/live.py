@@ -6,7 +6,6 @@ What becomes of them is the business of ``book``.
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
@@ -29,15 +28,6 @@ RESOURCES = {
     "ResourceQuota": ApiResource("", "v1", "resourcequotas"),
 }
 """Where the objects that are created here belong, by kind."""
-
-SINGLES = 100
-"""Pods that are created one at a time for the latency of a single one."""
-GAP_SECONDS = (0.02, 0.04)
-"""Between two of them."""
-PATIENCE_SECONDS = 60.0
-NEVER_SECONDS = 86_400.0
-"""The pods of the bench run on."""
-_METRIC = re.compile(r'^vsched_api_writes_total\{code="(\d+)",kind="(\w+)"\} (\S+)$', re.MULTILINE)
 
 
 async def create(sender: Sender, obj: Obj) -> Obj:

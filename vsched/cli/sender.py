@@ -72,7 +72,7 @@ class Sender:
             sending()
             code, headers, content = await connection.exchange(self._request(method, path, body))
             kept = connection
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             raise Unavailable(f"{self._server}: {method} {path}: {error or type(error).__name__}") from error
         finally:
             if kept is None and connection is not None:

@@ -1,12 +1,18 @@
 """When the next session starts: soon after something changed, or when the period is over, whichever is first.
 
-The first change opens a short window so that what comes together is decided together. Nothing is decided here.
+The first change opens a short window so that what comes together is decided together; it closes early once changes
+stop coming. Nothing is decided here.
 """
 
 from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
+
+LOOKS = 4
+"""How often within a window it is looked whether more has come."""
+WORTH = 2.0
+"""Waiting for more is worth this many times what a session costs."""
 
 
 class Reason(StrEnum):
@@ -23,9 +29,11 @@ class Trigger:
         self.period_seconds = period_seconds
         self.window_seconds = window_seconds
         self._pulled = asyncio.Event()
+        self._pulls = 0
 
     def pull(self) -> None:
         """Something changed."""
+        self._pulls += 1
         self._pulled.set()
 
     async def next(self, busy_seconds: float = 0.0) -> Reason:
@@ -36,7 +44,19 @@ class Trigger:
         except TimeoutError:
             reason = Reason.TIMER
         else:
-            # Long sessions widen the window: watches and bindings need the processor, too.
-            await asyncio.sleep(max(self.window_seconds, min(busy_seconds / 4, self.period_seconds)))
+            await self._gather(busy_seconds)
         self._pulled.clear()
         return reason
+
+    async def _gather(self, busy_seconds: float) -> None:
+        """Let more changes come: until the window is over, or nothing came for a while."""
+        # Long sessions widen the window: watches and bindings need the processor, too.
+        left_seconds = max(self.window_seconds, min(busy_seconds / 4, self.period_seconds))
+        # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.
+        look_seconds = max(self.window_seconds / LOOKS, WORTH * busy_seconds)
+        while left_seconds > 0:
+            pulls = self._pulls
+            await asyncio.sleep(min(look_seconds, left_seconds))
+            left_seconds -= look_seconds
+            if self._pulls == pulls:
+                return

@@ -41,8 +41,8 @@ def with_metadata(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     if given is None:
         return obj, []
     if not isinstance(given, dict):
-        why = f"json: cannot unmarshal {json_type(given)} into Go struct field {kind.kind}.metadata of type v1.ObjectMeta"
-        raise cannot_decode(kind, why)
+        field = f"Go struct field {kind.kind}.metadata of type v1.ObjectMeta"
+        raise cannot_decode(kind, f"json: cannot unmarshal {json_type(given)} into {field}")
     try:
         metadata, unknown = decode(_METADATA, given)
     except Malformed as error:

@@ -1,0 +1,61 @@
+"""How long a change waits for others; when sessions start at all is tested with the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from vsched.daemon.triggers import Reason, Trigger
+
+WINDOW_SECONDS = 0.2
+
+
+@asynccontextmanager
+async def changing(trigger: Trigger) -> AsyncIterator[None]:
+    """Something changes again and again while the block runs."""
+
+    async def change() -> None:
+        while True:
+            trigger.pull()
+            await asyncio.sleep(WINDOW_SECONDS / 40)
+
+    task = asyncio.create_task(change())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def seconds_until_session(trigger: Trigger, busy_seconds: float = 0.0) -> float:
+    began = time.monotonic()
+    assert await trigger.next(busy_seconds) is Reason.CHANGE
+    return time.monotonic() - began
+
+
+async def test_a_lone_change_does_not_wait_the_window_out() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    trigger.pull()
+    assert await seconds_until_session(trigger) < WINDOW_SECONDS * 0.9
+
+
+async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    async with changing(trigger):
+        assert WINDOW_SECONDS * 0.9 <= await seconds_until_session(trigger) < WINDOW_SECONDS * 3
+
+
+@pytest.mark.parametrize(
+    "busy_seconds",
+    [
+        pytest.param(WINDOW_SECONDS / 2, id="one that costs half a window"),
+        pytest.param(WINDOW_SECONDS * 2, id="one that costs two of them"),
+    ],
+)
+async def test_a_costly_session_waits_for_company_even_if_none_comes(busy_seconds: float) -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    trigger.pull()
+    assert await seconds_until_session(trigger, busy_seconds) >= WINDOW_SECONDS * 0.9

@@ -1,0 +1,112 @@
+"""Why no node takes a task: reasons counted, and told in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.small import GIB, SmallCluster
+from vsched.framework.extension import Check
+from vsched.framework.why import exceeding, explain, explain_filled, sentence
+from vsched.model.resources import CPU, MEMORY, PODS
+
+
+def cluster() -> SmallCluster:
+    return SmallCluster().node("n1", cpu=1000).node("n2", cpu=4000, memory=GIB).node("n3", cpu=4000, pods=0)
+
+
+def check(reason: str, *passes: bool) -> Check:
+    return Check(reason, np.array(passes))
+
+
+@pytest.mark.parametrize(
+    ("static", "dynamic", "reasons"),
+    [
+        pytest.param(
+            [],
+            [],
+            {"Insufficient cpu": 1, "Insufficient memory": 1, "Too many pods": 1},
+            id="amounts, each by its own name",
+        ),
+        pytest.param(
+            [check("cordoned", False, True, True)],
+            [],
+            {"cordoned": 1, "Insufficient memory": 1, "Too many pods": 1},
+            id="a node counts for its attributes before its amounts",
+        ),
+        pytest.param(
+            [check("first", False, True, True), check("second", False, False, True)],
+            [],
+            {"first": 1, "second": 1, "Too many pods": 1},
+            id="and for the first of them only",
+        ),
+        pytest.param(
+            [],
+            [check("ports", False, False, False)],
+            {"Insufficient cpu": 1, "Insufficient memory": 1, "Too many pods": 1},
+            id="pods around it come last",
+        ),
+        pytest.param(
+            [check("same", False, True, True), check("same", True, False, True)],
+            [],
+            {"same": 2, "Too many pods": 1},
+            id="equal reasons of several filters are one",
+        ),
+    ],
+)
+def test_reasons_of_a_task_of_two_cores(static: list[Check], dynamic: list[Check], reasons: dict[str, int]) -> None:
+    made = cluster()
+    shape = made.shape(cpu=2000, memory=2 * GIB)
+
+    assert explain(made.snapshot().nodes, shape, static, dynamic).reasons == reasons
+
+
+def test_a_node_counts_for_every_amount_it_lacks() -> None:
+    made = SmallCluster().node("n1", cpu=1000, memory=GIB)
+    found = explain(made.snapshot().nodes, made.shape(cpu=2000, memory=2 * GIB), [], [])
+
+    assert found.message == "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory."
+
+
+def test_what_a_waiting_task_reserves_is_lacking() -> None:
+    made = SmallCluster().node("n1", cpu=4000)
+    nodes = made.snapshot().nodes
+    nodes.pipelined[CPU, 0] = 3000
+
+    assert explain(nodes, made.shape(cpu=2000), [], []).reasons == {"Insufficient cpu": 1}
+
+
+def test_what_is_in_the_way_of_one_more() -> None:
+    made = cluster()
+    room = np.array([1, 0, 0])
+    found = explain_filled(made.snapshot().nodes, made.shape(cpu=1000, memory=2 * GIB), [], room)
+
+    assert found.reasons == {"Insufficient cpu": 1, "Insufficient memory": 1, "Too many pods": 1}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reasons", "told"),
+    [
+        pytest.param(0, {}, "no nodes are known", id="an empty cluster"),
+        pytest.param(3, {}, "0/3 nodes are available", id="no reason"),
+        pytest.param(3, {"b": 1, "a": 2}, "0/3 nodes are available: 1 b, 2 a.", id="reasons, sorted as text"),
+    ],
+)
+def test_sentence(nodes: int, reasons: dict[str, int], told: str) -> None:
+    assert sentence(nodes, reasons) == told
+
+
+@pytest.mark.parametrize(
+    ("limits", "held", "names"),
+    [
+        pytest.param({CPU: 3.0, MEMORY: 9.0}, {CPU: 1}, [], id="up to the limit"),
+        pytest.param({CPU: 3.0, MEMORY: 9.0}, {CPU: 2}, ["cpu"], id="past it, by however little"),
+        pytest.param({CPU: 3.0}, {}, ["memory"], id="no limit named means none is allowed"),
+        pytest.param({CPU: 3.0, MEMORY: 9.0, PODS: 0.0}, {}, [], id="pods are never counted"),
+        pytest.param({CPU: 3.0, MEMORY: float("inf")}, {MEMORY: 1 << 60}, [], id="without limit"),
+    ],
+)
+def test_exceeding(limits: dict[int, float], held: dict[int, int], names: list[str]) -> None:
+    request = ((CPU, 2), (MEMORY, 1), (PODS, 1))
+
+    assert exceeding(["cpu", "memory", "pods"], request, limits, held) == names

@@ -1,0 +1,142 @@
+"""gang: minima of jobs and roles, whom a job can spare, and what its condition says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.small import SmallCluster
+from vsched.framework.extension import NoArgs, Vote
+from vsched.framework.jobs import JobView
+from vsched.model.job import Condition, Job
+from vsched.model.status import Status
+from vsched.plugins.gang import Gang
+
+P, W, R, L, S, F, U = (
+    Status.PENDING,
+    Status.PIPELINED,
+    Status.RUNNING,
+    Status.RELEASING,
+    Status.SUCCEEDED,
+    Status.FAILED,
+    Status.UNKNOWN,
+)
+
+
+def gang(minimum: int, *statuses: Status, roles: tuple[tuple[str, int], ...] = (), role: str = "") -> Job:
+    cluster = SmallCluster().node("n1")
+    job = cluster.job("g", 0, min_member=minimum, min_task_member=roles)
+    for number, status in enumerate(statuses):
+        cluster.task(job, f"g-{number}", cluster.shape(), status, "n1" if status in (R, L) else "", role=role)
+    return job
+
+
+def opened(*jobs: Job) -> Gang:
+    cluster = SmallCluster().node("n1")
+    cluster.jobs = {job.key: job for job in jobs}
+    return cluster.opened(Gang(NoArgs()))
+
+
+@pytest.mark.parametrize(
+    ("job", "valid", "ready", "pipelined", "starving"),
+    [
+        pytest.param(gang(2, P, P), True, False, False, True, id="all pending"),
+        pytest.param(gang(2, P), False, False, False, True, id="too few pods exist"),
+        pytest.param(gang(2, R, P), True, False, False, True, id="one runs, one is missing"),
+        pytest.param(gang(2, R, S), True, True, True, False, id="who succeeded counts"),
+        pytest.param(gang(2, R, F), False, False, False, True, id="who failed does not"),
+        pytest.param(gang(2, R, L), False, False, False, True, id="who leaves does not"),
+        pytest.param(gang(2, R, U), False, False, False, True, id="who is lost does not"),
+        pytest.param(gang(2, R, W), True, False, True, False, id="who waits for others to leave counts as waiting"),
+        pytest.param(gang(0), True, True, True, False, id="no minimum, no tasks"),
+        pytest.param(gang(1, R, roles=(("a", 1),), role="a"), True, True, True, False, id="a role with its minimum"),
+        pytest.param(gang(1, R, roles=(("a", 1),), role="b"), False, False, False, False, id="a role that lacks it"),
+        pytest.param(gang(1, R, roles=(("a", 2),), role="b"), True, True, True, False, id="minima that do not apply"),
+        pytest.param(gang(1, R, roles=(("a", 0),), role="b"), True, True, True, False, id="a minimum of none"),
+    ],
+)
+def test_the_state_of_a_gang(job: Job, valid: bool, ready: bool, pipelined: bool, starving: bool) -> None:
+    plugin, view = opened(job), JobView(job)
+
+    assert (plugin.job_valid(view) is None) is valid
+    assert plugin.job_ready(view) is ready
+    assert plugin.job_pipelined(view) is (Vote.PERMIT if pipelined else Vote.REJECT)
+    assert plugin.job_starving(view) is starving
+
+
+@pytest.mark.parametrize(
+    ("job", "missing"),
+    [
+        pytest.param(gang(3, P, P, P), 3, id="all of it"),
+        pytest.param(gang(3, R, W, P), 2, id="who only waits is still to be placed"),
+        pytest.param(gang(1, R, R), 0, id="nothing, beyond the minimum"),
+    ],
+)
+def test_how_much_is_missing(job: Job, missing: int) -> None:
+    assert opened(job).tasks_missing(JobView(job)) == missing
+
+
+@pytest.mark.parametrize(
+    ("minimum", "running", "spared"),
+    [
+        pytest.param(2, 2, 0, id="at its minimum a job spares nobody"),
+        pytest.param(2, 5, 3, id="beyond it, all but the minimum"),
+        pytest.param(3, 2, 0, id="below it, nobody"),
+        pytest.param(0, 2, 2, id="without a minimum, everybody"),
+    ],
+)
+def test_whom_a_job_can_spare(minimum: int, running: int, spared: int) -> None:
+    cluster = SmallCluster().node("n1")
+    job = cluster.running("v", running, min_member=minimum)
+    evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
+    plugin, candidates = cluster.opened(Gang(NoArgs())), list(job.tasks.values())
+
+    assert plugin.preemptable(evictor, candidates) == candidates[:spared]
+    assert plugin.reclaimable(evictor, candidates) == candidates[:spared]
+
+
+def test_victims_of_unknown_jobs_are_nobodys() -> None:
+    orphan = gang(0, R)
+
+    assert opened().preemptable(next(iter(orphan.tasks.values())), list(orphan.tasks.values())) == []
+
+
+def test_gangs_below_their_minimum_go_first() -> None:
+    below, above = gang(2, R, P), gang(1, R, P)
+
+    assert opened().job_key(JobView(below)) < opened().job_key(JobView(above))
+
+
+LACKING = "1 more of the minimum of 2 tasks are to be placed"
+READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled", "")
+
+
+@pytest.mark.parametrize(
+    ("job", "condition"),
+    [
+        pytest.param(gang(2), None, id="nothing is said of a gang without tasks"),
+        pytest.param(gang(2, R, R), READY, id="a gang that runs"),
+        pytest.param(gang(2, R, L), None, id="a gang that others are leaving"),
+        pytest.param(
+            gang(2, R, P),
+            Condition("Unschedulable", "True", "NotEnoughResources", LACKING),
+            id="a gang below its minimum",
+        ),
+        pytest.param(
+            gang(3, P),
+            Condition("Unschedulable", "True", "NotEnoughTasks", "only 1 of the 3 pods that the gang needs exist"),
+            id="a gang without enough pods",
+        ),
+        pytest.param(
+            gang(3, P, P, P, roles=(("a", 1), ("b", 2)), role="a"),
+            Condition(
+                "Unschedulable",
+                "True",
+                "NotEnoughPodsOfTask",
+                "not enough pods exist for the minima of its roles: 2 of b",
+            ),
+            id="a role without enough pods",
+        ),
+    ],
+)
+def test_the_condition_of_a_gang(job: Job, condition: Condition | None) -> None:
+    assert opened(job).job_condition(JobView(job)) == condition

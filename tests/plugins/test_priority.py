@@ -1,0 +1,68 @@
+"""priority: who goes first, and who may be taken from."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.small import SmallCluster
+from vsched.framework.extension import NoArgs
+from vsched.framework.jobs import JobView
+from vsched.model.job import Job
+from vsched.model.status import Status
+from vsched.plugins.priority import Priority
+
+
+def job(cluster: SmallCluster, name: str, priority: int) -> Job:
+    made = cluster.job(name, 0)
+    made.priority = priority
+    return made
+
+
+@pytest.mark.parametrize(
+    ("victim_job", "victim_priority", "is_victim"),
+    [
+        pytest.param("low", 9, True, id="of a lower job, whatever the task's own priority"),
+        pytest.param("same", 0, False, id="of a job of equal priority, never"),
+        pytest.param("high", 0, False, id="of a higher job, never"),
+        pytest.param("mine", 4, True, id="of the same job, a task of lower priority"),
+        pytest.param("mine", 5, False, id="of the same job, not one of equal priority"),
+        pytest.param("unknown", 0, False, id="of a job that nobody knows, never"),
+    ],
+)
+def test_a_task_of_priority_5_takes_from(victim_job: str, victim_priority: int, is_victim: bool) -> None:
+    cluster = SmallCluster().node("n1")
+    made = {
+        name: job(cluster, name, priority) for name, priority in (("low", 1), ("same", 3), ("high", 5), ("mine", 3))
+    }
+    preemptor = cluster.task(made["mine"], "preemptor", cluster.shape(), priority=5)
+    of = made.get(victim_job) or Job("ns/unknown", made["low"].spec)
+    victim = cluster.task(of, "victim", cluster.shape(), Status.RUNNING, "n1", priority=victim_priority)
+
+    assert (victim in cluster.opened(Priority(NoArgs())).preemptable(preemptor, [victim])) is is_victim
+
+
+def test_higher_priority_goes_first() -> None:
+    cluster = SmallCluster().node("n1")
+    plugin = cluster.opened(Priority(NoArgs()))
+    low, high = job(cluster, "low", 1), job(cluster, "high", 2)
+    tasks = [cluster.task(low, f"t{priority}", cluster.shape(), priority=priority) for priority in (-1, 7)]
+
+    assert plugin.job_key(JobView(high)) < plugin.job_key(JobView(low))
+    assert plugin.task_key(tasks[1]) < plugin.task_key(tasks[0])
+
+
+@pytest.mark.parametrize(
+    ("status", "starves"),
+    [
+        pytest.param(Status.PENDING, True, id="a pending task"),
+        pytest.param(Status.FAILED, True, id="a failed task"),
+        pytest.param(Status.PIPELINED, False, id="a task that waits for others to leave"),
+        pytest.param(Status.SUCCEEDED, False, id="a task that succeeded"),
+    ],
+)
+def test_a_job_with_one_task_running_starves_with(status: Status, starves: bool) -> None:
+    cluster = SmallCluster().node("n1")
+    made = cluster.running("a", 1)
+    cluster.task(made, "other", cluster.shape(), status)
+
+    assert cluster.opened(Priority(NoArgs())).job_starving(JobView(made)) is starves

@@ -1,0 +1,154 @@
+"""proportion: what queues deserve, who has had enough, and who may have more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.small import SmallCluster
+from vsched.framework.extension import NoArgs, Refusal, Vote
+from vsched.framework.jobs import JobView
+from vsched.model.queue import Queue
+from vsched.model.resources import CPU, Amounts
+from vsched.model.status import Phase
+from vsched.plugins.proportion import Proportion
+
+
+class Queues:
+    """Ten cores, and queues that ask for some of them in pods of one core."""
+
+    def __init__(self) -> None:
+        self.cluster = SmallCluster().node("n1", cpu=10_000)
+
+    def queue(self, name: str, wants: int = 0, holds: int = 0, **fields: object) -> Queues:
+        self.cluster.queue(name, **fields)
+        shape = self.cluster.shape(cpu=1000, memory=0)
+        self.cluster.running(f"{name}-holds", holds, shape=shape, queue=name)
+        self.cluster.job(f"{name}-wants", wants, shape=shape, queue=name)
+        return self
+
+    def plugin(self) -> Proportion:
+        return self.cluster.opened(Proportion(NoArgs()))
+
+    def deserved(self) -> dict[str, float]:
+        plugin = self.plugin()
+        divisions = {name: plugin.division(queue) for name, queue in self.cluster.queues.items()}
+        return {name: found.deserved.get(CPU, 0) for name, found in divisions.items() if found is not None}
+
+
+def cpu(amount: int) -> Amounts:
+    return ((CPU, amount),)
+
+
+@pytest.mark.parametrize(
+    ("queues", "deserved"),
+    [
+        pytest.param(
+            Queues().queue("a", 10).queue("b", 10), {"a": 5000, "b": 5000}, id="equal weights deserve the same"
+        ),
+        pytest.param(
+            Queues().queue("a", 10).queue("b", 10, weight=4), {"a": 2000, "b": 8000}, id="else in proportion to weight"
+        ),
+        pytest.param(Queues().queue("a", 2).queue("b", 10), {"a": 2000, "b": 8000}, id="no more than is asked for"),
+        pytest.param(
+            Queues().queue("a", 0, 2).queue("b", 10), {"a": 2000, "b": 8000}, id="what is held is asked for too"
+        ),
+        pytest.param(
+            Queues().queue("a", 10, capability=cpu(3000)).queue("b", 10),
+            {"a": 3000, "b": 7000},
+            id="no more than the capability",
+        ),
+        pytest.param(
+            Queues().queue("a", 0, guarantee=cpu(4000)).queue("b", 10),
+            {"a": 4000, "b": 6000},
+            id="no less than the guarantee",
+        ),
+        pytest.param(Queues().queue("a", 3).queue("b", 3), {"a": 3000, "b": 3000}, id="what nobody asks for is left"),
+    ],
+)
+def test_what_queues_deserve(queues: Queues, deserved: dict[str, float]) -> None:
+    assert queues.deserved() == pytest.approx(deserved)
+
+
+def test_a_queue_without_jobs_has_no_part() -> None:
+    queues = Queues().queue("a", 1)
+    queues.cluster.queue("idle")
+
+    assert queues.plugin().division(queues.cluster.queues["idle"]) is None
+
+
+@pytest.mark.parametrize(
+    ("queues", "overused", "share"),
+    [
+        pytest.param(Queues().queue("a", 5, 1).queue("b", 9), False, 0.2, id="less than it deserves"),
+        pytest.param(Queues().queue("a", 0, 5).queue("b", 9), True, 1.0, id="all it asks for"),
+        pytest.param(Queues().queue("a", 5, 8).queue("b", 9), False, 1.6, id="more of one thing only"),
+        pytest.param(Queues().queue("a"), True, 0.0, id="nothing deserved, nothing more to have"),
+    ],
+)
+def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share: float) -> None:
+    plugin, queue = queues.plugin(), queues.cluster.queues["a"]
+
+    assert plugin.overused(queue) is overused
+    assert plugin.share(queue) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("queue", "amount", "refusal"),
+    [
+        pytest.param({}, 3000, None, id="up to what it deserves"),
+        pytest.param(
+            {},
+            3001,
+            Refusal("QueueOverShare", "queue a would hold more than it deserves of cpu"),
+            id="not past it, by however little",
+        ),
+        pytest.param({}, 0, None, id="what asks for nothing always may"),
+        pytest.param(
+            {"state": "Closed"}, 1, Refusal("QueueNotOpen", "queue a is Closed, not Open"), id="not while it is closed"
+        ),
+    ],
+)
+def test_a_queue_that_holds_two_of_its_five_cores_may_take(
+    queue: dict[str, str], amount: int, refusal: Refusal | None
+) -> None:
+    queues = Queues().queue("a", 9, 2, **queue).queue("b", 9)
+    plugin, found = queues.plugin(), queues.cluster.queues["a"]
+
+    assert plugin.allocatable(found, cpu(amount)) == refusal
+    assert plugin.preemptive(found, cpu(amount)) is (refusal is None)
+
+
+def test_queues_go_by_priority_then_by_share() -> None:
+    queues = Queues().queue("a", 5, 1).queue("b", 5, 2).queue("c", 5, 3, priority=1)
+    plugin = queues.plugin()
+    found: list[Queue] = [queues.cluster.queues[name] for name in "abc"]
+
+    assert [queue.name for queue in sorted(found, key=plugin.queue_key)] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted", "admitted"),
+    [
+        pytest.param({}, cpu(8000), True, id="all that the cluster has besides"),
+        pytest.param({}, cpu(8001), False, id="not more"),
+        pytest.param({"capability": cpu(6000)}, cpu(4000), True, id="up to the capability"),
+        pytest.param({"capability": cpu(6000)}, cpu(4001), False, id="not past it"),
+        pytest.param({"state": "Closed"}, cpu(1), False, id="nothing while it is closed"),
+        pytest.param({}, None, True, id="a job that states no minimum"),
+    ],
+)
+def test_a_queue_that_holds_two_cores_admits(fields: dict[str, object], wanted: Amounts | None, admitted: bool) -> None:
+    cluster = SmallCluster().node("n1", cpu=10_000).queue("a", **fields)
+    shape = cluster.shape(cpu=1000, memory=0)
+    cluster.running("old", 2, shape=shape, queue="a", min_resources=cpu(2000), min_member=2)
+    job = cluster.job("new", 0, queue="a", min_resources=wanted, phase=Phase.PENDING)
+
+    assert (cluster.opened(Proportion(NoArgs())).job_enqueueable(JobView(job)) is Vote.PERMIT) is admitted
+
+
+def test_what_a_job_holds_beyond_its_minimum_does_not_keep_others_out() -> None:
+    cluster = SmallCluster().node("n1", cpu=10_000).queue("a")
+    cluster.running("old", 6, shape=cluster.shape(cpu=1000, memory=0), queue="a", min_resources=cpu(2000), min_member=2)
+    job = cluster.job("new", 0, queue="a", min_resources=cpu(8000), phase=Phase.PENDING)
+
+    assert cluster.opened(Proportion(NoArgs())).job_enqueueable(JobView(job)) is Vote.PERMIT
