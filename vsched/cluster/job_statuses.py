@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import random
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -182,7 +182,7 @@ class JobStatuses:
             began = self._since.get((outcome.key, condition.kind, condition.status)) or time_stamp(self._clock.now())
             self._since.put((outcome.key, condition.kind, condition.status), began)
             since[condition.kind, condition.status] = began
-        return podgroup_conditions(outcome.conditions, since, uuid.uuid4().hex)
+        return podgroup_conditions(outcome.conditions, since, f"{random.getrandbits(128):032x}")
 
     def _say(self, due: Due) -> None:
         about = podgroup_reference(due.outcome.key, due.uid)

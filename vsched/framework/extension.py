@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -316,13 +316,16 @@ class BestNode(Point):
         """The row to take, or None."""
 
 
-@runtime_checkable
-class PlacementListener(Protocol):
-    """A plugin whose state follows placements; called by the ledger forwards and in undo."""
+class PlacementListener(Point):
+    """State that follows placements: told by the ledger forwards and in undo. Has no switch."""
 
+    point = ""
+
+    @abstractmethod
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """The task was placed on the row (allocated or pipelined)."""
 
+    @abstractmethod
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """The placement was taken back, or the task is to leave."""
 

@@ -86,7 +86,7 @@ class PluginSet:
 
     def listeners(self) -> list[PlacementListener]:
         """Plugins whose state follows placements."""
-        return [plugin for tier in self._tiers for plugin, _ in tier if isinstance(plugin, PlacementListener)]
+        return self._flat(PlacementListener)
 
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
@@ -247,12 +247,10 @@ def _measure(plugin: Plugin[Any], trace: Trace) -> None:
     """Put a stopwatch around every question the plugin answers; the plugin does not know."""
     points = [base for base in type(plugin).__mro__ if issubclass(base, Point) and base is not Point]
     names = {name for base in points for name in vars(base) if not name.startswith("_") and name != "point"}
-    for name in names | LISTENING:
+    for name in names:
         if callable(answer := getattr(plugin, name, None)):
             setattr(plugin, name, trace.wrap(plugin.name, answer))
 
-
-LISTENING = {"on_allocate", "on_release"}
 
 REJECTED = Refusal("Rejected", "a plugin rejected it")
 

@@ -15,8 +15,10 @@ import orjson
 from vsched.sim import conversion
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call
-from vsched.sim.selectors import Selector, selector_for
-from vsched.sim.status import Cause, Failure, bad_request, expired, future_version, invalid_named, not_found
+from vsched.sim.label_selectors import parse_labels
+from vsched.sim.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
+from vsched.sim.selectors import Selector, parse_fields, selector_for
+from vsched.sim.status import Failure, bad_request, expired, future_version, not_found
 from vsched.sim.store import Behind, Record, Store
 
 TOO_OLD_TOKEN = (
@@ -66,8 +68,11 @@ def object_bytes(kind: Kind, record: Record) -> bytes:
 
 
 def read_object(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Record:
-    version = asked_version(call)
-    if version and version > store.revision:
+    given = call.query.get("resourceVersion", "")
+    if given and not is_version(given):
+        raise Failure(500, "", not_a_version(given))
+    version = int(given or 0)
+    if version > store.revision:
         raise future_version(version, store.revision)
     record = store.get(kind, namespace, name)
     if record is None:
@@ -75,36 +80,32 @@ def read_object(store: Store, kind: Kind, namespace: str, name: str, call: Call)
     return record
 
 
-def asked_version(call: Call) -> int | None:
-    """The resourceVersion of the query as a number; None where there is none."""
-    given = call.query.get("resourceVersion", "")
-    if not given:
-        return None
-    if not given.isascii() or not given.isdecimal():
-        raise bad_request(f'invalid resource version: strconv.ParseUint: parsing "{given}": invalid syntax')
-    return int(given)
-
-
 def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Listing:
     """A list, or a page of one."""
-    _check_match(call)
-    version = asked_version(call)
     limit = max(call.integer("limit") or 0, 0)
+    call.integer("timeoutSeconds")
+    check_selectors(call)
+    check_list_options(call)
     selector = request_selector(kind, name, call)
     token = call.query.get("continue", "")
     if token:
-        if version:
-            raise bad_request("specifying resource version is not allowed when using continue")
-        return _next_page(store, kind, namespace, token, limit, selector)
+        return _next_page(store, kind, namespace, token, limit, selector, call)
+    version = asked_version(call)
     if version == 0:
         limit = 0
     if version and version > store.revision:
         raise future_version(version, store.revision)
-    exact = version and (call.query.get("resourceVersionMatch") == "Exact" or (limit and not _match(call)))
+    exact = version and (version_match(call) == "Exact" or (limit and not version_match(call)))
     try:
         return _page(store, kind, namespace, version if exact and version else store.revision, "", limit, selector)
     except Behind:
         raise expired(TOO_OLD_LIST) from None
+
+
+def check_selectors(call: Call) -> None:
+    """The grammar of both selectors, which is looked at before anything else the query says."""
+    parse_labels(call.query.get("labelSelector", ""))
+    parse_fields(call.query.get("fieldSelector", ""))
 
 
 def request_selector(kind: Kind, name: str, call: Call) -> Selector | None:
@@ -114,49 +115,12 @@ def request_selector(kind: Kind, name: str, call: Call) -> Selector | None:
     return selector_for(kind, call.query.get("labelSelector", ""), fields)
 
 
-def _match(call: Call) -> str:
-    return call.query.get("resourceVersionMatch", "")
-
-
-def _check_match(call: Call) -> None:
-    match, version = _match(call), call.query.get("resourceVersion", "")
-    if "sendInitialEvents" in call.query:
-        raise _invalid_option("sendInitialEvents", "sendInitialEvents is forbidden for list")
-    if not match:
-        return
-    if call.query.get("continue"):
-        raise _invalid_option("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-    if not version:
-        why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        raise _invalid_option("resourceVersionMatch", why)
-    if match not in ("Exact", "NotOlderThan"):
-        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-        cause = Cause("FieldValueNotSupported", text, "resourceVersionMatch")
-        raise invalid_named("ListOptions.meta.k8s.io", "meta.k8s.io", "ListOptions", "", [cause])
-    if match == "Exact" and version == "0":
-        why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        raise _invalid_option("resourceVersionMatch", why)
-
-
-def _invalid_option(field: str, why: str) -> Failure:
-    cause = Cause("FieldValueForbidden", f"Forbidden: {why}", field)
-    return invalid_named("ListOptions.meta.k8s.io", "meta.k8s.io", "ListOptions", "", [cause])
-
-
-def check_watch_options(call: Call) -> None:
-    """What a watch may not combine."""
-    match = _match(call)
-    if "sendInitialEvents" in call.query:
-        if match != "NotOlderThan":
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise _invalid_option("resourceVersionMatch", why)
-    elif match:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        raise _invalid_option("resourceVersionMatch", why)
-
-
-def _next_page(store: Store, kind: Kind, namespace: str, token: str, limit: int, selector: Selector | None) -> Listing:
+def _next_page(
+    store: Store, kind: Kind, namespace: str, token: str, limit: int, selector: Selector | None, call: Call
+) -> Listing:
     version, start = read_token(token)
+    if call.query.get("resourceVersion", "0") not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
     key = f"{namespace}/{start}" if namespace else start
     if version < 0:
         return _page(store, kind, namespace, store.revision, key, limit, selector)
@@ -193,13 +157,25 @@ def make_token(version: int, start: str) -> str:
 
 
 def read_token(token: str) -> tuple[int, str]:
+    """The version and the key a token goes on with; a 400 for one that this server has not made."""
     try:
-        body = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        version, start = body["rv"], body["start"]
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise bad_request(f"continue key is not valid: {error}") from None
-    if not isinstance(version, int) or not isinstance(start, str) or not start.startswith("/"):
-        raise bad_request("continue key is not valid: expected a version and a start key")
-    if version == 0:
-        raise bad_request("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-    return version, start[1:]
+        body = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise _bad_token(f": {error}") from None
+    if not isinstance(body, dict) or body.get("v") != "meta.k8s.io/v1":
+        known = body.get("v", "") if isinstance(body, dict) else ""
+        raise _bad_token(f": server does not recognize this encoded version {known}")
+    version, start = body.get("rv", 0), body.get("start", "")
+    if not isinstance(version, int) or not isinstance(start, str):
+        raise _bad_token(": expected a version and a start key")
+    if not version:
+        raise _bad_token(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not start:
+        raise _bad_token(": encoded start key empty (version meta.k8s.io/v1)")
+    if "//" in start or {".", ".."} & set(start.split("/")):
+        raise _bad_token(f": {start}")
+    return version, start.removeprefix("/")
+
+
+def _bad_token(why: str) -> Failure:
+    return bad_request(f"invalid continue token: continue key is not valid{why}")

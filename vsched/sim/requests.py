@@ -5,6 +5,7 @@ Nothing is looked up or decided here beyond what the words of the request mean.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -23,6 +24,8 @@ MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
 _FALSE = frozenset({"", "0", "false"})
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_INT64 = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Call:
 
     def flag(self, name: str) -> bool:
         """A boolean of the query: anything but empty, 0 and false is true."""
-        return self.query.get(name, "") not in _FALSE
+        return self.query.get(name, "").lower() not in _FALSE
 
     @property
     def dry_run(self) -> bool:
@@ -95,14 +98,14 @@ class Call:
         )
 
     def integer(self, name: str) -> int | None:
-        given = self.query.get(name, "")
-        if not given:
+        given = self.query.get(name)
+        if given is None:
             return None
-        try:
-            return int(given)
-        except ValueError:
-            why = f'strconv.ParseInt: parsing "{given}": invalid syntax'
-            raise bad_request(f"unable to convert {name}: {why}") from None
+        if not _INTEGER.fullmatch(given):
+            raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax')
+        if not -_INT64 <= int(given) < _INT64:
+            raise bad_request(f'strconv.ParseInt: parsing "{given}": value out of range')
+        return int(given)
 
 
 def parse_query(text: str) -> dict[str, str]:

@@ -15,7 +15,8 @@ import orjson
 
 from vsched.sim import conversion, tables
 from vsched.sim.kinds import Kind, Obj
-from vsched.sim.reads import check_watch_options, request_selector
+from vsched.sim.list_options import check_list_options, check_watch_options, is_version, not_a_version
+from vsched.sim.reads import check_selectors, request_selector
 from vsched.sim.requests import Call, Form
 from vsched.sim.selectors import Selector
 from vsched.sim.status import Failure, expired
@@ -107,25 +108,29 @@ class Watch:
 
 def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, now: Clock) -> Watch:
     """Reads what a watch request asks for; refusals that are no stream are raised here."""
-    check_watch_options(call)
+    seconds = call.integer("timeoutSeconds")
+    check_selectors(call)
+    # A path below /watch is a list to the options unless the query says watch as well.
+    is_watch = call.flag("watch")
+    (check_watch_options if is_watch else check_list_options)(call)
+    selector = request_selector(kind, name, call)
     given = call.query.get("resourceVersion", "")
-    if given and not given.isdecimal():
-        raise Failure(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
+    if given and not is_version(given):
+        raise Failure(500, "", not_a_version(given))
     version = int(given) if given else 0
     wants_initial = call.flag("sendInitialEvents")
     from_start = wants_initial or ("sendInitialEvents" not in call.query and not version)
     bookmarks = call.flag("allowWatchBookmarks")
-    seconds = call.integer("timeoutSeconds")
     return Watch(
         store=store,
         kind=kind,
         namespace=namespace,
-        selector=request_selector(kind, name, call),
+        selector=selector,
         form=call.form,
         include_object=call.query.get("includeObject", ""),
         now=now,
         after=None if from_start else version or store.revision,
-        initial_bookmark=from_start and bookmarks,
+        initial_bookmark=from_start and bookmarks and is_watch,
         bookmarks=bookmarks,
         silent_until=0 if from_start or version <= store.revision else version,
         timeout_seconds=float(seconds) if seconds else random.uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS),
