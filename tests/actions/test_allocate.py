@@ -258,6 +258,12 @@ def test_jobs_of_a_queue_that_holds_all_it_deserves_say_so() -> None:
             id="what a waiting gang holds on idle amounts is kept for it too",
         ),
         pytest.param(
+            "job ns/a min=2 pods=1 cpu=4 age=9\npods ns/a 1 selector=zone:z\njob ns/b min=1 pods=1 cpu=1",
+            {},
+            {"ns/a"},
+            id="pods that ask for nothing count for a gang that waits",
+        ),
+        pytest.param(
             "job ns/a min=3 pods=3 cpu=2 age=9\njob ns/b min=2 pods=2 cpu=1",
             {"b": 2},
             set(),

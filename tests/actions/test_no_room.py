@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.support.clusters import clusters
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.actions.allocate import Worksheet, allocate, place_until_ready, worksheet
+from vsched.actions.allocate import allocate, place_until_ready, worksheet
 from vsched.actions.enqueue import enqueue
+from vsched.actions.held import Worksheet
 from vsched.actions.turns import Turns
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy

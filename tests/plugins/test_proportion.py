@@ -133,6 +133,7 @@ def test_queues_go_by_priority_then_by_share() -> None:
         pytest.param({}, cpu(8001), False, id="not more"),
         pytest.param({"capability": cpu(6000)}, cpu(4000), True, id="up to the capability"),
         pytest.param({"capability": cpu(6000)}, cpu(4001), False, id="not past it"),
+        pytest.param({"guarantee": cpu(4000)}, cpu(8000), True, id="its own guarantee takes nothing from it"),
         pytest.param({"state": "Closed"}, cpu(1), False, id="nothing while it is closed"),
         pytest.param({}, None, True, id="a job that states no minimum"),
     ],
@@ -144,6 +145,19 @@ def test_a_queue_that_holds_two_cores_admits(fields: dict[str, object], wanted: 
     job = cluster.job("new", 0, queue="a", min_resources=wanted, phase=Phase.PENDING)
 
     assert (cluster.opened(Proportion(NoArgs())).job_enqueueable(JobView(job)) is Vote.PERMIT) is admitted
+
+
+@pytest.mark.parametrize(("gated", "admitted"), [(False, False), (True, True)], ids=["counts", "counts not if gated"])
+def test_what_was_admitted_in_this_cycle(gated: bool, admitted: bool) -> None:
+    cluster = SmallCluster().node("n1", cpu=10_000).queue("a")
+    first, second = (
+        cluster.job(name, 0, queue="a", min_resources=cpu(6000), phase=Phase.PENDING) for name in ("first", "second")
+    )
+    cluster.task(first, "t", cluster.shape(cpu=6000, memory=0), gated=gated)
+    plugin = cluster.opened(Proportion(NoArgs()))
+    plugin.job_enqueued(JobView(first))
+
+    assert (plugin.job_enqueueable(JobView(second)) is Vote.PERMIT) is admitted
 
 
 def test_what_a_job_holds_beyond_its_minimum_does_not_keep_others_out() -> None:

@@ -13,7 +13,7 @@ from vsched.model.job import Job, JobSpec, claim_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace, Queue
-from vsched.model.resources import ResourceAxis, add
+from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.shape import Shape, ShapeTable
 from vsched.model.snapshot import QueueBooks, Snapshot
 from vsched.model.status import HOLDS, Phase, Status
@@ -69,7 +69,7 @@ class SmallCluster:
         job.put(task)
         return task
 
-    def running(self, name: str, tasks: int, *, node: str = "n1", shape: Shape | None = None, **spec: object) -> Job:
+    def running(self, name: str, tasks: int, *, node: str = "n1", shape: Shape | None = None, **spec: Any) -> Job:
         """A job whose tasks all run on one node."""
         spec.setdefault("phase", Phase.RUNNING)
         job = self.job(name, 0, **spec)
@@ -97,10 +97,14 @@ class SmallCluster:
             statics,
             allocatable,
             allocatable.copy(),
-            *(np.zeros(size, dtype=np.int64) for _ in range(3)),
-            np.zeros((2, len(names)), dtype=np.int64),
+            releasing=np.zeros(size, dtype=np.int64),
+            pipelined=np.zeros(size, dtype=np.int64),
+            requested=np.zeros(size, dtype=np.int64),
+            scoring=np.zeros((2, len(names)), dtype=np.int64),
         )
-        placed, books, shares = PlacedPods(), {}, {}
+        placed = PlacedPods()
+        books: dict[str, QueueBooks] = {}
+        shares: dict[tuple[str, str], Vector] = {}
         for job in self.jobs.values():
             for task in job.tasks.values():
                 if task.node:

@@ -289,7 +289,10 @@ class NodeScore(Point):
     point = "node_order"
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """Scores that depend on the shape and on each node alone, for the given rows; None where there are none."""
+        """Scores that depend on the shape and on each node alone, for the given rows; None where there are none.
+
+        The array is the caller's to change.
+        """
         return None
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:

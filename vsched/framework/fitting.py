@@ -243,12 +243,12 @@ class Fitting:
         return self._nodes.unreserved(column) if self._releasing else self._nodes.idle[column]
 
     def _scores(self, shape: Shape) -> Floats:
-        total: Floats = np.zeros(len(self._nodes))
+        total: Floats | None = None
         for scorer in self._scorers:
             scores = scorer.score(shape, self._nodes, slice(None))
             if scores is not None:
-                total += scores
-        return total
+                total = scores if total is None else np.add(total, scores, out=total)
+        return np.zeros(len(self._nodes)) if total is None else total
 
     def _refresh_rows(self, fit: ShapeFit, rows: list[int]) -> None:
         nodes, shape = self._nodes, fit.shape

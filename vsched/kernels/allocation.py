@@ -63,7 +63,7 @@ def least_allocated(taken: Floats, capacity: Capacity) -> Floats:
     left /= capacity.divisor
     np.floor(left, out=left)
     np.maximum(left, 0.0, out=left)
-    return _mean(left, capacity.counted)
+    return _mean(left, capacity)
 
 
 def least_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
@@ -83,7 +83,7 @@ def most_allocated(taken: Floats, capacity: Capacity) -> Floats:
     part *= MAX_SCORE
     part /= capacity.divisor
     np.floor(part, out=part)
-    return _mean(part, capacity.counted)
+    return _mean(part, capacity)
 
 
 def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
@@ -106,10 +106,9 @@ def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, 
     """
     score = balance(np.add(held, asked), capacity)
     score -= balance(held, capacity) if now is None else now
-    score += HALF_SCORE
-    score /= 2.0
+    score *= 0.5
+    score += HALF_SCORE * 1.5
     np.floor(score, out=score)
-    score += HALF_SCORE
     return score
 
 
@@ -137,7 +136,7 @@ def balance(taken: Floats | Ints, capacity: Capacity) -> Floats:
 def balanced_allocation_row(held: Sequence[int], asked: Sequence[int], capacity: Sequence[int]) -> float:
     """``balanced_allocation`` of one node."""
     after = balance_row([amount + more for amount, more in zip(held, asked, strict=True)], capacity)
-    return HALF_SCORE + math.floor((after - balance_row(held, capacity) + HALF_SCORE) / 2.0)
+    return float(math.floor((after - balance_row(held, capacity)) * 0.5 + HALF_SCORE * 1.5))
 
 
 def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
@@ -158,11 +157,14 @@ def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor((1.0 - deviation) * MAX_SCORE))
 
 
-def _mean(scores: Floats, counted: Floats) -> Floats:
+def _mean(scores: Floats, capacity: Capacity) -> Floats:
     total: Floats = scores[0]
     for more in scores[1:]:
         total = np.add(total, more, out=total)
-    total /= counted
+    if capacity.complete and len(scores) == 2:
+        total *= 0.5
+    else:
+        total /= capacity.counted
     np.floor(total, out=total)
     return total
 

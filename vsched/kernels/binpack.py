@@ -25,11 +25,16 @@ class Wish(NamedTuple):
 
 
 def binpack(
-    wishes: Sequence[Wish], idle: Ints, allocatable: Floats, weight_sum: int, scale: float, some_lack: Sequence[bool]
+    wishes: Sequence[Wish],
+    idle: Floats | Ints,
+    allocatable: Floats,
+    weight_sum: int,
+    scale: float,
+    some_lack: Sequence[bool],
 ) -> Floats:
     """Scores by node: ``scale`` times the weighted mean of what would be used, 0 where a resource does not suffice.
 
-    ``idle`` (int64) and ``allocatable`` (float64) are [resource, node]; ``some_lack`` says for each wish whether some
+    ``idle`` and ``allocatable`` are [resource, node], float64 for speed; ``some_lack`` says for each wish whether some
     node has none of the resource at all: there it counts nothing, but its weight still divides.
     """
     total: Floats | None = None

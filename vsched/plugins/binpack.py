@@ -12,10 +12,13 @@ from typing import NamedTuple, Self
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import NodeScore, Opening, Plugin
+from vsched.framework.extension import NodeScore, Opening, PlacementListener, Plugin
+from vsched.framework.jobs import JobView
 from vsched.kernels.binpack import Wish, binpack, binpack_row
 from vsched.model.nodes import Floats, NodeTable
 from vsched.model.shape import Shape
+from vsched.model.task import Task
+from vsched.plugins._following import Following
 
 MAX_SCORE = 100.0
 ALL_ROWS = slice(None)
@@ -58,7 +61,7 @@ class Wanted(NamedTuple):
     weight_sum: int
 
 
-class Binpack(Plugin[BinpackArgs], NodeScore):
+class Binpack(Plugin[BinpackArgs], NodeScore, PlacementListener):
     """Scores nodes by how full they would be."""
 
     name = "binpack"
@@ -79,7 +82,7 @@ class Binpack(Plugin[BinpackArgs], NodeScore):
         wanted = self._wanted_by(shape)
         if not wanted.wishes:
             return None
-        idle, has = nodes.idle, self._allocatable
+        idle, has = self._free.current(), self._allocatable
         if rows != ALL_ROWS:
             at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
             idle, has = idle[:, at], has[:, at]
@@ -100,10 +103,23 @@ class Binpack(Plugin[BinpackArgs], NodeScore):
             self._scale,
         )
 
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Less is free on the node."""
+        self._touch(row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """More is free on the node."""
+        self._touch(row)
+
+    def _touch(self, row: int) -> None:
+        if self._nodes is not None:
+            self._free.touch(row)
+
     def _look_at(self, nodes: NodeTable) -> None:
         if nodes is self._nodes:
             return
         self._nodes = nodes
+        self._free = Following(nodes.idle)
         self._allocatable = nodes.allocatable.astype(np.float64)
         self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
         # Elements read through a view cost a third of numpy's own indexing.

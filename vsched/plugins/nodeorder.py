@@ -32,10 +32,11 @@ from vsched.kernels.allocation import (
 )
 from vsched.kernels.domains import Rows
 from vsched.kernels.images import image_locality
-from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.nodes import Floats, Ints, Mask, NodeTable
 from vsched.model.resources import CPU, MEMORY
 from vsched.model.shape import PodLabels, Shape
 from vsched.model.task import Task
+from vsched.plugins._following import Following
 from vsched.plugins._preferences import Preferences, PreferenceWeights
 
 Weight = Annotated[int, msgspec.Meta(ge=0)]
@@ -96,7 +97,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._look_at(nodes)
         args, asked = self.args, self._asked_by(shape, nodes)
         at = None if rows == ALL_ROWS else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
-        scoring = nodes.scoring if at is None else nodes.scoring[:, at]
+        scoring = self._taken.current() if at is None else nodes.scoring[:, at]
         total = np.zeros(scoring.shape[1])
         if args.least_requested or args.most_requested:
             taken: Floats = np.add(scoring, _column(asked.scoring))
@@ -112,9 +113,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         return total
 
     def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
+        requested: Floats | Ints
         now: Floats | None = None
         if len(asked) == 2:
-            requested, capacity, now = nodes.requested[: MEMORY + 1], self._capacity, self._balance_now(nodes)
+            requested, capacity, now = self._held.current(), self._capacity, self._balance_now(nodes)
         else:
             columns = [column for column, _ in asked]
             requested, capacity = nodes.requested[columns], self._gpu_capacity
@@ -126,7 +128,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     def _balance_now(self, nodes: NodeTable) -> Floats:
         """The nodes' balance of cpu and memory as they are: the same for every shape, so it is kept and mended."""
         if self._now is None:
-            self._now = balance(nodes.requested[: MEMORY + 1], self._capacity)
+            self._now = balance(self._held.current(), self._capacity)
         else:
             for row in self._moved:
                 taken = (self._requested[CPU, row], self._requested[MEMORY, row])
@@ -162,6 +164,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._nodes = nodes
         self._asked.clear()
         self._now = None
+        self._taken = Following(nodes.scoring)
+        self._held = Following(nodes.requested[: MEMORY + 1])
         self._capacity = capacity_of(nodes.allocatable[: MEMORY + 1])
         columns = [CPU, MEMORY, self._gpu] if self._gpu < nodes.width else [CPU, MEMORY]
         self._gpu_capacity = capacity_of(nodes.allocatable[columns])
@@ -205,13 +209,19 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """One pod more on the node."""
-        self._moved.add(row)
+        self._touch(row)
         self._preferences.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """One pod less on the node."""
-        self._moved.add(row)
+        self._touch(row)
         self._preferences.move(task, row, -1)
+
+    def _touch(self, row: int) -> None:
+        self._moved.add(row)
+        if self._nodes is not None:
+            self._taken.touch(row)
+            self._held.touch(row)
 
 
 def _column(amounts: Sequence[int]) -> Floats:

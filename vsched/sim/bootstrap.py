@@ -29,6 +29,7 @@ def seed(writer: Writer) -> None:
         _ensure_class(writer, name, value, description)
     for definition in shipped_definitions():
         _ensure(writer, definition)
+    writer.custom.all_used()
 
 
 def _ensure(writer: Writer, obj: Obj) -> None:

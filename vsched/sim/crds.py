@@ -130,6 +130,13 @@ def _conditions(obj: Obj, now: str) -> list[Obj]:
     ]
 
 
+def _installing(condition: Obj) -> Obj:
+    """The condition as it is until the definition is served."""
+    if condition["type"] != "Established":
+        return condition
+    return {**condition, "status": "False", "reason": "Installing"}
+
+
 def kinds_of(obj: Obj) -> list[Kind]:
     """The kinds a definition serves, the stored version first."""
     spec = obj["spec"]
@@ -187,10 +194,24 @@ class CustomKinds:
     def __init__(self, store: Store, now: Clock) -> None:
         self._store = store
         self._now = now
+        self._unused: set[str] = set()
+        """The storages nobody has used yet: the real server starts them on first use."""
+
+    def first_use(self, kind: Kind) -> bool:
+        """Whether this is the first use of a custom kind since its definition was made."""
+        if kind.storage not in self._unused:
+            return False
+        self._unused.discard(kind.storage)
+        return True
+
+    def all_used(self) -> None:
+        """What is there now counts as used."""
+        self._unused.clear()
 
     def on_write(self, kind: Kind, obj: Obj) -> None:
         """After any write: a definition that is new or changed is served as it now says."""
         if not is_definition(kind):
+            self._unused.discard(kind.storage)
             return
         served = kinds_of(obj)
         for each in served:
@@ -199,14 +220,22 @@ class CustomKinds:
         if not any(each.get("type") == "Established" for each in obj.get("status", {}).get("conditions") or ()):
             self._establish(kind, obj)
 
+    def is_terminating(self, kind: Kind) -> bool:
+        """Whether the definition of a kind is on its way out."""
+        record = self._definition(kind)
+        return record is not None and bool(record.obj["metadata"].get("deletionTimestamp"))
+
+    def _definition(self, kind: Kind) -> Record | None:
+        definitions = self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions")
+        return self._store.get(definitions, "", f"{kind.plural}.{kind.group}")
+
     def on_remove(self, kind: Kind) -> None:
         """After any object went: the last one takes a dying definition with it."""
         if not kind.custom or self._store.count(kind):
             return
-        definitions = self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions")
-        record = self._store.get(definitions, "", f"{kind.plural}.{kind.group}")
+        record = self._definition(kind)
         if record is not None and record.obj["metadata"].get("deletionTimestamp"):
-            self._retire(definitions, record)
+            self._retire(self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions"), record)
 
     def delete_definition(self, definitions: Kind, record: Record, options: DeleteOptions) -> Deleted:
         """Deletes a definition: first its objects, then, when their finalizers allow, itself."""
@@ -229,7 +258,6 @@ class CustomKinds:
         metadata = dict(obj["metadata"])
         now = format_time(self._now())
         metadata["deletionTimestamp"] = now
-        metadata["deletionGracePeriodSeconds"] = 0
         metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
         condition = {
             "type": "Terminating",
@@ -261,9 +289,15 @@ class CustomKinds:
         record = self._store.get(kind, "", name)
         if record is None:
             raise Failure(500, "InternalError", f"definition {name} vanished while it was established")
-        now = format_time(self._now())
-        status = {**obj.get("status", {}), "conditions": _conditions(obj, now), "acceptedNames": obj["spec"]["names"]}
-        self._store.replace(kind, {**obj, "status": status}, record)
+        conditions = _conditions(obj, format_time(self._now()))
+        status = {**obj.get("status", {}), "acceptedNames": obj["spec"]["names"]}
+        installing = [_installing(each) for each in conditions]
+        # Accepting the names and serving them are two steps, and a watch sees both.
+        for step in (installing, conditions):
+            self._store.replace(kind, {**obj, "status": {**status, "conditions": step}}, record)
+            record = self._store.get(kind, "", name)
+            assert record is not None
+        self._unused.add(f"{obj['spec']['group']}/{obj['spec']['names']['plural']}")
 
     def _withdraw_others(self, obj: Obj, versions: set[str]) -> None:
         group, plural = obj["spec"]["group"], obj["spec"]["names"]["plural"]

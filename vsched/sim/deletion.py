@@ -6,17 +6,19 @@ garbage collector clears the finalizers set here, the namespace controller empti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vsched.sim.field_checks import invalid_value, not_supported
 from vsched.sim.kinds import Kind, Obj
-from vsched.sim.status import Failure, bad_request, forbidden, object_details, success
+from vsched.sim.status import Cause, Failure, forbidden, invalid_named, object_details, success
 from vsched.sim.store import Record, Store
 from vsched.sim.times import format_time, parse_time
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
-_PROPAGATION = ("Background", "Foreground", "Orphan")
+_PROPAGATION = ("Foreground", "Background", "Orphan")
 _ORPHANS_BY_DEFAULT = frozenset({"batch/jobs", "/replicationcontrollers"})
 _PROTECTED_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 _FINISHED = frozenset({"Succeeded", "Failed"})
@@ -42,11 +44,17 @@ class Deleted:
     gone: bool
 
 
-def check_options(options: DeleteOptions) -> None:
-    if options.propagation and options.propagation not in _PROPAGATION:
-        raise bad_request(f'invalid propagationPolicy "{options.propagation}": expected one of {_PROPAGATION}')
+def check_options(options: DeleteOptions, causes: Sequence[Cause] = ()) -> None:
+    """Refuses options that contradict themselves; ``causes`` is what is wrong with the rest of them."""
+    found: list[Cause] = []
     if options.propagation and options.orphan_dependents is not None:
-        raise bad_request("orphanDependents and deletionPropagation cannot be both set")
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(invalid_value("propagationPolicy", options.propagation, why))
+    if options.propagation and options.propagation not in _PROPAGATION:
+        found.append(not_supported("propagationPolicy", options.propagation, (*_PROPAGATION, "nil")))
+    found.extend(causes)
+    if found:
+        raise invalid_named("DeleteOptions.meta.k8s.io", "meta.k8s.io", "DeleteOptions", "", found)
 
 
 def delete(store: Store, kind: Kind, record: Record, options: DeleteOptions, now: datetime) -> Deleted:
@@ -69,6 +77,17 @@ def delete(store: Store, kind: Kind, record: Record, options: DeleteOptions, now
         removed = store.remove(kind, metadata.get("namespace", ""), metadata["name"])
         return Deleted(marked if graceful else removed, gone=True)
     return Deleted(marked, gone=False)
+
+
+ORPHAN_WARNING = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
+
+
+def warns_of_orphans(kind: Kind, options: DeleteOptions) -> bool:
+    """Jobs leave their pods behind unless the client says what it wants, which surprises people."""
+    return kind.storage == "batch/jobs" and not options.propagation and options.orphan_dependents is None
 
 
 def answer(kind: Kind, deleted: Deleted, options: DeleteOptions) -> tuple[int, Obj]:

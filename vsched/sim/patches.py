@@ -11,6 +11,7 @@ from typing import Any
 import jsonpatch
 
 from vsched.sim.applying import apply
+from vsched.sim.conform import json_type
 from vsched.sim.status import Failure, bad_request, unprocessable
 from vsched.sim.strategic import strategic_merge
 
@@ -24,8 +25,8 @@ _MOST_OPERATIONS = 10_000
 def json_patch(obj: Obj, patch: Any) -> Obj:
     """RFC 6902: 422 for a path that is not there or a test that fails, 400 for what is not a patch."""
     if not isinstance(patch, list):
-        shown = "object" if isinstance(patch, dict) else type(patch).__name__
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {shown} into Go value of type jsonpatch.Patch")
+        into = "Go value of type []interface {}"
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into {into}")
     if len(patch) > _MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(patch)}"
         raise Failure(413, "RequestEntityTooLarge", message)
@@ -42,7 +43,8 @@ def json_patch(obj: Obj, patch: Any) -> Obj:
 def merge_patch(obj: Obj, patch: Any) -> Obj:
     """RFC 7386: null removes, objects merge, everything else replaces."""
     if not isinstance(patch, dict):
-        raise bad_request("error decoding patch: Invalid JSON Patch")
+        into = "Go value of type map[string]interface {}"
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into {into}")
     merged: Obj = _merged(obj, patch)
     return merged
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from vsched.sim import bodies, patches
 from vsched.sim.applying import record_update
+from vsched.sim.decoding import show_as_go
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call, media_type, read_patch
 from vsched.sim.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
@@ -27,6 +28,9 @@ def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, sub
     options = call.write_options()
     if media == APPLY_PATCH:
         return _apply(writer, kind, namespace, name, body, call, subresource)
+    call.refuse_force()
+    if media == STRATEGIC_PATCH:
+        options.patch_shown = show_as_go(body)
     change = change_of(kind, media, body)
     return Written(writer.change(kind, namespace, name, change, options, subresource))
 
@@ -45,7 +49,13 @@ def change_of(kind: Kind, media: str, body: Any) -> Callable[[Obj], Obj]:
         return lambda obj: patches.json_patch(obj, body)
     if media == MERGE_PATCH:
         return lambda obj: patches.merge_patch(obj, body)
-    return lambda obj: patches.strategic_merge(kind, obj, body)
+    return lambda obj: _retyped(patches.strategic_merge(kind, obj, body), obj)
+
+
+def _retyped(patched: Obj, obj: Obj) -> Obj:
+    """A strategic merge is done on typed objects, whose kind it cannot change."""
+    types = {"kind": obj["kind"], "apiVersion": obj["apiVersion"]}
+    return patched if types.items() <= patched.items() else {**patched, **types}
 
 
 def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, call: Call, subresource: str) -> Written:

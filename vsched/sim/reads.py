@@ -14,9 +14,9 @@ import orjson
 
 from vsched.sim import conversion
 from vsched.sim.kinds import Kind, Obj
-from vsched.sim.requests import Call
 from vsched.sim.label_selectors import parse_labels
 from vsched.sim.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
+from vsched.sim.requests import Call
 from vsched.sim.selectors import Selector, parse_fields, selector_for
 from vsched.sim.status import Failure, bad_request, expired, future_version, not_found
 from vsched.sim.store import Behind, Record, Store
@@ -91,7 +91,8 @@ def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: Call
     if token:
         return _next_page(store, kind, namespace, token, limit, selector, call)
     version = asked_version(call)
-    if version == 0:
+    if version == 0 or (selector is not None and selector.names_one and (namespace or not kind.namespaced)):
+        # From a cache, or of one object, there is nothing to page through.
         limit = 0
     if version and version > store.revision:
         raise future_version(version, store.revision)

@@ -15,15 +15,32 @@ import orjson
 import yaml
 
 from vsched.sim import bodies, protobuf
-from vsched.sim.deletion import DeleteOptions
+from vsched.sim.conform import json_type
+from vsched.sim.deletion import DeleteOptions, check_options
+from vsched.sim.field_checks import forbidden, not_supported
+from vsched.sim.json_errors import summary, syntax_error
 from vsched.sim.kinds import Obj
-from vsched.sim.status import bad_request, not_acceptable, unsupported_media_type
+from vsched.sim.status import (
+    Cause,
+    Failure,
+    bad_request,
+    invalid_named,
+    not_acceptable,
+    unsupported_media_type,
+)
 from vsched.sim.writes import WriteOptions
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_OPTIONS = {"PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
+"""What the query of a method is read as, where it is not CreateOptions."""
+_MANAGER_CHARS = 128
 _FALSE = frozenset({"", "0", "false"})
+_ALL = "All"
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_WRITE_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _INT64 = 1 << 63
 
@@ -69,10 +86,7 @@ class Call:
 
     @property
     def dry_run(self) -> bool:
-        given = self.query.get("dryRun", "")
-        if given not in ("", "All"):
-            raise bad_request(f'dryRun: Unsupported value: "{given}": supported values: "All"')
-        return given == "All"
+        return self.query.get("dryRun", "") == _ALL
 
     @property
     def form(self) -> Form:
@@ -85,10 +99,12 @@ class Call:
 
     def write_options(self) -> WriteOptions:
         validation = self.query.get("fieldValidation") or "Warn"
-        if validation not in ("Ignore", "Warn", "Strict"):
-            raise bad_request(
-                f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
-            )
+        causes = dry_run_causes([self.query["dryRun"]] if self.query.get("dryRun") else [])
+        if validation not in _VALIDATIONS:
+            causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
+        if causes:
+            kind = _WRITE_OPTIONS.get(self.method, "CreateOptions")
+            raise invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", causes)
         return WriteOptions(
             dry_run=self.dry_run,
             field_validation=validation,
@@ -96,6 +112,15 @@ class Call:
             force=self.flag("force"),
             warnings=self.warnings,
         )
+
+    def refuse_force(self) -> None:
+        """Only server-side apply may be forced."""
+        if "force" in self.query:
+            raise self._invalid_options(forbidden("force", "may not be specified for non-apply patch"))
+
+    def _invalid_options(self, cause: Cause) -> Failure:
+        kind = _OPTIONS.get(self.method, "CreateOptions")
+        return invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", [cause])
 
     def integer(self, name: str) -> int | None:
         given = self.query.get(name)
@@ -166,33 +191,48 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def read_body(call: Call, *, custom: bool = False) -> Obj:
-    """The body as an object: JSON, YAML or, but not for custom kinds, protobuf by its content type."""
-    value = _decoded(call, custom)
-    if not isinstance(value, dict):
-        raise bad_request(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal the body into Go value of type struct"
-        )
-    return value
+def read_body(call: Call, expected: str, *, custom: bool = False) -> Obj:
+    """The body as an object of the expected kind: JSON, YAML or, but not for custom kinds, protobuf."""
+    value = _decoded(call, expected, custom)
+    if value.__class__ is not dict:
+        raise _unrecognized(call.body, expected, f"json: cannot unmarshal {json_type(value)} into {_KIND_TYPE}")
+    body: Obj = value
+    return body
+
+
+_KIND_TYPE = (
+    r'Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\"";'
+    r' Kind string "json:\"kind,omitempty\"" }'
+)
+
+
+def _unrecognized(body: bytes, expected: str, why: str) -> Failure:
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {expected}): couldn't get version/kind;"
+        f" json parse error: {why} ({summary(body)})"
+    )
 
 
 def read_patch(call: Call) -> Any:
     """The body of a PATCH; apply patches may be YAML."""
     try:
         return orjson.loads(call.body)
-    except orjson.JSONDecodeError as error:
-        if media_type(call.content_type) != "application/apply-patch+yaml":
-            raise bad_request(f"error decoding patch: {error}") from None
+    except orjson.JSONDecodeError:
+        media = media_type(call.content_type)
+        if media != "application/apply-patch+yaml":
+            why = syntax_error(call.body)
+            named = why if media.startswith("application/strategic") else f"error decoding patch: {why}"
+            raise bad_request(named) from None
     return _read_yaml(call.body)
 
 
-def _decoded(call: Call, custom: bool) -> Any:
+def _decoded(call: Call, expected: str, custom: bool) -> Any:
     media = media_type(call.content_type)
     if media in ("", "application/json"):
         try:
             return orjson.loads(call.body)
-        except orjson.JSONDecodeError as error:
-            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        except orjson.JSONDecodeError:
+            raise _unrecognized(call.body, expected, syntax_error(call.body)) from None
     if media == "application/yaml":
         return _read_yaml(call.body)
     if not custom and protobuf.is_protobuf(media):
@@ -220,19 +260,35 @@ _YamlLoader.yaml_implicit_resolvers = {
 _YAML_LOADER = _YamlLoader
 
 
+def dry_run_causes(given: list[str]) -> list[Cause]:
+    if all(one == _ALL for one in given):
+        return []
+    listed = ", ".join(f'"{one}"' for one in given)
+    text = f'Unsupported value: []string{{{listed}}}: supported values: "{_ALL}"'
+    return [Cause("FieldValueNotSupported", text, "dryRun")]
+
+
 def read_delete_options(call: Call) -> DeleteOptions:
-    """Delete options from the body, or from the query where there is none."""
-    body = bodies.delete_options(read_body(call)) if call.body else {}
+    """Delete options from the body; the query says them only where there is no body."""
+    body = bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
     preconditions = body.get("preconditions") or {}
-    grace = body.get("gracePeriodSeconds", call.integer("gracePeriodSeconds"))
-    orphan = body.get("orphanDependents")
-    if orphan is None and "orphanDependents" in call.query:
-        orphan = call.flag("orphanDependents")
-    return DeleteOptions(
-        grace_seconds=grace,
+    options = DeleteOptions(
+        grace_seconds=body.get("gracePeriodSeconds"),
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
-        propagation=body.get("propagationPolicy") or call.query.get("propagationPolicy", ""),
-        orphan_dependents=orphan,
-        dry_run=call.dry_run or bool(body.get("dryRun")),
+        propagation=body.get("propagationPolicy") or "",
+        orphan_dependents=body.get("orphanDependents"),
+        dry_run=bool(body.get("dryRun")),
     )
+    check_options(options, dry_run_causes(body.get("dryRun") or []))
+    return options
+
+
+def _queried_delete_options(call: Call) -> Obj:
+    given = {name: call.query[name] for name in ("propagationPolicy",) if call.query.get(name)}
+    options: Obj = {**given, "gracePeriodSeconds": call.integer("gracePeriodSeconds")}
+    if "orphanDependents" in call.query:
+        options["orphanDependents"] = call.flag("orphanDependents")
+    if call.query.get("dryRun"):
+        options["dryRun"] = [call.query["dryRun"]]
+    return options

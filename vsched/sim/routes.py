@@ -9,16 +9,18 @@ from functools import partial
 
 from vsched.sim import bodies, conversion, patching, subresources, tables
 from vsched.sim.answers import Answer, Send, Stream, text
+from vsched.sim.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.reads import Listing, list_objects, object_bytes, read_object
 from vsched.sim.requests import Call, Path, parse_path, read_body, read_delete_options, read_patch
-from vsched.sim.status import method_not_allowed, unknown_path
+from vsched.sim.status import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
 from vsched.sim.store import Record
 from vsched.sim.watches import Watch, open_watch, run_watch
 from vsched.sim.writes import Writer, Written, check_target
 
+_NOT_FOUND = "404 page not found\n"
 _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
 """Subresources that are a part of their object, read and written in the object's own form."""
 
@@ -38,6 +40,10 @@ class Router:
         kind = self._store.registry.at(path.group, path.version, path.plural)
         if kind is None:
             return self._unknown(path)
+        if kind.custom:
+            refused = self._refuse_custom(call, path, kind)
+            if refused is not None:
+                return refused
         if path.namespace and not kind.namespaced:
             raise unknown_path()
         if path.subresource:
@@ -53,7 +59,23 @@ class Router:
         )
         if served:
             raise unknown_path()
-        return text("404 page not found\n", 404)
+        return text(_NOT_FOUND, 404)
+
+    def _refuse_custom(self, call: Call, path: Path, kind: Kind) -> Answer | None:
+        """What custom resources are refused for before anybody looks at the object."""
+        reads_all = not path.name and call.method == "GET"
+        if kind.namespaced != bool(path.namespace) and not (kind.namespaced and reads_all):
+            return text(_NOT_FOUND, 404)
+        from_cache = reads_all or path.watch or bool(call.query.get("resourceVersion"))
+        if self._writer.custom.first_use(kind) and call.method == "GET" and from_cache:
+            raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
+        if path.subresource and kind.subresource(path.subresource) is None:
+            raise not_found(kind, path.name)
+        if call.method == "POST" and self._writer.custom.is_terminating(kind):
+            why = "create not allowed while custom resource definition is terminating"
+            details = {"group": kind.group, "kind": kind.plural}
+            raise Failure(405, "MethodNotAllowed", why, details=details)
+        return None
 
     def _collection(self, call: Call, path: Path, kind: Kind) -> Answer | Stream:
         if call.method == "GET" and "list" in kind.verbs:
@@ -82,6 +104,8 @@ class Router:
                 return self._written(call, kind, self._patched(call, path, kind))
             case "DELETE" if "delete" in kind.verbs:
                 options = read_delete_options(call)
+                if warns_of_orphans(kind, options):
+                    call.warnings.append(ORPHAN_WARNING)
                 deleted = self._writer.delete(kind, path.namespace, path.name, options)
                 code, body = deletion_answer(kind, deleted, options)
                 return Answer(code, obj=body)
@@ -127,7 +151,7 @@ class Router:
         return self._shown(call, kind, written.obj, 201 if written.created else 200)
 
     def _create(self, call: Call, path: Path, kind: Kind) -> Answer:
-        body = read_body(call, custom=kind.custom)
+        body = read_body(call, kind.kind, custom=kind.custom)
         if kind.plural in subresources.REVIEWS:
             return Answer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
@@ -137,7 +161,7 @@ class Router:
         return self._shown(call, kind, made, 201)
 
     def _put(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Answer:
-        body = read_body(call, custom=kind.custom)
+        body = read_body(call, kind.kind, custom=kind.custom)
         written = self._writer.update(kind, path.namespace, path.name, body, call.write_options(), subresource)
         return self._written(call, kind, written)
 
@@ -164,7 +188,7 @@ class Router:
             return self._part(call, path, kind)
         match path.subresource:
             case "binding":
-                return self._bind(call, path.namespace, path.name, read_body(call))
+                return self._bind(call, path.namespace, path.name, read_body(call, "Binding"))
             case "eviction":
                 return self._evict(call, path)
             case "scale":
@@ -184,7 +208,7 @@ class Router:
         return Answer(201, obj=subresources.bind(self._store, namespace, name, body, now, dry_run=call.dry_run))
 
     def _evict(self, call: Call, path: Path) -> Answer:
-        now, body = self._writer.now(), read_body(call)
+        now, body = self._writer.now(), read_body(call, "Eviction")
         return Answer(
             201, obj=subresources.evict(self._store, path.namespace, path.name, body, now, dry_run=call.dry_run)
         )
@@ -194,7 +218,7 @@ class Router:
         if call.method == "GET":
             return Answer(obj=subresources.scale_of(kind, record.obj))
         if call.method == "PUT":
-            scale = read_body(call)
+            scale = read_body(call, "Scale")
             check_target(kind, path.namespace, path.name, bodies.scale(scale))
         else:
             change = patching.change_of(kind, patching.checked_media(kind, call), read_patch(call))

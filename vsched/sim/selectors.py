@@ -43,6 +43,11 @@ class Selector:
     labels: tuple[LabelRequirement, ...]
     fields: tuple[tuple[tuple[str, ...], bool, str], ...]
 
+    @property
+    def names_one(self) -> bool:
+        """Whether it can match a single name only."""
+        return any(path == ("metadata", "name") and equal for path, equal, _ in self.fields)
+
     def matches(self, obj: Obj) -> bool:
         found = obj["metadata"].get("labels") or {}
         if not all(term.matches(found) for term in self.labels):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vsched.sim.conform import json_type
 from vsched.sim.kinds import Kind
 from vsched.sim.schema import Field, Type, schema_table
 from vsched.sim.status import Failure, bad_request
@@ -26,7 +27,7 @@ def strategic_merge(kind: Kind, obj: Obj, patch: Any) -> Obj:
     """The object with the patch merged into it; raises Failure for a patch that makes no sense."""
     if not isinstance(patch, dict):
         raise bad_request(
-            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
         )
     return _merge_map(obj, patch, schema_table().of_kind(kind))
 

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-import orjson
-
-from vsched.sim import admission, bodies, conversion, crds, defaults, validation
+from vsched.sim import admission, conversion, crds, defaults, validation
 from vsched.sim.applying import record_update
-from vsched.sim.conform import Malformed, cannot_decode, conform, decode
+from vsched.sim.decoding import decoded, decoded_patch
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.merging import count_generation, merge_update
@@ -45,6 +43,7 @@ _SERVER_FIELDS = (
     "deletionGracePeriodSeconds",
     "generation",
     "selfLink",
+    "resourceVersion",
 )
 
 
@@ -56,6 +55,8 @@ class WriteOptions:
     field_validation: str = "Warn"
     field_manager: str = ""
     force: bool = False
+    patch_shown: str = ""
+    """How a patch is repeated in refusals, where it is not by what came of it."""
     books_kept: bool = False
     """The caller has written managedFields itself, as server-side apply does."""
     warnings: list[str] = field(default_factory=list)
@@ -81,7 +82,8 @@ class Writer:
 
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
         options = options or WriteOptions()
-        obj = self._decoded(kind, body, options)
+        obj = decoded(kind, body, options.field_validation, options.warnings)
+        given_version = (obj.get("metadata") or {}).get("resourceVersion") or ""
         obj = self._named(kind, namespace, obj)
         if crds.is_definition(kind):
             obj = crds.prepare_definition(obj)
@@ -102,6 +104,8 @@ class Writer:
         # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
         for quota in charged:
             self._store_quota(quota)
+        if given_version.isdecimal() and int(given_version):
+            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
         made = self.store.create(stored, converted, manager=options.field_manager)
         if stored.storage == "/events":
             self._trim(stored)
@@ -123,13 +127,18 @@ class Writer:
     ) -> Written:
         """Replaces an object, or one subresource of it."""
         options = options or WriteOptions()
-        record = self.record(kind, namespace, name, required=not (kind.create_on_update and not subresource))
-        obj = self._decoded(kind, body, options)
+        obj = decoded(kind, body, options.field_validation, options.warnings)
         check_target(kind, namespace, name, obj)
+        record = self.record(kind, namespace, name, required=False)
         if record is None:
-            return Written(self.create(kind, namespace, _without_identity(obj), options), created=True)
+            _check_uid(kind, namespace, name, obj, "")
+            if not kind.create_on_update or subresource:
+                raise not_found(kind, name)
+            # The resourceVersion such a body may carry means nothing.
+            metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+            return Written(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
+        _check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
         _check_version(kind, name, obj, record.obj)
-        _check_uid(kind, namespace, name, obj, record.obj)
         return Written(self._replace(kind, record, obj, options, subresource))
 
     def change(
@@ -149,7 +158,7 @@ class Writer:
         wanted = change(current)
         if wanted is current:
             return current
-        obj = self._decoded(kind, wanted, options, patched=True)
+        obj = decoded_patch(kind, wanted, options.field_validation, options.warnings, options.patch_shown)
         check_target(kind, namespace, name, obj)
         if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
             _check_version(kind, name, obj, record.obj)
@@ -219,30 +228,9 @@ class Writer:
         self.custom.on_write(stored, written)
         return conversion.to_served(kind, written)
 
-    def _decoded(self, kind: Kind, body: Obj, options: WriteOptions, *, patched: bool = False) -> Obj:
-        """The body as an object of the kind, with unknown fields dropped, warned of or refused."""
-        body = _typed(kind, body)
-        if kind.custom:
-            obj, unknown = bodies.with_metadata(kind, body)
-            obj, pruned = crds.conform(kind, obj)
-            unknown += pruned
-        elif patched:
-            obj, unknown = _decoded_patch(kind, body)
-        else:
-            obj, unknown = conform(kind, body)
-        if unknown and options.field_validation != "Ignore":
-            texts = [f'unknown field "{path}"' for path in unknown]
-            if options.field_validation == "Strict":
-                why = f"strict decoding error: {', '.join(texts)}"
-                raise bad_request(why) if kind.custom else cannot_decode(kind, why)
-            options.warnings.extend(texts)
-        return obj
-
     def _named(self, kind: Kind, namespace: str, obj: Obj) -> Obj:
         """The object with what every new object gets: name, namespace, uid, creation time, generation."""
         given = obj.get("metadata") or {}
-        if given.get("resourceVersion"):
-            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
         metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
         if kind.namespaced:
             if metadata.get("namespace", namespace) != namespace:
@@ -284,49 +272,16 @@ class Writer:
             raise invalid(kind, obj["metadata"].get("name", ""), causes)
 
 
-def _typed(kind: Kind, body: Obj) -> Obj:
-    """The body with kind and apiVersion, which built-in kinds may leave out."""
-    given_kind, given_version = body.get("kind"), body.get("apiVersion")
-    if given_kind == kind.kind and given_version == kind.api_version:
-        return body
-    if kind.custom and not given_kind:
-        raise bad_request("Object 'Kind' is missing in the body: expected " + kind.kind)
-    if kind.custom and not given_version:
-        raise bad_request("Object 'apiVersion' is missing in the body: expected " + kind.api_version)
-    if (given_kind or kind.kind) != kind.kind:
-        version = (given_version or kind.api_version).rpartition("/")[2]
-        raise bad_request(
-            f'{given_kind} in version "{version}" cannot be handled as a {kind.kind}: converting'
-            f" ({version}.{given_kind}) to ({kind.group or 'core'}.{kind.kind}): unknown conversion"
-        )
-    if (given_version or kind.api_version) != kind.api_version:
-        raise bad_request(
-            f"the API version in the data ({given_version}) does not match the expected API version"
-            f" ({kind.api_version})"
-        )
-    return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
-
-
-def _decoded_patch(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
-    """As conform, but what does not decode is the patch's fault: 422 rather than 400."""
-    try:
-        return decode(kind, body)
-    except Malformed as error:
-        text = f'Invalid value: "{orjson.dumps(body).decode()}": {error}'
-        raise invalid_named("", "", "", "", [Cause("FieldValueInvalid", text, "patch")]) from None
-
-
 def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:
     """Name and namespace of a body must be those of the URL."""
     metadata = obj.get("metadata") or {}
     given = metadata.get("name", "")
     if given != name:
-        shown = (
-            "name must be provided"
-            if not given
-            else (f"the name of the object ({given}) does not match the name on the URL ({name})")
+        raise bad_request(
+            f"the name of the object ({given}) does not match the name on the URL ({name})"
+            if given
+            else f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
-        raise bad_request(shown)
     if kind.namespaced and metadata.get("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
@@ -348,14 +303,9 @@ def _check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
         raise conflict(kind, name)
 
 
-def _check_uid(kind: Kind, namespace: str, name: str, obj: Obj, old: Obj) -> None:
-    given, current = obj["metadata"].get("uid"), old["metadata"]["uid"]
+def _check_uid(kind: Kind, namespace: str, name: str, obj: Obj, current: str) -> None:
+    """The uid of a body is a precondition, on an object that is gone just as on one that is another's."""
+    given = obj["metadata"].get("uid")
     if given and given != current:
         why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {current}"
         raise storage_conflict(kind, namespace, name, why)
-
-
-def _without_identity(obj: Obj) -> Obj:
-    """A body whose PUT creates: the resourceVersion it may carry means nothing."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("resourceVersion", "uid")}
-    return {**obj, "metadata": metadata}

@@ -1,0 +1,29 @@
+"""A float64 copy of integer amounts that follows them: arithmetic on mixed types would convert them at every step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsched.model.nodes import Floats, Ints
+
+
+class Following:
+    """Keeps ``float64[resource, node]`` equal to ``int64[resource, node]``; exact below 2**53."""
+
+    __slots__ = ("_moved", "_source", "_values")
+
+    def __init__(self, source: Ints) -> None:
+        self._source = source
+        self._values: Floats = source.astype(np.float64)
+        self._moved: set[int] = set()
+
+    def touch(self, row: int) -> None:
+        """The amounts of a node changed."""
+        self._moved.add(row)
+
+    def current(self) -> Floats:
+        """The copy, brought up to date; read only."""
+        while self._moved:
+            row = self._moved.pop()
+            self._values[:, row] = self._source[:, row]
+        return self._values

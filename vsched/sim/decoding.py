@@ -1,0 +1,133 @@
+"""From a body as it was sent to an object of the kind it is for: its type, its fields, and what is said of unknown ones.
+
+The same refusal reads differently for what was sent whole (400) and for what a patch made of an object (422).
+"""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+
+from vsched.sim import bodies, crds
+from vsched.sim.conform import Malformed, cannot_decode, conform, decode
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.schema import schema_table, type_name
+from vsched.sim.status import Cause, Failure, bad_request, invalid_named
+
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+
+
+def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str]) -> Obj:
+    """A body that was sent whole; unknown fields are dropped, and warned of or refused."""
+    if kind.custom:
+        obj, unknown = _custom(kind, body)
+    else:
+        obj, unknown = conform(kind, typed(kind, body))
+    if unknown and field_validation != "Ignore":
+        texts = _texts(unknown)
+        if field_validation == "Strict":
+            why = f"strict decoding error: {', '.join(texts)}"
+            raise bad_request(why) if kind.custom else cannot_decode(kind, why)
+        warnings.extend(texts)
+    return obj
+
+
+def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[str], shown: str = "") -> Obj:
+    """What a patch made of an object; ``shown`` stands for the patch in refusals, or else the result itself does."""
+    if kind.custom:
+        obj, unknown = _custom(kind, body)
+    else:
+        try:
+            obj, unknown = decode(kind, _typed_patch(kind, body))
+        except Malformed as error:
+            raise _bad_patch(body, shown, str(error)) from None
+    if unknown and field_validation != "Ignore":
+        texts = _texts(unknown)
+        if field_validation == "Strict":
+            raise _bad_patch(body, shown, f"strict decoding error: {', '.join(texts)}")
+        warnings.extend(texts)
+    return obj
+
+
+def typed(kind: Kind, body: Obj) -> Obj:
+    """The body with kind and apiVersion, which built-in kinds may leave out."""
+    given_kind, given_version = body.get("kind"), body.get("apiVersion")
+    if given_kind == kind.kind and given_version == kind.api_version:
+        return body
+    why = _conversion_problem(kind, given_kind or kind.kind, given_version or kind.api_version)
+    if why:
+        version = (given_version or kind.api_version).rpartition("/")[2]
+        raise bad_request(
+            f'{given_kind or kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {why}'
+        )
+    if (given_version or kind.api_version) != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({given_version}) does not match the expected API version"
+            f" ({kind.api_version})"
+        )
+    return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
+
+
+def show_as_go(value: object) -> str:
+    """A JSON value the way Go prints its maps and lists."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{show_as_go(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(show_as_go, value)) + "]"
+    if value is None:
+        return "<nil>"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _custom(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
+    given_kind, given_version = body.get("kind"), body.get("apiVersion")
+    if not given_kind:
+        raise bad_request("Object 'Kind' is missing in the body: expected " + kind.kind)
+    if not given_version:
+        raise bad_request("Object 'apiVersion' is missing in the body: expected " + kind.api_version)
+    if given_kind != kind.kind:
+        version = given_version.rpartition("/")[2]
+        raise bad_request(
+            f'{given_kind} in version "{version}" cannot be handled as a {kind.kind}: converting'
+            f" ({version}.{given_kind}) to ({kind.group}.{kind.kind}): unknown conversion"
+        )
+    if given_version != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({given_version}) does not match the expected API version"
+            f" ({kind.api_version})"
+        )
+    obj, unknown = bodies.with_metadata(kind, body)
+    obj, pruned = crds.conform(kind, obj)
+    return obj, [*unknown, *pruned]
+
+
+def _typed_patch(kind: Kind, body: Obj) -> Obj:
+    given_kind, given_version = str(body.get("kind")), str(body.get("apiVersion"))
+    why = _conversion_problem(kind, given_kind, given_version)
+    if why:
+        raise Malformed(why)
+    return body
+
+
+def _conversion_problem(kind: Kind, given_kind: str, given_version: str) -> str:
+    """Why an object of another type is not one of this kind; empty for another version of the same kind."""
+    group, _, version = given_version.rpartition("/")
+    if given_kind == kind.kind and (group, version) == (kind.group, kind.version):
+        return ""
+    known = schema_table().get(type_name(group, version, given_kind))
+    if known is None and not (group == "policy" and given_kind == "Eviction"):
+        return f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
+    if given_kind == kind.kind:
+        return ""
+    internal = kind.group.partition(".")[0] or "core"
+    return f"converting ({version}.{given_kind}) to ({internal}.{kind.kind}): unknown conversion"
+
+
+def _texts(unknown: list[str]) -> list[str]:
+    return [f'unknown field "{path}"' for path in unknown]
+
+
+def _bad_patch(body: Obj, shown: str, why: str) -> Failure:
+    quoted = json.dumps(shown or orjson.dumps(body).decode(), ensure_ascii=False)
+    return invalid_named("", "", "", "", [Cause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])
