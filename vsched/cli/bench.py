@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import resource
 from collections.abc import Callable
 from time import perf_counter
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vsched.cli.bench_world import Crowd, World
+from vsched.daemon.tuning import listed, tuned
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -66,8 +66,7 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
     """Everything that is printed, as one document."""
     crowd = Crowd(world)
     crowd.fill()
-    gc.collect()
-    gc.freeze()
+    listed()
     profile = Trace(perf_counter, plugins=True)
     run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY, profile)  # decides as the measured one does, and is dropped
     watch, placed = Watch(crowd, policy), 0
@@ -124,7 +123,8 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 def command(config: str | None, as_json: bool, **numbers: Any) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
     settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
-    result = measure(World(**numbers), settings.policy)
+    with tuned():
+        result = measure(World(**numbers), settings.policy)
     if as_json:
         click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     else:

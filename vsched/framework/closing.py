@@ -158,7 +158,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
         for uid, task in view.job.pending.items()
         if uid in refusals and (uid not in view.moved or view.moved[uid][0] is Status.PIPELINED)
     ]
-    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.uid), default=None)
+    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.name), default=None)
 
 
 def _waits(why: Explanation | Refusal) -> bool:

@@ -2,7 +2,7 @@
 
 Plugins are walked tier by tier, in order, each only for the points whose switch is on. What combines how:
 
-order        the first key that differs decides; then creation time, then name (tasks: uid)
+order        the first key that differs decides; then creation time, then name
 veto         all must agree: ready, allocatable, preemptive, valid
 any          one suffices: overused
 vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
@@ -137,7 +137,7 @@ class PluginSet:
         return tuple([key(queue, namespace) for key in self._namespace_keys])
 
     def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
-        """Tasks of one job in their order: plugins, then the number at the end of the name, then age, then uid."""
+        """Tasks of one job in their order: plugins, then the number at the end of the name, then age, then name."""
         found = list(tasks)
         keys = self._task_keys
         if len(found) < 2:
@@ -150,6 +150,7 @@ class PluginSet:
                 *[key(task) for key in keys],
                 (numbers[task.uid] or 0) if numbered else 0,
                 task.created,
+                task.name,
                 task.uid,
             ),
         )

@@ -11,10 +11,10 @@ from typing import Any
 from vsched.sim.admission_pod import admit_pod, apply_limit_ranges, topology_labels
 from vsched.sim.admission_quota import charge
 from vsched.sim.kinds import Kind
-from vsched.sim.status import Cause, forbidden, not_found
+from vsched.sim.status import Cause, bad_request, forbidden, not_found
 from vsched.sim.store import Store
 
-__all__ = ["Lookup", "admit_create", "charge_quotas", "topology_labels"]
+__all__ = ["Lookup", "admit_create", "charge_quotas", "check_open", "topology_labels"]
 
 Obj = dict[str, Any]
 
@@ -43,7 +43,7 @@ class Lookup:
 def admit_create(kind: Kind, obj: Obj, lookup: Lookup) -> Obj:
     """The new object with what admission adds; raises Failure where it is refused."""
     if kind.namespaced:
-        _check_namespace(kind, obj, lookup)
+        _check_namespace(kind, obj["metadata"]["namespace"], obj["metadata"].get("name", ""), lookup)
     if kind.custom:
         return obj
     if kind.storage == "/pods":
@@ -74,15 +74,21 @@ _FREE = frozenset({"/events", "/bindings", "authorization.k8s.io/localsubjectacc
 """What no quota counts."""
 
 
-def _check_namespace(kind: Kind, obj: Obj, lookup: Lookup) -> None:
-    name = obj["metadata"].get("namespace", "")
-    namespace = lookup.get("namespaces", "", name)
-    if namespace is None:
-        raise not_found(lookup.kind("namespaces"), name)
-    if "deletionTimestamp" in namespace["metadata"]:
-        cause = Cause("NamespaceTerminating", f"namespace {name} is being terminated", "metadata.namespace")
-        why = f"unable to create new content in namespace {name} because it is being terminated"
-        raise forbidden(kind, obj["metadata"].get("name", ""), why, [cause])
+def check_open(kind: Kind, namespace: str, metadata: Obj, lookup: Lookup, *, name: str) -> None:
+    """Refuses what is created at an object that is there, such as a binding, in another or a closing namespace."""
+    if metadata.get("namespace", namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    _check_namespace(kind, namespace, name, lookup)
+
+
+def _check_namespace(kind: Kind, namespace: str, name: str, lookup: Lookup) -> None:
+    found = lookup.get("namespaces", "", namespace)
+    if found is None:
+        raise not_found(lookup.kind("namespaces"), namespace)
+    if "deletionTimestamp" in found["metadata"]:
+        cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(kind, name, why, [cause])
 
 
 def _tainted(obj: Obj) -> Obj:

@@ -11,19 +11,11 @@ def _form(group: str, version: str, kind: str) -> Kind:
     return Kind(group, version, kind, plural="", singular="", namespaced=False, storage="")
 
 
-_BINDING = _form("", "v1", "Binding")
-_EVICTION = _form("policy", "v1", "Eviction")
+BINDING = _form("", "v1", "Binding")
+EVICTION = _form("policy", "v1", "Eviction")
 _DELETE_OPTIONS = _form("meta", "v1", "DeleteOptions")
 _SCALE = _form("autoscaling", "v1", "Scale")
 _METADATA = _form("meta", "v1", "ObjectMeta")
-
-
-def binding(body: Obj) -> Obj:
-    return conform(_BINDING, body)[0]
-
-
-def eviction(body: Obj) -> Obj:
-    return conform(_EVICTION, body)[0]
 
 
 def delete_options(body: Obj) -> Obj:

@@ -10,7 +10,7 @@ from datetime import datetime
 from vsched.sim.deletion import DeleteOptions, check_preconditions, delete
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.selectors import matches_label_selector
-from vsched.sim.status import Failure, forbidden, internal, not_found, success, too_many_requests
+from vsched.sim.status import Failure, not_found, success, too_many_requests
 from vsched.sim.store import Record, Store
 from vsched.sim.times import format_time
 
@@ -25,9 +25,10 @@ def evict(store: Store, kind: Kind, namespace: str, name: str, options: DeleteOp
     record = store.get(kind, namespace, name)
     if record is None:
         raise not_found(kind, name)
-    check_preconditions(kind, record.obj, options)
+    # The budget comes first: an eviction that its preconditions refuse has spent it all the same.
     if _is_guarded(record.obj):
         _spend(store, record.obj, options.dry_run, now)
+    check_preconditions(kind, record.obj, options)
     if not options.dry_run:
         record = _announced(store, kind, record, now)
     delete(store, kind, record, options, now)
@@ -45,11 +46,11 @@ def _spend(store: Store, pod: Obj, dry_run: bool, now: datetime) -> None:
     if not found:
         return
     if len(found) > 1:
-        raise internal(_MORE_THAN_ONE)
+        raise Failure(500, "", _MORE_THAN_ONE)
     budget = found[0]
     if not _is_ready(pod) and _lets_unready_go(budget.obj):
         return
-    spent = _spent(kind, budget.obj, pod, now)
+    spent = _spent(budget.obj, pod, now)
     if not dry_run:
         store.replace(kind, spent, budget)
 
@@ -65,7 +66,7 @@ def _lets_unready_go(budget: Obj) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _spent(kind: Kind, budget: Obj, pod: Obj, now: datetime) -> Obj:
+def _spent(budget: Obj, pod: Obj, now: datetime) -> Obj:
     """The budget with one disruption less, and the pod that took it."""
     name = budget["metadata"]["name"]
     status = budget.get("status", {})
@@ -74,9 +75,9 @@ def _spent(kind: Kind, budget: Obj, pod: Obj, now: datetime) -> Obj:
     allowed = status.get("disruptionsAllowed", 0)
     disrupted = status.get("disruptedPods") or {}
     if allowed < 0:
-        raise forbidden(kind, name, "pdb disruptions allowed is negative")
+        raise _forbidden(name, "pdb disruptions allowed is negative")
     if len(disrupted) > _MOST_DISRUPTED:
-        raise forbidden(kind, name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+        raise _forbidden(name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
     if not allowed:
         needs, has = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         raise _refusal(f"The disruption budget {name} needs {needs} healthy pods and has {has} currently")
@@ -87,6 +88,12 @@ def _spent(kind: Kind, budget: Obj, pod: Obj, now: datetime) -> Obj:
         condition["observedGeneration"] = status.get("observedGeneration", 0)
         status["conditions"] = set_condition(status.get("conditions"), condition, now)
     return {**budget, "status": status}
+
+
+def _forbidden(name: str, why: str) -> Failure:
+    """Here the server names the resource in the singular."""
+    details = {"name": name, "group": "policy", "kind": "poddisruptionbudget"}
+    return Failure(403, "Forbidden", f'poddisruptionbudget.policy "{name}" is forbidden: {why}', details=details)
 
 
 def _refusal(text: str, *, retry_after_seconds: int = 0) -> Failure:

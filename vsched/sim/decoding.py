@@ -1,4 +1,4 @@
-"""From a body as it was sent to an object of the kind it is for: its type, its fields, and what is said of unknown ones.
+"""From a body as it was sent to an object of the kind it is for: its type, its fields, what is said of unknown ones.
 
 The same refusal reads differently for what was sent whole (400) and for what a patch made of an object (422).
 """
@@ -58,9 +58,7 @@ def typed(kind: Kind, body: Obj) -> Obj:
     why = _conversion_problem(kind, given_kind or kind.kind, given_version or kind.api_version)
     if why:
         version = (given_version or kind.api_version).rpartition("/")[2]
-        raise bad_request(
-            f'{given_kind or kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {why}'
-        )
+        raise bad_request(f'{given_kind or kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {why}')
     if (given_version or kind.api_version) != kind.api_version:
         raise bad_request(
             f"the API version in the data ({given_version}) does not match the expected API version"

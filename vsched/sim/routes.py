@@ -155,8 +155,7 @@ class Router:
         if kind.plural in subresources.REVIEWS:
             return Answer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
-            name = (bodies.binding(body).get("metadata") or {}).get("name", "")
-            return self._bind(call, path.namespace, name, body)
+            return self._bind(call, path.namespace, "", body)
         made = self._writer.create(kind, path.namespace, body, call.write_options())
         return self._shown(call, kind, made, 201)
 
@@ -204,14 +203,12 @@ class Router:
         return self._written(call, kind, self._patched(call, path, kind, path.subresource))
 
     def _bind(self, call: Call, namespace: str, name: str, body: Obj) -> Answer:
-        now = self._writer.now()
-        return Answer(201, obj=subresources.bind(self._store, namespace, name, body, now, dry_run=call.dry_run))
+        options, now = call.write_options(), self._writer.now()
+        return Answer(201, obj=subresources.bind(self._store, namespace, name, body, options, now))
 
     def _evict(self, call: Call, path: Path) -> Answer:
-        now, body = self._writer.now(), read_body(call, "Eviction")
-        return Answer(
-            201, obj=subresources.evict(self._store, path.namespace, path.name, body, now, dry_run=call.dry_run)
-        )
+        body, options, now = read_body(call, "Eviction"), call.write_options(), self._writer.now()
+        return Answer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
 
     def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
         record: Record = read_object(self._store, kind, path.namespace, path.name, call)

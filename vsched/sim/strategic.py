@@ -26,9 +26,7 @@ _DELETE_FROM = "$deleteFromPrimitiveList/"
 def strategic_merge(kind: Kind, obj: Obj, patch: Any) -> Obj:
     """The object with the patch merged into it; raises Failure for a patch that makes no sense."""
     if not isinstance(patch, dict):
-        raise bad_request(
-            f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
-        )
+        raise bad_request(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
     return _merge_map(obj, patch, schema_table().of_kind(kind))
 
 

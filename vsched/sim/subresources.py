@@ -8,55 +8,67 @@ from __future__ import annotations
 from datetime import datetime
 
 from vsched.sim import bodies, budgets
-from vsched.sim.admission import Lookup, topology_labels
+from vsched.sim.admission import Lookup, check_open, topology_labels
+from vsched.sim.decoding import decoded
 from vsched.sim.deletion import DeleteOptions
+from vsched.sim.field_checks import not_supported, required
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call
 from vsched.sim.status import Failure, bad_request, conflict, not_found, storage_conflict, success
 from vsched.sim.store import Store
+from vsched.sim.writes import WriteOptions
 
 _BINDING = "pods/binding"
 
 
-def bind(store: Store, namespace: str, name: str, body: Obj, now: datetime, *, dry_run: bool = False) -> Obj:
-    """Puts a pod on a node, once."""
+def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
+    """Puts a pod on a node, once; without a name in the path, the binding's own counts."""
     pods = store.registry.resource("pods")
-    body = bodies.binding(body)
-    node_name = _binding_target(name, body)
+    body = decoded(bodies.BINDING, body, options.field_validation, options.warnings)
+    metadata = body.get("metadata") or {}
+    given = metadata.get("name", "")
+    check_open(pods, namespace, metadata, Lookup(store), name=name or given)
+    if name and given != name:
+        raise bad_request("name in URL does not match name in Binding object")
+    node_name = _binding_target(body)
+    if not given:
+        raise bad_request("Name parameter required.")
+    if not name:
+        # Where the binding is an object of its own rather than a subresource, its uid is wiped as from any new object.
+        name, metadata = given, {**metadata, "uid": ""}
     record = store.get(pods, namespace, name)
     if record is None:
         raise not_found(pods, name)
     pod = record.obj
-    _check_binding(pods, pod, body)
+    _check_binding(pods, pod, metadata)
     status = {key: value for key, value in pod.get("status", {}).items() if key != "nominatedNodeName"}
     status["conditions"] = _scheduled(status.get("conditions"), now)
     bound = {
         **pod,
-        "metadata": _merged_metadata(store, pod["metadata"], body["metadata"], node_name),
+        "metadata": _merged_metadata(store, pod["metadata"], metadata, node_name),
         "spec": {**pod["spec"], "nodeName": node_name},
         "status": status,
     }
-    if not dry_run:
+    if not options.dry_run:
         store.replace(pods, bound, record)
     return success(201)
 
 
-def _binding_target(name: str, body: Obj) -> str:
-    given = (body.get("metadata") or {}).get("name", "")
-    if given != name:
-        raise bad_request("name in URL does not match name in Binding object")
+def _binding_target(body: Obj) -> str:
     target = body.get("target") or {}
+    causes = []
     if target.get("kind") not in (None, "", "Node"):
-        raise Failure(
-            500, "", f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"'
-        )
+        causes.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
     if not target.get("name"):
-        raise Failure(500, "", "target.name: Required value")
+        causes.append(required("target.name"))
+    if causes:
+        texts = ", ".join(cause.text for cause in causes)
+        raise Failure(500, "", f"[{texts}]" if len(causes) > 1 else texts)
     return str(target["name"])
 
 
-def _check_binding(kind: Kind, pod: Obj, body: Obj) -> None:
-    metadata, wanted = pod["metadata"], body["metadata"]
+def _check_binding(kind: Kind, pod: Obj, wanted: Obj) -> None:
+    metadata = pod["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
     for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         given = wanted.get(field)
@@ -88,22 +100,26 @@ def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
     return budgets.set_condition(conditions, {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now)
 
 
-def evict(store: Store, namespace: str, name: str, body: Obj, now: datetime, *, dry_run: bool = False) -> Obj:
+def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
     """The eviction subresource: reads the request and leaves the rest to the budgets."""
-    body = bodies.eviction(body)
-    given = (body.get("metadata") or {}).get("name", "")
-    if given != name:
+    if body.get("apiVersion") == "policy/v1beta1":
+        body = {**body, "apiVersion": bodies.EVICTION.api_version}
+    body = decoded(bodies.EVICTION, body, options.field_validation, options.warnings)
+    pods = store.registry.resource("pods")
+    metadata = body.get("metadata") or {}
+    check_open(pods, namespace, metadata, Lookup(store), name=name)
+    if metadata.get("name", "") != name:
         raise bad_request("name in URL does not match name in Eviction object")
     wanted = body.get("deleteOptions") or {}
     preconditions = wanted.get("preconditions") or {}
-    options = DeleteOptions(
+    deletion = DeleteOptions(
         grace_seconds=wanted.get("gracePeriodSeconds"),
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
         propagation=wanted.get("propagationPolicy") or "",
-        dry_run=dry_run or bool(wanted.get("dryRun")),
+        dry_run=options.dry_run or bool(wanted.get("dryRun")),
     )
-    return budgets.evict(store, store.registry.resource("pods"), namespace, name, options, now)
+    return budgets.evict(store, pods, namespace, name, deletion, now)
 
 
 def scale_of(kind: Kind, obj: Obj) -> Obj:
