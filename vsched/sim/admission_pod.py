@@ -29,7 +29,9 @@ def admit_pod(kind: Kind, obj: Obj, lookup: Lookup) -> Obj:
     metadata = obj["metadata"]
     spec = {**obj["spec"]}
     _set_priority(kind, metadata.get("name", ""), spec, lookup)
-    _add_tolerations(spec)
+    tolerations = with_default_tolerations(spec.get("tolerations"))
+    if tolerations:
+        spec["tolerations"] = tolerations
     if spec.get("runtimeClassName"):
         _set_overhead(kind, metadata.get("name", ""), spec, lookup)
     obj = {**obj, "spec": spec}
@@ -84,11 +86,11 @@ def _default_class(lookup: Lookup) -> Obj | None:
     return min(defaults, key=lambda one: int(one.get("value", 0))) if defaults else None
 
 
-def _add_tolerations(spec: Obj) -> None:
-    tolerations = spec.get("tolerations") or []
-    missing = [key for key in _NODE_TROUBLES if not any(_covers(one, key) for one in tolerations)]
-    if missing:
-        spec["tolerations"] = [*tolerations, *(_DEFAULT_TOLERATIONS[key] for key in missing)]
+def with_default_tolerations(tolerations: list[Obj] | None) -> list[Obj] | None:
+    """Tolerations that let the pod stay on an ailing node for a while; the same list if it has its own."""
+    given = tolerations or ()
+    missing = [key for key in _NODE_TROUBLES if not any(_covers(one, key) for one in given)]
+    return [*given, *(_DEFAULT_TOLERATIONS[key] for key in missing)] if missing else tolerations
 
 
 def _covers(toleration: Obj, key: str) -> bool:

@@ -148,6 +148,44 @@ def _walk_of_type(name: str) -> Walk:
     return walk
 
 
+_NAMED_TYPES = {
+    "Container.imagePullPolicy": "v1.PullPolicy",
+    "Container.terminationMessagePolicy": "v1.TerminationMessagePolicy",
+    "ContainerPort.protocol": "v1.Protocol",
+    "LimitRangeItem.default": "v1.ResourceList",
+    "LimitRangeItem.defaultRequest": "v1.ResourceList",
+    "LimitRangeItem.max": "v1.ResourceList",
+    "LimitRangeItem.min": "v1.ResourceList",
+    "NamespaceStatus.phase": "v1.NamespacePhase",
+    "NodeCondition.status": "v1.ConditionStatus",
+    "NodeCondition.type": "v1.NodeConditionType",
+    "NodeStatus.allocatable": "v1.ResourceList",
+    "NodeStatus.capacity": "v1.ResourceList",
+    "ObjectMeta.uid": "types.UID",
+    "ObjectReference.uid": "types.UID",
+    "OwnerReference.uid": "types.UID",
+    "PodCondition.status": "v1.ConditionStatus",
+    "PodCondition.type": "v1.PodConditionType",
+    "PodSpec.dnsPolicy": "v1.DNSPolicy",
+    "PodSpec.overhead": "v1.ResourceList",
+    "PodSpec.preemptionPolicy": "v1.PreemptionPolicy",
+    "PodSpec.restartPolicy": "v1.RestartPolicy",
+    "PodStatus.phase": "v1.PodPhase",
+    "PodStatus.qosClass": "v1.PodQOSClass",
+    "PriorityClass.preemptionPolicy": "v1.PreemptionPolicy",
+    "ResourceQuotaSpec.hard": "v1.ResourceList",
+    "ResourceQuotaStatus.hard": "v1.ResourceList",
+    "ResourceQuotaStatus.used": "v1.ResourceList",
+    "ResourceRequirements.limits": "v1.ResourceList",
+    "ResourceRequirements.requests": "v1.ResourceList",
+    "Taint.effect": "v1.TaintEffect",
+    "Toleration.effect": "v1.TaintEffect",
+    "Toleration.operator": "v1.TolerationOperator",
+    "TopologySpreadConstraint.whenUnsatisfiable": "v1.UnsatisfiableConstraintAction",
+}
+"""What Go calls the types of fields that are plain strings and maps in JSON; only error messages say so."""
+
+
 class _Struct(str):
     """The name of a type whose empty value is written rather than left out."""
 
@@ -172,12 +210,15 @@ def _emitted(one: Type) -> list[tuple[str, Any]]:
 def _walk_of_field(owner: Type, item: Field) -> tuple[type | None, Walk]:
     fast, walk = _walk_of_value(owner, item.of)
     element = "string" if item.of == "string" else item.of.rpartition("/")[2]
+    named = _NAMED_TYPES.get(f"{owner.short}.{item.name}", "")
+    if named and not item.shape:
+        return fast, _scalar(owner.short, named, (str,))
     if item.wrapped:
         fast, walk = None, _list_of(owner, (fast, walk), "string")
     if item.shape == "[]":
         return None, _list_of(owner, (fast, walk), element)
     if item.shape == "{}":
-        return None, _map_of(owner, (fast, walk), element)
+        return None, _map_of(owner, (fast, walk), element, named)
     return fast, walk
 
 
@@ -244,12 +285,12 @@ def _list_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk
     return walk_list
 
 
-def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk:
+def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str, named: str) -> Walk:
     fast, walk = entry
 
     def walk_map(value: Any, path: Path, unknown: list[str]) -> Any:
         if value.__class__ is not dict:
-            raise _mismatch(value, path, owner.short, f"map[string]{element}")
+            raise _mismatch(value, path, owner.short, named or f"map[string]{element}")
         changes: Obj | None = None
         for key, item in value.items():
             if item.__class__ is fast:

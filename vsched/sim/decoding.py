@@ -10,7 +10,8 @@ import json
 import orjson
 
 from vsched.sim import bodies, crds
-from vsched.sim.conform import Malformed, cannot_decode, conform, decode
+from vsched.sim.conform import Malformed, cannot_decode, conform, decode, json_type
+from vsched.sim.json_errors import summary
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.schema import schema_table, type_name
 from vsched.sim.status import Cause, Failure, bad_request, invalid_named
@@ -55,6 +56,11 @@ def typed(kind: Kind, body: Obj) -> Obj:
     given_kind, given_version = body.get("kind"), body.get("apiVersion")
     if given_kind == kind.kind and given_version == kind.api_version:
         return body
+    for field, given in (("apiVersion", given_version), ("kind", given_kind)):
+        if given is not None and not isinstance(given, str):
+            text = orjson.dumps(body)
+            why = f"json: cannot unmarshal {json_type(given)} into Go struct field .{field} of type string"
+            raise unrecognized(text, kind.kind, why)
     why = _conversion_problem(kind, given_kind or kind.kind, given_version or kind.api_version)
     if why:
         version = (given_version or kind.api_version).rpartition("/")[2]
@@ -65,6 +71,14 @@ def typed(kind: Kind, body: Obj) -> Obj:
             f" ({kind.api_version})"
         )
     return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
+
+
+def unrecognized(body: bytes, expected: str, why: str) -> Failure:
+    """The refusal of a body that does not say what it is."""
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {expected}): couldn't get version/kind;"
+        f" json parse error: {why} ({summary(body)})"
+    )
 
 
 def show_as_go(value: object) -> str:
@@ -101,11 +115,11 @@ def _custom(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
 
 
 def _typed_patch(kind: Kind, body: Obj) -> Obj:
-    given_kind, given_version = str(body.get("kind")), str(body.get("apiVersion"))
-    why = _conversion_problem(kind, given_kind, given_version)
+    given_kind, given_version = body.get("kind") or kind.kind, body.get("apiVersion") or kind.api_version
+    why = _conversion_problem(kind, str(given_kind), str(given_version))
     if why:
         raise Malformed(why)
-    return body
+    return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
 
 
 def _conversion_problem(kind: Kind, given_kind: str, given_version: str) -> str:

@@ -85,12 +85,21 @@ def _new_pod(obj: Obj) -> Obj:
     return {**obj, "status": status}
 
 
-def _keep_class(obj: Obj, old: Obj) -> Obj:
-    """A pod's class of service stays when a status does not repeat it."""
-    status, quality = obj.get("status"), old.get("status", {}).get("qosClass")
-    if not quality or status is None or status.get("qosClass"):
+def _complete_status(obj: Obj, old: Obj) -> Obj:
+    """A pod's class of service stays when a status does not repeat it, and its addresses are told twice."""
+    status, was = obj.get("status"), old.get("status", {})
+    if status is None or status is was:
         return obj
-    return {**obj, "status": {**status, "qosClass": quality}}
+    filled: Obj = {}
+    if was.get("qosClass") and not status.get("qosClass"):
+        filled["qosClass"] = was["qosClass"]
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    # Where both are given and differ, the single one counts, for the sake of kubelets that know no other.
+    if address and (not addresses or addresses[0].get("ip") != address):
+        filled["podIPs"] = [{"ip": address}]
+    elif addresses and not address:
+        filled["podIP"] = addresses[0].get("ip", "")
+    return {**obj, "status": {**status, **filled}} if filled else obj
 
 
 def _keep_address(obj: Obj, old: Obj) -> Obj:
@@ -266,7 +275,7 @@ _ALWAYS: dict[str, Rule] = {
 }
 """By the first label of the group and the kind."""
 
-_KEPT: dict[str, Callable[[Obj, Obj], Obj]] = {"/Pod": _keep_class, "/Service": _keep_address}
+_KEPT: dict[str, Callable[[Obj, Obj], Obj]] = {"/Pod": _complete_status, "/Service": _keep_address}
 """What an update takes over from the stored object where its body is silent."""
 
 _NO_DISRUPTIONS = {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}

@@ -77,7 +77,7 @@ def _resource(kind: Kind) -> Obj:
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": list(kind.verbs),
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         row["shortNames"] = list(kind.short_names)
@@ -86,6 +86,14 @@ def _resource(kind: Kind) -> Obj:
     if "get" in kind.verbs:
         row["storageVersionHash"] = _storage_hash(kind)
     return row
+
+
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""Custom kinds list their verbs in an order of their own."""
+
+
+def _verbs(kind: Kind) -> list[str]:
+    return list(_CUSTOM_VERBS if kind.custom else kind.verbs)
 
 
 def _storage_hash(kind: Kind) -> str:
@@ -139,7 +147,7 @@ def _resource_discoveries(kinds: Iterable[Kind]) -> list[Obj]:
             "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
             "scope": "Namespaced" if kind.namespaced else "Cluster",
             "singularResource": kind.singular,
-            "verbs": list(kind.verbs),
+            "verbs": _verbs(kind),
         }
         if kind.short_names:
             row["shortNames"] = list(kind.short_names)

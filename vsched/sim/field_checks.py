@@ -62,8 +62,8 @@ def too_long(path: str, limit: int) -> Cause:
 
 
 def shown(value: Any) -> str:
-    """A bad value as an error repeats it: JSON, which quotes strings."""
-    return orjson.dumps(value).decode()
+    """A bad value as an error repeats it: JSON, which quotes strings; what is missing is the text null."""
+    return orjson.dumps("null" if value is None else value).decode()
 
 
 def _expected(rule: str, pattern: str, *examples: str) -> str:

@@ -6,20 +6,14 @@ deletion marks are never the client's to write, and the generation counts change
 
 from __future__ import annotations
 
+from vsched.sim.admission_pod import with_default_tolerations
 from vsched.sim.kinds import Kind, Obj
 
-_KEPT = (
-    "name",
-    "namespace",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-)
-_FIXED = ("uid", "creationTimestamp")
+_KEPT = ("name", "namespace", "creationTimestamp", "generation", "selfLink")
+"""What stays as it is whatever a client sends."""
+_FIXED = ("uid", "deletionGracePeriodSeconds")
 """What a client may leave out but not change: a difference is left in for validation to refuse."""
 _ADMITTED = ("priority", "preemptionPolicy")
-_TOLERATED = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _NOT_WANTED = frozenset({"metadata", "status", "kind", "apiVersion"})
 
 
@@ -75,12 +69,9 @@ def _part(new: Obj, old: Obj, subresource: str) -> Obj:
 def _admitted(spec: Obj, old: Obj) -> Obj:
     """A pod's spec that leaves out what admission gave it has it still."""
     kept = {field: old[field] for field in _ADMITTED if field in old and spec.get(field) is None}
-    tolerations = spec.get("tolerations") or []
-    named = {each.get("key") for each in tolerations}
-    if None not in named and "" not in named:
-        added = [each for each in old.get("tolerations") or () if each.get("key") in _TOLERATED.difference(named)]
-        if added:
-            kept["tolerations"] = [*tolerations, *added]
+    tolerations = with_default_tolerations(spec.get("tolerations"))
+    if tolerations is not spec.get("tolerations"):
+        kept["tolerations"] = tolerations
     return {**spec, **kept} if kept else spec
 
 
@@ -101,6 +92,8 @@ def _metadata(new: Obj, old: Obj) -> Obj:
     for field in _FIXED:
         if not metadata.get(field):
             _take(metadata, field, was)
+    if was.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = was["deletionTimestamp"]
     metadata["resourceVersion"] = was["resourceVersion"]
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):
         if field in metadata and not metadata[field]:

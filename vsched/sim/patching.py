@@ -69,7 +69,7 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
     options = call.write_options()
     options.books_kept = True
     record = writer.record(kind, namespace, name, required=bool(subresource))
-    applied = {**body, "metadata": {**(body.get("metadata") or {}), "name": name}}
+    applied = {**body, "metadata": {"name": name, **(body.get("metadata") or {})}}
     if kind.namespaced:
         applied["metadata"]["namespace"] = namespace
 

@@ -18,7 +18,7 @@ from vsched.sim import bodies, protobuf
 from vsched.sim.conform import json_type
 from vsched.sim.deletion import DeleteOptions, check_options
 from vsched.sim.field_checks import forbidden, not_supported
-from vsched.sim.json_errors import summary, syntax_error
+from vsched.sim.json_errors import syntax_error
 from vsched.sim.kinds import Obj
 from vsched.sim.status import (
     Cause,
@@ -38,6 +38,7 @@ _OPTIONS = {"PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOp
 """What the query of a method is read as, where it is not CreateOptions."""
 _MANAGER_CHARS = 128
 _FALSE = frozenset({"", "0", "false"})
+_SHAPES = frozenset({("meta.k8s.io", "v1"), ("meta.k8s.io", "v1beta1")})
 _ALL = "All"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _WRITE_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
@@ -178,12 +179,21 @@ def wanted_form(accept: str) -> Form:
             continue
         values = dict(part.partition("=")[::2] for part in parameters)
         shape = values.get("as", "")
-        if shape and values.get("g", "meta.k8s.io") != "meta.k8s.io":
+        if shape and (values.get("g", "meta.k8s.io"), values.get("v", "v1")) not in _SHAPES:
             continue
         if shape not in ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"):
             continue
         return Form(shape.removesuffix("List"), values.get("v", "v1"), media == "application/yaml")
     raise not_acceptable(ACCEPTED)
+
+
+def include_object(call: Call) -> str:
+    """What the rows of a table shall carry."""
+    given = call.query.get("includeObject", "")
+    if given not in ("", "None", "Metadata", "Object"):
+        why = "must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f'Unable to convert to Table as requested: includeObject: Invalid value: "{given}": {why}')
+    return given
 
 
 @lru_cache(maxsize=64)
@@ -195,7 +205,7 @@ def read_body(call: Call, expected: str, *, custom: bool = False) -> Obj:
     """The body as an object of the expected kind: JSON, YAML or, but not for custom kinds, protobuf."""
     value = _decoded(call, expected, custom)
     if value.__class__ is not dict:
-        raise _unrecognized(call.body, expected, f"json: cannot unmarshal {json_type(value)} into {_KIND_TYPE}")
+        raise unrecognized(call.body, expected, f"json: cannot unmarshal {json_type(value)} into {_KIND_TYPE}")
     body: Obj = value
     return body
 
@@ -204,13 +214,6 @@ _KIND_TYPE = (
     r'Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\"";'
     r' Kind string "json:\"kind,omitempty\"" }'
 )
-
-
-def _unrecognized(body: bytes, expected: str, why: str) -> Failure:
-    return bad_request(
-        f"the object provided is unrecognized (must be of type {expected}): couldn't get version/kind;"
-        f" json parse error: {why} ({summary(body)})"
-    )
 
 
 def read_patch(call: Call) -> Any:
@@ -232,7 +235,7 @@ def _decoded(call: Call, expected: str, custom: bool) -> Any:
         try:
             return orjson.loads(call.body)
         except orjson.JSONDecodeError:
-            raise _unrecognized(call.body, expected, syntax_error(call.body)) from None
+            raise unrecognized(call.body, expected, syntax_error(call.body)) from None
     if media == "application/yaml":
         return _read_yaml(call.body)
     if not custom and protobuf.is_protobuf(media):

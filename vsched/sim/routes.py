@@ -14,7 +14,7 @@ from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.reads import Listing, list_objects, object_bytes, read_object
-from vsched.sim.requests import Call, Path, parse_path, read_body, read_delete_options, read_patch
+from vsched.sim.requests import Call, Path, include_object, parse_path, read_body, read_delete_options, read_patch
 from vsched.sim.status import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
 from vsched.sim.store import Record
 from vsched.sim.watches import Watch, open_watch, run_watch
@@ -130,8 +130,7 @@ class Router:
         if not form.kind:
             return Answer(listing=listing)
         if form.kind == "Table":
-            include = call.query.get("includeObject", "")
-            body = tables.table(kind, listing.objects(), include, self._writer.now())
+            body = tables.table(kind, listing.objects(), include_object(call), self._writer.now())
             return Answer(obj={**body, "metadata": listing.metadata})
         items = [tables.partial(obj) for obj in listing.objects()]
         body = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": listing.metadata}
@@ -141,7 +140,7 @@ class Router:
         """An object in the form the client wants it."""
         form = call.form
         if form.kind == "Table":
-            body = tables.table(kind, [obj], call.query.get("includeObject", ""), self._writer.now())
+            body = tables.table(kind, [obj], include_object(call), self._writer.now())
             return Answer(
                 code, obj={**body, "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")}}
             )

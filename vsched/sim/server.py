@@ -34,6 +34,7 @@ Gate = Callable[[Call], Awaitable[None]]
 FUTURE_SECONDS = 3.0
 _FUTURE_POLL_SECONDS = 0.02
 _JSON = "application/json"
+_UNCACHED = {"Cache-Control": "no-cache, private"}
 _CHUNK_ITEMS = 500
 _WARNING_CHARS = 4096
 _SHUTDOWN_SECONDS = 0.5
@@ -132,20 +133,20 @@ class ApiServer:
 
     async def _send(self, request: web.BaseRequest, call: Call, answer: Answer) -> web.StreamResponse:
         if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call):
-            response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON})
+            response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON, **_UNCACHED})
             await response.prepare(request)
             for chunk in answer.listing.chunks(_CHUNK_ITEMS):
                 await response.write(chunk)
             await response.write_eof()
             return response
         body, content_type = _encoded(answer, call)
-        headers = CIMultiDict({"Content-Type": content_type, **answer.headers})
+        headers = CIMultiDict({"Content-Type": content_type, **_UNCACHED, **answer.headers})
         if call.warnings:
             _warn(call, headers)
         return web.Response(body=body, status=answer.code, headers=headers)
 
     async def _send_stream(self, request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": _JSON, "Cache-Control": "no-cache, private"})
+        response = web.StreamResponse(headers={"Content-Type": _JSON, **_UNCACHED})
         response.enable_chunked_encoding()
         await response.prepare(request)
         task = asyncio.current_task()
@@ -205,7 +206,7 @@ def _warn(call: Call, headers: CIMultiDict[str]) -> None:
 
 
 def _refusal(failure: Failure, call: Call | None) -> web.Response:
-    headers = CIMultiDict({"Content-Type": _JSON, **failure.headers})
+    headers = CIMultiDict({"Content-Type": _JSON, **_UNCACHED, **failure.headers})
     if call is not None:
         _warn(call, headers)
     return web.Response(body=orjson.dumps(failure.body), status=failure.code, headers=headers)

@@ -126,7 +126,7 @@ def _same_metadata(new: Obj, old: Obj) -> bool:
 
 
 def _check_metadata_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
-    for field in ("name", "namespace", "uid", "creationTimestamp"):
+    for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if new.get(field, "") != old.get(field, ""):
             check_immutable(new.get(field), old.get(field), f"metadata.{field}", causes)
     if old.get("deletionTimestamp"):

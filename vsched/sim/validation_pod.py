@@ -26,7 +26,7 @@ Obj = dict[str, Any]
 
 _INT32_MAX = (1 << 31) - 1
 _RESTART = ("Always", "OnFailure", "Never")
-_DNS = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PULL = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -215,7 +215,10 @@ def check_toleration(toleration: Obj, path: str, causes: list[Cause]) -> None:
     value = toleration.get("value")
     if operator == "Exists" and value:
         why = "value must be empty when `operator` is 'Exists'"
-        causes.append(invalid_value(f"{path}.operator", toleration, why))
+        names = ("key", "operator", "value", "effect", "tolerationSeconds")
+        # Shown as the server holds it, with all its fields in Go's spelling.
+        held = {name[0].upper() + name[1:]: toleration.get(name, None if name[-1] == "s" else "") for name in names}
+        causes.append(invalid_value(f"{path}.operator", held, why))
     elif operator not in (None, "", "Equal", "Exists", "Lt", "Gt"):
         check_one_of(operator, ("Equal", "Exists"), f"{path}.operator", causes)
     if effect and effect not in _EFFECTS:

@@ -17,7 +17,7 @@ from vsched.sim import conversion, tables
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.reads import check_selectors, request_selector
-from vsched.sim.requests import Call, Form
+from vsched.sim.requests import Call, Form, include_object
 from vsched.sim.selectors import Selector
 from vsched.sim.status import Failure, expired
 from vsched.sim.store import Behind, Event, Record, Store, Subscription
@@ -127,7 +127,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, 
         namespace=namespace,
         selector=selector,
         form=call.form,
-        include_object=call.query.get("includeObject", ""),
+        include_object=include_object(call) if call.form.kind == "Table" else "",
         now=now,
         after=None if from_start else version or store.revision,
         initial_bookmark=from_start and bookmarks and is_watch,
