@@ -76,7 +76,7 @@ PERIOD = Period()
     "window_ms",
     type=click.FloatRange(0, 10_000),
     default=10.0,
-    help="milliseconds a change waits for more of them",
+    help="milliseconds a change waits for more of them, at most",
 )
 @click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")

@@ -34,19 +34,19 @@ def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str]) -
     return obj
 
 
-def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[str], shown: str = "") -> Obj:
-    """What a patch made of an object; ``shown`` stands for the patch in refusals, or else the result itself does."""
+def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[str], patch: object = None) -> Obj:
+    """What a patch made of an object; refusals repeat the patch if it is given, or else what came of it."""
     if kind.custom:
         obj, unknown = _custom(kind, body)
     else:
         try:
             obj, unknown = decode(kind, _typed_patch(kind, body))
         except Malformed as error:
-            raise _bad_patch(body, shown, str(error)) from None
+            raise _bad_patch(body, patch, str(error)) from None
     if unknown and field_validation != "Ignore":
         texts = _texts(unknown)
         if field_validation == "Strict":
-            raise _bad_patch(body, shown, f"strict decoding error: {', '.join(texts)}")
+            raise _bad_patch(body, patch, f"strict decoding error: {', '.join(texts)}")
         warnings.extend(texts)
     return obj
 
@@ -116,6 +116,8 @@ def _custom(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
 
 def _typed_patch(kind: Kind, body: Obj) -> Obj:
     given_kind, given_version = body.get("kind") or kind.kind, body.get("apiVersion") or kind.api_version
+    if given_kind == kind.kind and given_version == kind.api_version:
+        return body if "kind" in body and "apiVersion" in body else typed(kind, body)
     why = _conversion_problem(kind, str(given_kind), str(given_version))
     if why:
         raise Malformed(why)
@@ -140,6 +142,7 @@ def _texts(unknown: list[str]) -> list[str]:
     return [f'unknown field "{path}"' for path in unknown]
 
 
-def _bad_patch(body: Obj, shown: str, why: str) -> Failure:
-    quoted = json.dumps(shown or orjson.dumps(body).decode(), ensure_ascii=False)
+def _bad_patch(body: Obj, patch: object, why: str) -> Failure:
+    shown = orjson.dumps(body).decode() if patch is None else show_as_go(patch)
+    quoted = json.dumps(shown, ensure_ascii=False)
     return invalid_named("", "", "", "", [Cause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])

@@ -7,7 +7,6 @@ from typing import Any
 
 from vsched.sim import bodies, patches
 from vsched.sim.applying import record_update
-from vsched.sim.decoding import show_as_go
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call, media_type, read_patch
 from vsched.sim.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
@@ -30,7 +29,7 @@ def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, sub
         return _apply(writer, kind, namespace, name, body, call, subresource)
     call.refuse_force()
     if media == STRATEGIC_PATCH:
-        options.patch_shown = show_as_go(body)
+        options.patch = body
     change = change_of(kind, media, body)
     return Written(writer.change(kind, namespace, name, change, options, subresource))
 

@@ -16,6 +16,7 @@ import yaml
 
 from vsched.sim import bodies, protobuf
 from vsched.sim.conform import json_type
+from vsched.sim.decoding import unrecognized
 from vsched.sim.deletion import DeleteOptions, check_options
 from vsched.sim.field_checks import forbidden, not_supported
 from vsched.sim.json_errors import syntax_error

@@ -55,8 +55,8 @@ class WriteOptions:
     field_validation: str = "Warn"
     field_manager: str = ""
     force: bool = False
-    patch_shown: str = ""
-    """How a patch is repeated in refusals, where it is not by what came of it."""
+    patch: object = None
+    """The patch as refusals repeat it, where they do not repeat what came of it."""
     books_kept: bool = False
     """The caller has written managedFields itself, as server-side apply does."""
     warnings: list[str] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Writer:
         wanted = change(current)
         if wanted is current:
             return current
-        obj = decoded_patch(kind, wanted, options.field_validation, options.warnings, options.patch_shown)
+        obj = decoded_patch(kind, wanted, options.field_validation, options.warnings, options.patch)
         check_target(kind, namespace, name, obj)
         if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
             _check_version(kind, name, obj, record.obj)
