@@ -6,6 +6,7 @@ One class a way of authenticating. Client certificates are not here: they belong
 from __future__ import annotations
 
 import asyncio
+import shutil
 import ssl
 from base64 import b64encode
 from collections.abc import Sequence
@@ -194,12 +195,12 @@ class PluginCredentials:
 
     async def _obtain(self) -> Obtained:
         try:
-            async with asyncio.timeout(self._limits.timeout_seconds):
-                got = await ask_plugin(self._config)
+            seconds = self._limits.timeout_seconds
+            async with asyncio.timeout(seconds + STOP_SECONDS):
+                got = await ask_plugin(stopped_in_time(self._config, seconds))
             if got.certificate and self._tls:
                 self._tls.load_cert_chain(*got.certificate)
         except TimeoutError:
-            seconds = self._limits.timeout_seconds
             raise Unavailable(f"{self._where}: the plugin gave no credentials within {seconds:g} s") from None
         except (OSError, ValueError, KeyError, TypeError, AssertionError, RuntimeError) as error:
             raise Unavailable(f"{self._where}: the plugin gave no credentials: {_reason(error)}") from error
@@ -215,6 +216,34 @@ class PluginCredentials:
         return None if "exec" in self._config["users"][0]["user"] else now + self._limits.recheck_seconds
 
 
+STOPPED = "exec: process returned 124"
+"""What the library says of a plugin that ``timeout`` stopped."""
+STOP_SECONDS = 2.0
+"""How long a plugin that is stopped may take to end."""
+
+
+def stopped_in_time(config: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """The configuration with its exec plugin run under ``timeout``, where this machine has that command.
+
+    The library leaves a plugin that hangs running when it stops waiting for it, so somebody else has to end it.
+    """
+    guard = shutil.which("timeout")
+    users = [
+        {**entry, "user": {**entry["user"], "exec": _guarded(entry["user"]["exec"], guard, seconds)}}
+        if guard and isinstance(entry.get("user"), dict) and isinstance(entry["user"].get("exec"), dict)
+        else entry
+        for entry in config.get("users") or ()
+    ]
+    return {**config, "users": users}
+
+
+def _guarded(plugin: dict[str, Any], guard: str, seconds: float) -> dict[str, Any]:
+    if not shutil.which(str(plugin.get("command") or "")):
+        return plugin  # the library's own complaint is the clearer one
+    arguments = [f"--kill-after={STOP_SECONDS / 2:g}", f"{seconds:g}", plugin["command"], *(plugin.get("args") or ())]
+    return {**plugin, "command": guard, "args": arguments}
+
+
 async def ask_plugin(config: dict[str, Any]) -> Obtained:
     """Ask the plugin or provider of a kubeconfig that holds one context."""
     # Loading this library takes most of a second and 70 MB, so only those pay who need it.
@@ -225,6 +254,8 @@ async def ask_plugin(config: dict[str, Any]) -> Obtained:
     try:
         loader = await load_kube_config_from_dict(config, client_configuration=target)
     except ConfigException as error:
+        if str(error).startswith(STOPPED):
+            raise TimeoutError from error
         raise ValueError(_reason(error)) from error
     expiry = getattr(loader, "exec_plugin_expiry", None)
     return Obtained(
