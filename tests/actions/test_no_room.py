@@ -89,17 +89,19 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
     [
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu."},
+            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
             id="the first of its tasks is told what is in the way of one more",
         ),
         pytest.param(
             "job ns/z min=5\npods ns/z 3 cpu=3 age=9\npods ns/z 2 cpu=1",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu."},
+            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
             id="of two shapes, the one that lacks room is told",
         ),
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3\nnode n3 cpu=9 cordoned",
-            {"z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."},
+            {
+                "z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. There is room for 2 of 3."
+            },
             id="nodes that refuse it for other reasons are counted too",
         ),
     ],
@@ -111,7 +113,7 @@ def test_what_is_said_of_a_gang_that_is_not_tried(gang: str, why: dict[str, str]
     assert found.bound == {}
     assert {name: found.why(f"ns/{name}") for name in why} == why
     assert found.message("ns/z").endswith(next(iter(why.values())))
-    assert found.why("ns/z.1").startswith("not tried in this cycle")
+    assert found.why("ns/z.1").startswith("its gang ns/z waits: ")
 
 
 def test_a_gang_held_back_by_gates_alone_would_fit() -> None:

@@ -183,7 +183,8 @@ def test_merging_conditions(
             "job ns/a min=3 pods=3 cpu=5",
             "ns/a.2",
             "Unschedulable",
-            "not tried in this cycle: its gang ns/a does not reach its minimum of 3",
+            "its gang ns/a waits: 3/3 tasks in gang unschedulable: the gang needs 3 more of its minimum of 3; "
+            "a.0: 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.",
             id="what was not tried is not said to fit",
         ),
         pytest.param(

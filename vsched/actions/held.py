@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from vsched.framework.extension import Refusal
+from vsched.framework.fitting import Room
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.why import Explanation
@@ -59,7 +60,7 @@ def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
     stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
     if stopped is None:
         return False  # all of them fit: what is missing is held back by scheduling gates
-    session.task_refusals[stopped.uid] = session.fitting.room(stopped).full
+    session.task_refusals[stopped.uid] = short_of_room(session.fitting.room(stopped), tasks[stopped.shape])
     return True
 
 
@@ -83,4 +84,12 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     room = session.fitting.room_at_hand(task)
     if room is None or room.tasks >= wanted:
         return refusal
-    return Explanation(f"{room.full.message} Also, {refusal.message}.", room.full.reasons)
+    told = short_of_room(room, wanted)
+    return Explanation(f"{told.message} Also, {refusal.message}.", told.reasons)
+
+
+def short_of_room(room: Room, wanted: int) -> Explanation:
+    """The nodes' reason, with how many would fit where more than one is wanted."""
+    if wanted == 1:
+        return room.full
+    return Explanation(f"{room.full.message} There is room for {room.tasks} of {wanted}.", room.full.reasons)

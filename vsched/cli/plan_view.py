@@ -125,8 +125,12 @@ def _waiting(jobs: Mapping[str, Document], pods: Mapping[str, Document]) -> Tabl
     table.add_column("why")
     for key, job in jobs.items():
         table.add_row(key, job["phase"], f"{job['ready']}/{job['minMember']}", job["message"])
+    alike: dict[str, list[str]] = {}
     for key, pod in pods.items():
-        table.add_row(f"  {key}", "", "", pod["message"], style="dim")
+        alike.setdefault(pod["message"], []).append(key)
+    for message, keys in alike.items():
+        more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+        table.add_row(f"  {keys[0]}{more}", "", "", message, style="dim")
     return table
 
 

@@ -36,7 +36,7 @@ def close(session: Session, trace: Trace) -> CycleReport:
         for view in _views(session):
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(session, view, condition)
-            for verdict in _verdicts(session, view):
+            for verdict in _verdicts(session, view, jobs[view.key]):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
         namespaces = namespace_outcomes(session)
@@ -168,7 +168,7 @@ def _waits(why: Explanation | Refusal) -> bool:
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(session: Session, view: JobView) -> Iterable[Unschedulable]:
+def _verdicts(session: Session, view: JobView, outcome: JobOutcome) -> Iterable[Unschedulable]:
     """What to say of each pending task that was not placed for good."""
     if not view.pending_count and not view.waiting:
         return
@@ -178,25 +178,25 @@ def _verdicts(session: Session, view: JobView) -> Iterable[Unschedulable]:
         if uid in bound or task.gated:
             continue
         fits = uid in session.tried or uid in view.moved
-        yield _verdict(task, session.task_refusals.get(uid), refusal, view, fits)
+        why = session.task_refusals.get(uid, refusal)
+        reason, message, reasons = _told_of_task(view, outcome, why, fits)
+        yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
 
-def _verdict(
-    task: Task, why: Explanation | Refusal | None, refusal: Refusal | None, view: JobView, fits: bool
-) -> Unschedulable:
+def _told_of_task(
+    view: JobView, outcome: JobOutcome, why: Explanation | Refusal | None, fits: bool
+) -> tuple[str, str, dict[str, int]]:
+    """Reason, message, and nodes by reason."""
+    if isinstance(why, Refusal):
+        return "Unschedulable", why.message, {why.reason: 1}
     if why is not None:
-        reasons = dict(why.reasons) if isinstance(why, Explanation) else {why.reason: 1}
-        return Unschedulable(task.uid, task.namespace, task.name, view.key, "Unschedulable", why.message, reasons)
-    if refusal is not None:
-        return Unschedulable(
-            task.uid, task.namespace, task.name, view.key, "Unschedulable", refusal.message, {refusal.reason: 1}
-        )
+        return "Unschedulable", why.message, dict(why.reasons)
     if fits:
-        message = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
-        return Unschedulable(task.uid, task.namespace, task.name, view.key, "Schedulable", message)
-    gang = "" if view.is_ready else f": its gang {view.key} does not reach its minimum of {view.min_member}"
-    message = f"not tried in this cycle{gang}"
-    return Unschedulable(task.uid, task.namespace, task.name, view.key, "Unschedulable", message)
+        waits = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
+        return "Schedulable", waits, {}
+    if outcome.message and not view.is_ready:
+        return "Unschedulable", f"its gang {view.key} waits: {outcome.message}", dict(outcome.reasons)
+    return "Unschedulable", "not tried in this cycle", {}
 
 
 # -- queues and namespaces ------------------------------------------------------------------------------------------
