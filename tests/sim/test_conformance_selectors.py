@@ -63,7 +63,7 @@ MATCHES = {
     "in": {None: False},
     "a=": {"": True, "x": False, None: False},
     " a , !b ": {"x": True, None: False},
-    "a>-2": {"-1": True, "-3": False, "x": False},
+    "a>2": {"3": True, "2": False, "x": False, None: False},
     "a==x": {"x": True, "y": False},
 }
 

@@ -16,14 +16,24 @@ from vsched.cluster import wire
 from vsched.cluster.assumed import AssumedPhases, AssumedTasks
 from vsched.cluster.defaults import ClusterDefaults
 from vsched.cluster.ingest import PodReader, uid_of
-from vsched.cluster.ingest_objects import class_of, job_spec_of, namespace_of, node_of, queue_of, weight_of
+from vsched.cluster.ingest_objects import (
+    class_of,
+    job_spec_of,
+    namespace_of,
+    node_of,
+    queue_of,
+    selected_by,
+    weight_of,
+)
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.node_books import NodeBooks, dense_vector
 from vsched.cluster.seen import Seen
+from vsched.cluster.selection_books import SelectionBooks
 from vsched.errors import BadObject
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.resources import ResourceAxis
+from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -71,6 +81,7 @@ class Cache:
         self._watched_groups: dict[str, JobSpec] = {}
         self._defaults = ClusterDefaults(default_queue)
         self._nodes = NodeBooks(self.axis)
+        self._selections = SelectionBooks()
         self._jobs = JobBooks(self._defaults.job_priority, self._defaults.queue_of)
         self._snapshots = 0
 
@@ -187,6 +198,7 @@ class Cache:
             books=sums.books,
             shares=sums.shares,
             namespaces=self._defaults.namespaces(),
+            selections=self._selections.publish(),
             placed=placed,
             total=dense_vector(self._nodes.total, nodes.width),
             used=dense_vector(self._nodes.used, nodes.width),
@@ -210,6 +222,7 @@ class Cache:
             "assumed_tasks": len(self._assumed),
             "assumed_phases": len(self._phases),
             "shapes": len(self._reader.shaper),
+            "selectors": len(self._selections),
             "broken": len(self.broken),
             "snapshots": self._snapshots,
         }
@@ -237,6 +250,8 @@ class Cache:
                 case wire.ResourceQuota():
                     namespace = found.metadata.namespace or "default"
                     matters = self._defaults.put_weight(namespace, key, weight_of(found))
+                case wire.Service() | wire.ReplicationController() | wire.ReplicaSet() | wire.StatefulSet():
+                    matters = self._put_selection(kind, key, selected_by(kind, found))
                 case wire.Malformed():
                     raise BadObject(found.message)
         except BadObject as error:
@@ -263,6 +278,8 @@ class Cache:
                 known = self._watched_groups.pop(key, None) is not None
                 self._jobs.set_group(key, None)
                 return known
+            case "Service" | "ReplicationController" | "ReplicaSet" | "StatefulSet":
+                return self._put_selection(kind, key, None)
         return self._defaults.drop(kind, key)
 
     def _note_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
@@ -334,6 +351,13 @@ class Cache:
         watched = self._watched_groups.get(key)
         if watched is not None:
             self._jobs.set_group(key, self._phases.overlay(key, watched, self._seen["PodGroup"].version(key)))
+
+    # Selectors
+
+    def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
+        """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
+        self._selections.put(kind, key, selector)
+        return False
 
     # What one object means for others
 

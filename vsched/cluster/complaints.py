@@ -19,7 +19,13 @@ from vsched.errors import VschedError
 
 REASON = "BadObject"
 BATCH = "scheduling.volcano.sh/v1beta1"
-API_VERSIONS = {"PodGroup": BATCH, "Queue": BATCH, "PriorityClass": "scheduling.k8s.io/v1"}
+API_VERSIONS = {
+    "PodGroup": BATCH,
+    "Queue": BATCH,
+    "PriorityClass": "scheduling.k8s.io/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+}
 """Where kinds are that are not in the core group."""
 LOOK_SECONDS = 1.0
 ATTEMPTS = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)

@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from vsched.cluster import wire
 from vsched.cluster.ingest_request import quantities
+from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import parse_quantity
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, Queue
 from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.shape import Selector
 from vsched.model.status import Phase
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
@@ -176,6 +178,20 @@ def weight_of(quota: wire.ResourceQuota) -> int:
     except BadQuantity:
         return 0
     return weight // 1000 if weight > 0 and weight % 1000 == 0 else 0
+
+
+def selected_by(kind: str, found: wire.Selecting) -> Selector | None:
+    """Which pods an object selects, None where it names no label; raises BadObject."""
+    at, raw = "spec.selector", found.spec.selector
+    try:
+        if isinstance(found, wire.Service | wire.ReplicationController):
+            fields = LabelSelector(decoded(raw, dict[str, str], at))
+        else:
+            fields = decoded(raw, LabelSelector, at) or LabelSelector()
+        selector = selector_of(fields, at, {})
+    except BadObject as error:
+        raise BadObject(f"{wire.named(kind, found.metadata)}: {error}") from None
+    return selector if selector is not None and selector.requirements else None
 
 
 def created_of(metadata: wire.Metadata) -> float:

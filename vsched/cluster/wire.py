@@ -234,6 +234,40 @@ class ResourceQuota(Wire):
     spec: QuotaSpec = msgspec.field(default_factory=QuotaSpec)
 
 
+class SelectingSpec(Wire):
+    """Which pods an object means: a map of labels or a label selector, as its kind has it."""
+
+    selector: Raw = NO_BYTES
+
+
+class Service(Wire):
+    """v1 Service."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
+class ReplicationController(Wire):
+    """v1 ReplicationController."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
+class ReplicaSet(Wire):
+    """apps/v1 ReplicaSet."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
+class StatefulSet(Wire):
+    """apps/v1 StatefulSet."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
 class Malformed(Wire):
     """An object that could not be decoded: who it is, and one line that says what is wrong with it."""
 
@@ -242,10 +276,26 @@ class Malformed(Wire):
     message: str
 
 
-Object = Pod | Node | PodGroup | Queue | PriorityClass | Namespace | ResourceQuota | Malformed
+Selecting = Service | ReplicationController | ReplicaSet | StatefulSet
+"""What selects pods by their labels."""
+
+Object = Pod | Node | PodGroup | Queue | PriorityClass | Namespace | ResourceQuota | Selecting | Malformed
 
 KINDS: dict[str, type[Wire]] = {
-    kind.__name__: kind for kind in (Pod, Node, PodGroup, Queue, PriorityClass, Namespace, ResourceQuota)
+    kind.__name__: kind
+    for kind in (
+        Pod,
+        Node,
+        PodGroup,
+        Queue,
+        PriorityClass,
+        Namespace,
+        ResourceQuota,
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
+    )
 }
 """Every kind the mirror keeps, by its name on the wire."""
 
@@ -253,10 +303,14 @@ GROUPS = {
     "PodGroup": "scheduling.volcano.sh",
     "Queue": "scheduling.volcano.sh",
     "PriorityClass": "scheduling.k8s.io",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
 }
 """The API group of each kind that is not in the core group; others use the same names for other things."""
 
-NAMESPACED = frozenset({"Pod", "PodGroup", "ResourceQuota"})
+NAMESPACED = frozenset(
+    {"Pod", "PodGroup", "ResourceQuota", "Service", "ReplicationController", "ReplicaSet", "StatefulSet"}
+)
 """The kinds of ``KINDS`` that live in a namespace."""
 
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}

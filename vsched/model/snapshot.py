@@ -14,6 +14,7 @@ from vsched.model.nodes import NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace, Queue
 from vsched.model.resources import ResourceAxis, Vector
+from vsched.model.selections import Selections
 
 
 @dataclass(slots=True)
@@ -60,6 +61,8 @@ class Snapshot:
     shares: Mapping[tuple[str, str], Vector]
     """What each namespace holds in each queue: (queue, namespace) to allocated amounts."""
     namespaces: Mapping[str, Namespace]
+    selections: Mapping[str, Selections]
+    """What Services and workload controllers select, by namespace; only namespaces where anything is selected."""
     placed: PlacedPods
     total: Sequence[int]
     """Allocatable of all nodes together, by column."""

@@ -40,18 +40,22 @@ class Lookup:
         return self._store.registry.resource(resource)
 
 
-def admit_create(kind: Kind, obj: Obj, lookup: Lookup) -> Obj:
-    """The new object with what admission adds; raises Failure where it is refused."""
+def admit_create(kind: Kind, obj: Obj, lookup: Lookup, *, name: str = "") -> Obj:
+    """The new object with what admission adds; raises Failure where it is refused.
+
+    Refusals call the object by ``name`` where that is not its own: the server generates names only afterwards.
+    """
+    name = name or obj["metadata"].get("name", "")
     if kind.namespaced:
-        _check_namespace(kind, obj["metadata"]["namespace"], obj["metadata"].get("name", ""), lookup)
+        _check_namespace(kind, obj["metadata"]["namespace"], name, lookup)
     if kind.custom:
         return obj
     if kind.storage == "/pods":
         namespace = obj["metadata"]["namespace"]
         ranges = lookup.list("limitranges", namespace)
         if ranges:
-            obj = apply_limit_ranges(kind, obj, ranges)
-        return admit_pod(kind, obj, lookup)
+            obj = apply_limit_ranges(kind, obj, ranges, name)
+        return admit_pod(kind, obj, lookup, name)
     if kind.storage == "/nodes":
         return _tainted(obj)
     if kind.storage == "/persistentvolumeclaims":

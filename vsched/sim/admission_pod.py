@@ -24,16 +24,16 @@ _DEFAULT_TOLERATIONS = {
 }
 
 
-def admit_pod(kind: Kind, obj: Obj, lookup: Lookup) -> Obj:
+def admit_pod(kind: Kind, obj: Obj, lookup: Lookup, name: str) -> Obj:
     """The pod with what admission adds to it; raises Failure."""
     metadata = obj["metadata"]
     spec = {**obj["spec"]}
-    _set_priority(kind, metadata.get("name", ""), spec, lookup)
+    _set_priority(kind, name, spec, lookup)
     tolerations = with_default_tolerations(spec.get("tolerations"))
     if tolerations:
         spec["tolerations"] = tolerations
     if spec.get("runtimeClassName"):
-        _set_overhead(kind, metadata.get("name", ""), spec, lookup)
+        _set_overhead(kind, name, spec, lookup)
     obj = {**obj, "spec": spec}
     if spec.get("nodeName"):
         labels = topology_labels(lookup, spec["nodeName"])
@@ -107,7 +107,7 @@ def _set_overhead(kind: Kind, pod_name: str, spec: Obj, lookup: Lookup) -> None:
         spec["overhead"] = overhead
 
 
-def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj]) -> Obj:
+def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj], name: str) -> Obj:
     """The pod with the default requests and limits of its namespace; raises Failure where it breaks a range."""
     items = [item for one in ranges for item in one.get("spec", {}).get("limits") or ()]
     items = [item for item in items if item.get("type") == "Container"]
@@ -125,7 +125,7 @@ def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj]) -> Obj:
     ]
     if problems:
         shown = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        raise forbidden(kind, obj["metadata"].get("name", ""), shown)
+        raise forbidden(kind, name, shown)
     return {**obj, "spec": spec}
 
 

@@ -5,6 +5,7 @@ The budget's own controller counts pods; here its count is only read and spent.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from vsched.sim.deletion import DeleteOptions, check_preconditions, delete
@@ -31,6 +32,8 @@ def evict(store: Store, kind: Kind, namespace: str, name: str, options: DeleteOp
     check_preconditions(kind, record.obj, options)
     if not options.dry_run:
         record = _announced(store, kind, record, now)
+        # The version that was asked for has been there; the announcement was the next one.
+        options = replace(options, resource_version="")
     delete(store, kind, record, options, now)
     return success(201)
 

@@ -1,7 +1,8 @@
 """Custom resource definitions: from a stored definition to kinds that are served, and what their schemas demand.
 
 ``CustomKinds`` follows the definitions in the store; the functions beside it are pure. Definitions are established at
-once: there is no moment at which a definition exists and its resource is still a 404.
+once: there is no moment at which a definition exists and its resource is still a 404. Their storage starts on first
+use, though, which the first list or watch is told.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ import orjson
 
 from vsched.sim import bodies, crds
 from vsched.sim.conform import Malformed, cannot_decode, conform, decode, json_type
+from vsched.sim.field_checks import invalid_value
 from vsched.sim.json_errors import summary
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.schema import schema_table, type_name
-from vsched.sim.status import Cause, Failure, bad_request, invalid_named
+from vsched.sim.status import Cause, Failure, bad_request, invalid, invalid_named
 
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
@@ -93,22 +94,20 @@ def show_as_go(value: object) -> str:
 
 
 def _custom(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
-    given_kind, given_version = body.get("kind"), body.get("apiVersion")
-    if not given_kind:
-        raise bad_request("Object 'Kind' is missing in the body: expected " + kind.kind)
-    if not given_version:
-        raise bad_request("Object 'apiVersion' is missing in the body: expected " + kind.api_version)
-    if given_kind != kind.kind:
-        version = given_version.rpartition("/")[2]
-        raise bad_request(
-            f'{given_kind} in version "{version}" cannot be handled as a {kind.kind}: converting'
-            f" ({version}.{given_kind}) to ({kind.group}.{kind.kind}): unknown conversion"
-        )
+    given_kind, given_version = body.get("kind"), body.get("apiVersion") or ""
+    if not given_kind or not isinstance(given_kind, str):
+        text = orjson.dumps(body)
+        why = f"Object 'Kind' is missing in '{text.decode()}'"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind}): {why} ({summary(text)})")
     if given_version != kind.api_version:
         raise bad_request(
             f"the API version in the data ({given_version}) does not match the expected API version"
             f" ({kind.api_version})"
         )
+    if given_kind != kind.kind:
+        metadata = body.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else ""
+        raise invalid(kind, str(name or ""), [invalid_value("kind", given_kind, f"must be {kind.kind}")])
     obj, unknown = bodies.with_metadata(kind, body)
     obj, pruned = crds.conform(kind, obj)
     return obj, [*unknown, *pruned]
@@ -117,7 +116,7 @@ def _custom(kind: Kind, body: Obj) -> tuple[Obj, list[str]]:
 def _typed_patch(kind: Kind, body: Obj) -> Obj:
     given_kind, given_version = body.get("kind") or kind.kind, body.get("apiVersion") or kind.api_version
     if given_kind == kind.kind and given_version == kind.api_version:
-        return body if "kind" in body and "apiVersion" in body else typed(kind, body)
+        return body if body.get("kind") and body.get("apiVersion") else typed(kind, body)
     why = _conversion_problem(kind, str(given_kind), str(given_version))
     if why:
         raise Malformed(why)

@@ -47,6 +47,8 @@ def _message(text: str, error: json.JSONDecodeError) -> str:
     position = error.pos
     if error.msg.startswith("Illegal trailing comma"):
         position = text.index(text[position:].lstrip(", \t\r\n")[:1], position + 1)
+    if error.msg.startswith("Invalid \\escape"):
+        position += 1
     if position >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ENDED
     character = text[position]

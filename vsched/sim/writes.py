@@ -83,7 +83,7 @@ class Writer:
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
         options = options or WriteOptions()
         obj = decoded(kind, body, options.field_validation, options.warnings)
-        given_version = (obj.get("metadata") or {}).get("resourceVersion") or ""
+        given = obj.get("metadata") or {}
         obj = self._named(kind, namespace, obj)
         if crds.is_definition(kind):
             obj = crds.prepare_definition(obj)
@@ -91,7 +91,8 @@ class Writer:
             obj = defaults.default_on_create(kind, obj)
         elif kind.has_status and "status" in obj:
             obj = {field: value for field, value in obj.items() if field != "status"}
-        obj = admission.admit_create(kind, obj, self.lookup)
+        shown = given.get("name") or given.get("generateName") or ""
+        obj = admission.admit_create(kind, obj, self.lookup, name=shown)
         self._refuse(kind, obj, self._create_causes(kind, obj))
         charged = admission.charge_quotas(kind, obj, self.lookup)
         stored = self._stored_kind(kind)
@@ -104,7 +105,8 @@ class Writer:
         # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
         for quota in charged:
             self._store_quota(quota)
-        if given_version.isdecimal() and int(given_version):
+        version = given.get("resourceVersion") or ""
+        if version.isdecimal() and int(version):
             raise Failure(500, "", "resourceVersion should not be set on objects to be created")
         made = self.store.create(stored, converted, manager=options.field_manager)
         if stored.storage == "/events":

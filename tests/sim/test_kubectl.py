@@ -1,0 +1,160 @@
+"""The real kubectl against the embedded cluster, with a small stand-in for a scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from vsched.sim.cluster import Cluster
+
+KUBECTL = shutil.which("kubectl") or ""
+pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: its smoke tests need the real one")
+
+BUDGET = """
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+"""
+QUEUE = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+spec: {weight: 2}
+"""
+
+
+@dataclass(slots=True)
+class Kubectl:
+    """kubectl with a kubeconfig and a cache of its own."""
+
+    folder: Path
+
+    async def __call__(self, *arguments: str, given: str = "", code: int = 0, seconds: float = 15.0) -> str:
+        """What a command prints on both outputs; its exit code must be the expected one."""
+        process = await self.started(*arguments)
+        try:
+            printed, _ = await asyncio.wait_for(process.communicate(given.encode()), seconds)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            raise
+        text = printed.decode()
+        assert process.returncode == code, text
+        return text
+
+    async def started(self, *arguments: str) -> asyncio.subprocess.Process:
+        flags = (f"--kubeconfig={self.folder / 'config'}", f"--cache-dir={self.folder / 'cache'}")
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            KUBECTL, *flags, *arguments, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+        )
+
+
+async def bind_everything(url: str) -> None:
+    """Puts each unbound pod on a node that takes pods, one node after the other."""
+    async with (
+        aiohttp.ClientSession(url) as session,
+        session.get("/api/v1/pods?watch=1&fieldSelector=spec.nodeName%3D") as watch,
+    ):
+        turn = 0
+        async for line in watch.content:
+            event = json.loads(line)
+            if event["type"] != "ADDED":
+                continue
+            metadata = event["object"]["metadata"]
+            async with session.get("/api/v1/nodes?fieldSelector=spec.unschedulable%3Dfalse") as reply:
+                nodes = [item["metadata"]["name"] for item in (await reply.json())["items"]]
+            turn += 1
+            body = {"metadata": {"name": metadata["name"]}, "target": {"name": nodes[turn % len(nodes)]}}
+            path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding"
+            async with session.post(path, json=body) as bound:
+                await bound.read()
+
+
+@pytest.fixture
+async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
+    async with Cluster(2) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        scheduler = asyncio.create_task(bind_everything(cluster.url))
+        yield Kubectl(tmp_path)
+        scheduler.cancel()
+        await asyncio.gather(scheduler, return_exceptions=True)
+
+
+async def test_a_deployment_from_rollout_to_drain(kubectl: Kubectl) -> None:
+    await kubectl("create", "deployment", "web", "--image=i:1", "--replicas=2")
+    assert "successfully rolled out" in await kubectl("rollout", "status", "deployment/web", "--timeout=10s")
+    await kubectl("set", "image", "deployment/web", "i=i:2")
+    assert "successfully rolled out" in await kubectl("rollout", "status", "deployment/web", "--timeout=10s")
+    assert "runs on node-" in await kubectl("logs", "deployment/web")
+    await kubectl("apply", "-f", "-", given=BUDGET)
+    node = await kubectl("get", "pods", "-l=app=web", "-o=jsonpath={.items[0].spec.nodeName}")
+    drained = await kubectl("drain", node, "--ignore-daemonsets", "--timeout=10s")
+    assert f"node/{node} drained" in drained
+    assert "SchedulingDisabled" in await kubectl("get", "node", node)
+    await kubectl("uncordon", node)
+    await kubectl("wait", "--for=jsonpath={.status.readyReplicas}=2", "deployment/web", "--timeout=10s")
+
+
+async def test_apply_in_both_ways_and_diff(kubectl: Kubectl) -> None:
+    assert "created" in await kubectl("apply", "-f", "-", given=QUEUE)
+    assert "unchanged" in await kubectl("apply", "-f", "-", given=QUEUE)
+    changed = QUEUE.replace("weight: 2", "weight: 3")
+    assert "+  weight: 3" in await kubectl("diff", "-f", "-", given=changed, code=1)
+    assert "configured" in await kubectl("apply", "-f", "-", given=changed)
+    assert "conflict" in await kubectl("apply", "--server-side", "-f", "-", given=QUEUE, code=1)
+    forced = await kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=QUEUE)
+    assert "serverside-applied" in forced
+    assert await kubectl("get", "queue", "q", "-o=jsonpath={.spec.weight}") == "2"
+    assert "NAME   WEIGHT" in await kubectl("get", "queue", "q")
+
+
+async def test_what_it_asks_about_the_server(kubectl: Kubectl) -> None:
+    assert "yes" in await kubectl("auth", "can-i", "create", "pods")
+    assert "nodeName <string>" in await kubectl("explain", "pod.spec.nodeName")
+    assert "weight" in await kubectl("explain", "queues.spec.weight")
+    assert "podgroups" in await kubectl("api-resources", "--api-group=scheduling.volcano.sh")
+    assert "No events found" in await kubectl("events")
+
+
+async def test_deleting_with_and_without_dependents(kubectl: Kubectl) -> None:
+    await kubectl("create", "namespace", "n")
+    await kubectl("create", "deployment", "web", "--image=i", "-n=n")
+    await kubectl("rollout", "status", "deployment/web", "-n=n", "--timeout=10s")
+    await kubectl("delete", "deployment", "web", "--cascade=orphan", "-n=n")
+    assert "web-" in await kubectl("get", "rs", "-n=n", "-o=name")
+    await kubectl("delete", "rs", "--all", "--cascade=foreground", "-n=n")
+    assert await kubectl("get", "rs,pods", "-n=n", "-o=name") == ""
+    await kubectl("delete", "namespace", "n", "--timeout=10s")
+    assert "NotFound" in await kubectl("get", "namespace", "n", code=1)
+
+
+async def test_following_a_pod(kubectl: Kubectl) -> None:
+    await kubectl("run", "first", "--image=i")
+    watching = await kubectl.started("get", "pods", "-w", "--output-watch-events", "--no-headers")
+    try:
+        assert watching.stdout is not None
+        shown = [await _row(watching.stdout)]
+        await kubectl("run", "p", "--image=i", "--restart=Never")
+        await kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=10s")
+        await kubectl("delete", "pod", "p", "--grace-period=0", "--force")
+        while shown[-1][0] != "DELETED":
+            shown.append(await _row(watching.stdout))
+    finally:
+        watching.kill()
+        await watching.communicate()
+    rows = [row[:4] for row in shown if row[1] == "p"]
+    assert rows[0] == ["ADDED", "p", "0/1", "Pending"]
+    assert ["MODIFIED", "p", "1/1", "Running"] in rows
+
+
+async def _row(stream: asyncio.StreamReader) -> list[str]:
+    return (await asyncio.wait_for(stream.readline(), 10)).decode().split()
