@@ -100,7 +100,8 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3\nnode n3 cpu=9 cordoned",
             {
-                "z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. There is room for 2 of 3."
+                "z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. "
+                "There is room for 2 of 3."
             },
             id="nodes that refuse it for other reasons are counted too",
         ),

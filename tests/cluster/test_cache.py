@@ -284,7 +284,7 @@ def test_what_is_remembered_of_deleted_objects_is_bounded() -> None:
 def test_bookmarks_and_unknown_kinds_are_ignored() -> None:
     here = world()
     here.cache.apply("Pod", "BOOKMARK", make.read(PENDING))
-    here.cache.apply("Service", "ADDED", make.read(PENDING))
+    here.cache.apply("Endpoints", "ADDED", make.read(PENDING))
     assert here.cache.task("uid-a") is None
 
 

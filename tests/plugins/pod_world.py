@@ -120,6 +120,7 @@ class World:
             books={},
             shares={},
             namespaces=self.namespaces,
+            selections={},
             placed=placed,
             total=(),
             used=(),

@@ -140,7 +140,7 @@ OPTIONS = {
     ),
     "a dry run of some kind": (
         {"dryRun": ["x"]},
-        'dryRun: Unsupported value: []string{"x"}: supported values: "All"',
+        'dryRun: Unsupported value: ["x"]: supported values: "All"',
     ),
 }
 

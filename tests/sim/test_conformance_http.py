@@ -91,14 +91,14 @@ async def test_nothing_is_cached(api: Api, path: str) -> None:
 
 
 OPTIONS = [
-    ("POST", "dryRun=x", "CreateOptions", 'dryRun: Unsupported value: []string{"x"}: supported values: "All"'),
+    ("POST", "dryRun=x", "CreateOptions", 'dryRun: Unsupported value: ["x"]: supported values: "All"'),
     (
         "PATCH",
         "fieldValidation=x",
         "PatchOptions",
         'fieldValidation: Unsupported value: "x": supported values: "", "Ignore", "Strict", "Warn"',
     ),
-    ("PUT", "dryRun=x", "UpdateOptions", 'dryRun: Unsupported value: []string{"x"}: supported values: "All"'),
+    ("PUT", "dryRun=x", "UpdateOptions", 'dryRun: Unsupported value: ["x"]: supported values: "All"'),
 ]
 
 

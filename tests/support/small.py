@@ -132,6 +132,7 @@ class SmallCluster:
             books=books,
             shares=shares,
             namespaces=self.namespaces,
+            selections={},
             placed=placed,
             total=[int(value) for value in table.allocatable.sum(axis=1)],
             used=[int(value) for value in (table.allocatable - table.idle).sum(axis=1)],

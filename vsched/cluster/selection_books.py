@@ -40,8 +40,7 @@ class SelectionBooks:
                 if selectors is None:
                     published.pop(namespace, None)
                 else:
-                    # Many objects select alike: a StatefulSet and its Service, a ReplicaSet's retired revisions.
-                    published[namespace] = Selections(dict.fromkeys(selectors.values()))
+                    published[namespace] = Selections(selectors.values())
             self._published = published
             self._changed.clear()
         return self._published

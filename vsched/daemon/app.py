@@ -25,7 +25,7 @@ from vsched.daemon.options import Options
 from vsched.daemon.reload import PolicyFile
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
-from vsched.daemon.watches import reflectors
+from vsched.daemon.watches import awaited, reflectors
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -82,7 +82,7 @@ class Daemon:
         self.writeback = Writeback(
             client, writer, WritebackSettings(events=events), clock, self._status_told, self.cache
         )
-        self.health = Health(clock, self._synced)
+        self.health = Health(clock, self._synced, self._absent)
         hands = Hands(self.cache, _decide_with(registry), self._policy, self.dispatcher, self.writeback, self.telemetry)
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
@@ -154,13 +154,14 @@ class Daemon:
 
     async def _sessions(self) -> None:
         """Wait for the first lists, then run sessions."""
-        for reflector in self.reflectors.values():
-            while not reflector.synced.is_set():
+        for kind, reflector in self.reflectors.items():
+            known = awaited(kind, reflector)
+            while not known.is_set():
                 if self._stopping.is_set():
                     return
                 self.health.turned()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(reflector.synced.wait(), BEAT_SECONDS)
+                    await asyncio.wait_for(known.wait(), BEAT_SECONDS)
         self._on_listed()
         self.telemetry.note("mirror complete", **self.cache.describe())
         await self.loop.run()
@@ -216,6 +217,14 @@ class Daemon:
 
     def _synced(self) -> Mapping[str, bool]:
         return {kind: reflector.synced.is_set() for kind, reflector in self.reflectors.items()}
+
+    def _absent(self) -> Mapping[str, str]:
+        """The kinds that decisions do without, and why."""
+        return {
+            kind: reflector.statistics.problem
+            for kind, reflector in self.reflectors.items()
+            if awaited(kind, reflector).is_set() and not reflector.synced.is_set()
+        }
 
     def _numbers(self) -> Mapping[str, Mapping[str, float]]:
         """What is read off the parts at every scrape."""

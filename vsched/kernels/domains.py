@@ -53,6 +53,16 @@ def single_nodes(statics: NodeStatics) -> Topology:
     return statics.remember("single nodes", lambda: _topology(np.arange(len(statics), dtype=np.intp), len(statics)))
 
 
+def labelled_nodes(statics: NodeStatics, key: str) -> Topology:
+    """Every node that has the label as a domain of its own."""
+
+    def compute() -> Topology:
+        present, count = topology(statics, key).present, len(statics)
+        return _topology(np.where(present, np.arange(count, dtype=np.intp), count), count)
+
+    return statics.remember(("labelled nodes", key), compute)
+
+
 def members(domains: Topology, domain: int) -> Rows:
     """The rows of one domain."""
     return domains.order[domains.starts[domain] : domains.starts[domain + 1]]

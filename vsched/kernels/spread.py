@@ -51,9 +51,13 @@ def candidate_domains(domains: Topology, candidates: Mask) -> Mask:
 
 
 def crowding(domains: Topology, counts: Ints, weight: float, max_skew: int) -> Floats:
-    """float64[nodes]: what one constraint adds to a node's raw score: more where its domain has more pods."""
+    """float64[nodes]: what one constraint adds to a node's raw score: more where its domain has more pods.
+
+    Nothing on nodes without the label.
+    """
     by_domain: Floats = counts * np.float64(weight)
     by_domain += float(max_skew - 1)
+    by_domain[-1] = 0.0
     return by_domain.take(domains.ids)
 
 

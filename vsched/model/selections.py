@@ -42,7 +42,7 @@ class Selections:
         index = self._by_pair
         if index is None:
             index = self._by_pair = {}
-            for selector in self.selectors:
+            for selector in dict.fromkeys(self.selectors):
                 lists = [index.setdefault(pair, []) for pair in _pairs(selector)]
                 min(lists, key=len, default=self._rest).append(selector)
         return index

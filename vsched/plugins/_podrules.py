@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.extension import Check
-from vsched.kernels.domains import HOSTNAME, Topology, domains_with, single_nodes, topology
+from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicts
 from vsched.kernels.selectors import affinity_mask
@@ -204,19 +204,24 @@ def hard_spread(shape: Shape) -> tuple[Spread, ...]:
     return tuple(rule for rule in spread if rule.hard) if spread else ()
 
 
-def constraints_of(rules: Rules, group: tuple[Spread, ...], statics: NodeStatics) -> tuple[Constraint, ...]:
-    """The constraints of one group with their topologies and what counts for each; remembered with the nodes."""
+def constraints_of(
+    rules: Rules, group: tuple[Spread, ...], statics: NodeStatics, need_keys: bool = True
+) -> tuple[Constraint, ...]:
+    """The constraints of one group with their topologies and what counts for each; remembered with the nodes.
+
+    Pods on nodes that lack a key of the group do not count, unless keys are not needed.
+    """
 
     def compute() -> tuple[Constraint, ...]:
-        return tuple(_constraint(rule, rules, group, statics) for rule in group)
+        return tuple(_constraint(rule, rules, group if need_keys else (), statics) for rule in group)
 
-    return statics.remember(("spread", rules, group), compute)
+    return statics.remember(("spread", rules, group, need_keys), compute)
 
 
 def _constraint(rule: Spread, rules: Rules, group: Sequence[Spread], statics: NodeStatics) -> Constraint:
     if not rule.hard and rule.topology_key == HOSTNAME:
         # A soft constraint by host name counts a node's own pods, whatever its policies.
-        alone = single_nodes(statics)
+        alone = labelled_nodes(statics, HOSTNAME)
         return Constraint(rule, alone, None, alone.present)
     domains = topology(statics, rule.topology_key)
     eligible = eligible_nodes(rule, rules, group, statics)

@@ -20,15 +20,14 @@ from vsched.kernels.podaffinity import (
     term_matches,
 )
 from vsched.kernels.selectors import preference
-from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better, size_weight
 from vsched.kernels.taints import discouraged
 from vsched.model.nodes import Floats, Mask, NodeStatics
-from vsched.model.shape import PodLabels, PodTerm, Shape, Spread
+from vsched.model.shape import PodLabels, PodTerm, Shape
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.plugins._carried import CarriedTerms, Signature
-from vsched.plugins._podrules import Constraint, constraints_of, spread_counter
 from vsched.plugins._pods import DomainCounter, PodsOnNodes
+from vsched.plugins._softspread import SoftSpread
 
 
 class PreferenceWeights(NamedTuple):
@@ -49,7 +48,7 @@ class Preferences:
         self._namespaces = snapshot.namespaces
         self._pods = PodsOnNodes(snapshot.placed, statics)
         self._carried = CarriedTerms(snapshot.placed.preferring, preferences, snapshot.namespaces)
-        self._constraints: dict[Shape, tuple[Constraint, ...]] = {}
+        self._spread = SoftSpread(snapshot, statics, self._pods)
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Take note of one placement, or of its undoing."""
@@ -65,7 +64,7 @@ class Preferences:
             (weights.node_affinity and shape.rules.preferred)
             or (weights.pod_affinity and self._carried)
             or (weights.pod_affinity and affinity is not None and (affinity.preferred or affinity.anti_preferred))
-            or (weights.spread and soft_spread(shape))
+            or (weights.spread and self._spread.concerns(shape))
             or (weights.taints and discouraged(self._statics, shape.rules.tolerations) is not None)
         )
 
@@ -81,9 +80,8 @@ class Preferences:
                 total = _plus(total, scaled_to_most(counts, candidates, reverse=True), weights.taints)
         if weights.pod_affinity:
             total = _plus(total, self._pod_affinity(shape, labels, candidates), weights.pod_affinity)
-        soft = soft_spread(shape) if weights.spread else ()
-        if soft:
-            total = _plus(total, self._spread(shape, soft, labels.namespace, candidates), weights.spread)
+        if weights.spread:
+            total = _plus(total, self._spread.score(shape, labels, candidates), weights.spread)
         return total
 
     # -- pod affinity -------------------------------------------------------------------------------------------
@@ -122,30 +120,6 @@ class Preferences:
             self._pods.by_carried(topology(self._statics, key), self._carried.carriers(signature), weigh)
             for key, weigh in self._carried.weights(signature)
         ]
-
-    # -- spread -------------------------------------------------------------------------------------------------
-
-    def _spread(self, shape: Shape, soft: tuple[Spread, ...], namespace: str, candidates: Mask) -> Floats:
-        constraints = self._constraints.get(shape)
-        if constraints is None:
-            constraints = self._constraints[shape] = constraints_of(shape.rules, soft, self._statics)
-        counters = self._pods.counters(
-            ("soft", shape, namespace), lambda: [spread_counter(self._pods, one, namespace) for one in constraints]
-        )
-        keys = [topology(self._statics, rule.topology_key).present for rule in soft]
-        scored = np.logical_and.reduce([candidates, *keys])
-        raw = np.zeros(len(self._statics))
-        for constraint, counter in zip(constraints, counters, strict=True):
-            domains = constraint.domains
-            size = int(np.count_nonzero(scored if domains.size == len(scored) else candidate_domains(domains, scored)))
-            raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
-        return emptier_is_better(raw, scored)
-
-
-def soft_spread(shape: Shape) -> tuple[Spread, ...]:
-    """Constraints that only prefer."""
-    spread = shape.spread
-    return tuple(rule for rule in spread if not rule.hard) if spread else ()
 
 
 def _plus(total: Floats | None, scores: Floats | None, weight: int) -> Floats | None:

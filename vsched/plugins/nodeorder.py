@@ -4,8 +4,7 @@ Least, most and balanced allocated and image locality depend on each node alone.
 and soft spread are placed on a scale by the nodes that are candidates; where they cannot tell candidates apart they
 are left out, since a constant changes no order.
 
-Spreading by default (pods of a Service or a ReplicaSet that say nothing of spread) is not done: the objects that it
-needs are not read.
+Pods that say nothing of spread are spread softly over hosts and zones by what their Services and owners select.
 """
 
 from __future__ import annotations

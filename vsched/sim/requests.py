@@ -267,9 +267,7 @@ _YAML_LOADER = _YamlLoader
 def dry_run_causes(given: list[str]) -> list[Cause]:
     if all(one == _ALL for one in given):
         return []
-    listed = ", ".join(f'"{one}"' for one in given)
-    text = f'Unsupported value: []string{{{listed}}}: supported values: "{_ALL}"'
-    return [Cause("FieldValueNotSupported", text, "dryRun")]
+    return [not_supported("dryRun", given, (_ALL,))]
 
 
 def read_delete_options(call: Call) -> DeleteOptions:

@@ -18,9 +18,16 @@ class Check(NamedTuple):
 class Health:
     """What is known of the daemon's health: when its loop last turned, and which kinds are mirrored."""
 
-    def __init__(self, clock: Clock, synced: Callable[[], Mapping[str, bool]], stale_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        synced: Callable[[], Mapping[str, bool]],
+        absent: Callable[[], Mapping[str, str]] = dict,
+        stale_seconds: float = 60.0,
+    ) -> None:
         self._clock = clock
         self._synced = synced
+        self._absent = absent
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self.role = "leader"
@@ -36,6 +43,10 @@ class Health:
         return Check(age_seconds <= self._stale_seconds, {"loopAgeSeconds": round(age_seconds, 3)})
 
     def ready(self) -> Check:
-        """Every kind has been listed, so decisions rest on the whole cluster."""
-        synced = dict(self._synced())
-        return Check(bool(synced) and all(synced.values()), {"role": self.role, "synced": synced})
+        """Every kind has been listed, so decisions rest on the whole cluster.
+
+        Under ``absent`` are the kinds that can be done without and cannot be had, each with the reason.
+        """
+        synced, absent = dict(self._synced()), dict(self._absent())
+        ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
+        return Check(ok, {"role": self.role, "synced": synced, "absent": absent})

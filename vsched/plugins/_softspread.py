@@ -1,0 +1,108 @@
+"""Soft topology spread: which candidates have fewest of a pod's like around. Not a plugin.
+
+Scores as kube-scheduler's PodTopologySpread does with system defaulting: pods with constraints of their own by those
+that only prefer, all others by host and zone among the pods that their Services and owners select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.kernels.domains import HOSTNAME, topology
+from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better, size_weight
+from vsched.model.nodes import Floats, Mask, NodeStatics
+from vsched.model.shape import PodLabels, Selector, Shape, Spread
+from vsched.model.snapshot import Snapshot
+from vsched.plugins._podrules import Constraint, constraints_of, spread_counter
+from vsched.plugins._pods import PodsOnNodes
+
+ZONE = "topology.kubernetes.io/zone"
+SYSTEM_DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
+"""kube-scheduler's constraints for pods without any, ScheduleAnyway: topology key and maxSkew."""
+
+
+class Group(NamedTuple):
+    """The constraints that one pod is scored by, and which nodes they are for."""
+
+    key: Hashable
+    """Under which its pods are counted."""
+    constraints: tuple[Constraint, ...]
+    keyed: Mask | None
+    """bool[nodes]: those with all the keys, others score 0. None for defaults: a key that is missing adds nothing."""
+
+
+class SoftSpread:
+    """The soft spread of one cycle, current with its placements."""
+
+    def __init__(self, snapshot: Snapshot, statics: NodeStatics, pods: PodsOnNodes) -> None:
+        self._statics = statics
+        self._pods = pods
+        self._selections = snapshot.selections
+        self._own: dict[Shape, Group] = {}
+        self._defaults: dict[tuple[Shape, int], Group] = {}
+        """By shape and by identity of the rules."""
+        self._rules: dict[tuple[str, Selector], tuple[Spread, ...]] = {}
+        self._ruled: dict[int, tuple[PodLabels, tuple[Spread, ...]]] = {}
+        """The default rules by identity of labels, beside the object that keeps the identity alive."""
+
+    def concerns(self, shape: Shape) -> bool:
+        """Whether spread can tell nodes apart for a shape: without its own constraints that depends on the labels."""
+        return any(not rule.hard for rule in shape.spread) if shape.spread else bool(self._selections)
+
+    def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
+        """float64[nodes], 0 to 100; None where the pod has no such constraint."""
+        group = self._own_group(shape) if shape.spread else self._default_group(shape, labels)
+        if group is None:
+            return None
+        namespace, constraints = labels.namespace, group.constraints
+        counters = self._pods.counters(
+            (group.key, namespace), lambda: [spread_counter(self._pods, one, namespace) for one in constraints]
+        )
+        scored = candidates if group.keyed is None else candidates & group.keyed
+        raw = np.zeros(len(self._statics))
+        for constraint, counter in zip(constraints, counters, strict=True):
+            domains = constraint.domains
+            # Candidates without the key, which only defaults admit, are one domain more.
+            size = int(np.count_nonzero(scored if domains.size == len(scored) else candidate_domains(domains, scored)))
+            raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
+        return emptier_is_better(raw, scored)
+
+    def _own_group(self, shape: Shape) -> Group | None:
+        soft = tuple(rule for rule in shape.spread if not rule.hard)
+        if not soft:
+            return None
+        found = self._own.get(shape)
+        if found is None:
+            keys = [topology(self._statics, rule.topology_key).present for rule in soft]
+            constraints = constraints_of(shape.rules, soft, self._statics)
+            found = self._own[shape] = Group(("soft", shape), constraints, np.logical_and.reduce(keys))
+        return found
+
+    def _default_group(self, shape: Shape, labels: PodLabels) -> Group | None:
+        if labels.namespace not in self._selections:
+            return None
+        ruled = self._ruled.get(id(labels))
+        if ruled is None:
+            ruled = self._ruled[id(labels)] = (labels, self._default_rules(labels))
+        rules = ruled[1]
+        if not rules:
+            return None
+        key = (shape, id(rules))
+        found = self._defaults.get(key)
+        if found is None:
+            constraints = constraints_of(shape.rules, rules, self._statics, need_keys=False)
+            found = self._defaults[key] = Group(("default", *key), constraints, None)
+        return found
+
+    def _default_rules(self, labels: PodLabels) -> tuple[Spread, ...]:
+        """One object for all labels that the same selectors match."""
+        # kube-scheduler looks the owner up by reference, and labels are what is seen here. They tell the same: a
+        # controller selects its pods, and adopts whatever else it selects unless that has another controller.
+        selector = self._selections[labels.namespace].merged(labels)
+        if selector is None:
+            return ()
+        made = tuple(Spread(key, max_skew, False, selector) for key, max_skew in SYSTEM_DEFAULTS)
+        return self._rules.setdefault((labels.namespace, selector), made)
