@@ -18,7 +18,12 @@ TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
 
 def placed(count: int = 1) -> CycleReport:
     binds = tuple(Bind(f"ns-g-{number}", "ns", f"g-{number}", "n1", "ns/g") for number in range(count))
-    spans = (("action", "allocate", 0.001), ("plugin", "gang", 0.0005), ("session", "open", 0.0001))
+    spans = (
+        ("action", "allocate", 0.001),
+        ("open", "gang", 0.0005),
+        ("plugin", "gang", 0.0007),
+        ("session", "open", 0.0001),
+    )
     return CycleReport(binds=binds, spans=spans)
 
 
@@ -80,6 +85,7 @@ def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:
     [
         ("volcano_action_scheduling_latency_milliseconds_count", {"action": "allocate"}),
         ("volcano_plugin_scheduling_latency_milliseconds_count", {"plugin": "gang", "OnSession": "OnSessionOpen"}),
+        ("vsched_plugin_seconds_count", {"plugin": "gang"}),
         ("volcano_open_session_duration_milliseconds_count", {}),
         ("volcano_e2e_scheduling_latency_milliseconds_count", {}),
         ("vsched_cycle_seconds_count", {"reason": "change"}),

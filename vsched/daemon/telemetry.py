@@ -129,8 +129,10 @@ class Telemetry:
             match kind:
                 case "action":
                     metrics.action.labels(name).observe(seconds * 1e3)
-                case "plugin":
+                case "open":
                     metrics.plugin.labels(name, "OnSessionOpen").observe(seconds * 1e3)
+                case "plugin":
+                    metrics.plugin_answers.labels(name).observe(seconds)
                 case "session":
                     metrics.open_session.observe(seconds * 1e3)
 

@@ -29,7 +29,7 @@ class Metrics:
         self.open_session = histogram("volcano_open_session_duration_milliseconds", "Opening a session.")
         self.action = histogram("volcano_action_scheduling_latency_milliseconds", "One action of a session.", "action")
         self.plugin = histogram(
-            "volcano_plugin_scheduling_latency_milliseconds", "One plugin in a session.", "plugin", "OnSession"
+            "volcano_plugin_scheduling_latency_milliseconds", "Opening a plugin in a session.", "plugin", "OnSession"
         )
         self.task = histogram(
             "volcano_task_scheduling_latency_milliseconds", "From a pod's creation to a stage of its way.", "stage"
@@ -39,6 +39,12 @@ class Metrics:
         # -- new ones
         self.bound = counter("vsched_pods_bound_total", "Pods whose binding the API server accepted.")
         self.cycle = histogram("vsched_cycle_seconds", "Deciding alone, by what started it.", "reason", buckets=SECONDS)
+        self.plugin_answers = histogram(
+            "vsched_plugin_seconds",
+            "All answers of a plugin in a session; some sessions only.",
+            "plugin",
+            buckets=SECONDS,
+        )
         self.snapshot = histogram("vsched_snapshot_seconds", "Taking a snapshot of the mirror.", buckets=SECONDS)
         self.handover = histogram("vsched_handover_seconds", "From a decision to its writes queued.", buckets=SECONDS)
         self.failed_cycles = counter("vsched_cycle_exceptions_total", "Sessions that ended in an error.")
