@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def plan_of(*arguments: str, stdin: str) -> dict[str, Any]:
 
 
 def test_the_json_has_the_shape_that_others_rely_on() -> None:
-    document = plan_of(stdin=written([*manifests(CLUSTER), {"kind": "Service", "metadata": {"name": "s"}}]))
+    document = plan_of(stdin=written([*manifests(CLUSTER), {"kind": "Secret", "metadata": {"name": "s"}}]))
 
     assert document == {
         "cycles": [
@@ -74,7 +75,7 @@ def test_the_json_has_the_shape_that_others_rely_on() -> None:
         },
         "namespaces": {"q/x": {"weight": 3, "share": 0.75, "allocated": {"cpu": "3"}}},
         "unschedulable": {key: document["unschedulable"][key] for key in ("x/big.0", "x/big.1")},
-        "ignored": {"Service": 1},
+        "ignored": {"Secret": 1},
     }
     assert document["jobs"]["x/big"].keys() == document["jobs"]["x/a"].keys()
     assert all(found.keys() == {"message", "reasons"} for found in document["unschedulable"].values())
@@ -136,6 +137,22 @@ def test_another_policy_decides_otherwise(tmp_path: Path) -> None:
 
     assert plan_of(stdin=stdin)["cycles"][0]["binds"]
     assert plan_of("--config", str(policy), stdin=stdin)["cycles"][0]["binds"] == []
+
+
+def test_pods_spread_by_what_selects_them(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    weights = {"leastrequested.weight": 0, "balancedresource.weight": 0}
+    plugins = [{"name": "gang"}, {"name": "predicates"}, {"name": "nodeorder", "arguments": weights}]
+    policy.write_text(yaml.safe_dump({"actions": "enqueue, allocate", "tiers": [{"plugins": plugins}]}))
+    cluster = manifests("node n1\nnode n2\nnode n3\njob x/a pods=6 cpu=500m")
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "x"}, "spec": {"selector": {"job": "a"}}}
+
+    def loads(objects: list[dict[str, Any]]) -> Counter[str]:
+        document = plan_of("--config", str(policy), stdin=written(objects))
+        return Counter(bind["node"] for bind in document["cycles"][0]["binds"])
+
+    assert loads(cluster) == {"n1": 6}
+    assert loads([*cluster, service]) == {"n1": 2, "n2": 2, "n3": 2}
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,16 @@ def quota(name: str, weight: Any, *, namespace: str = "ns") -> Fields:
     }
 
 
+def selecting(kind: str, name: str = "s", *, namespace: str = "ns", **labels: str) -> Fields:
+    """A Service or a workload controller that selects pods with these labels."""
+    plain = kind in ("Service", "ReplicationController")
+    return {
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": labels if plain else {"matchLabels": labels}},
+    }
+
+
 def read(fields: Fields) -> wire.Object:
     """The object as the stream delivers it: malformed ones as ``Malformed``."""
     return wire.read(fields["kind"], msgspec.json.encode(fields))

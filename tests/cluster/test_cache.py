@@ -12,6 +12,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.seen import Seen
 from vsched.model.job import Job
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
+from vsched.model.shape import Requirement, Selector
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 
@@ -213,6 +214,10 @@ QUIET: dict[str, tuple[Fields, Fields]] = {
     "a pending pod of another scheduler": (
         make.pod("x", spec={"schedulerName": "other"}),
         make.pod("x", spec={"schedulerName": "other", "priority": 1}),
+    ),
+    "a Service that selects other pods": (
+        make.selecting("Service", app="web"),
+        make.selecting("Service", app="db"),
     ),
     "a quota without a weight": (make.quota("a", "x"), make.quota("a", "y")),
 }
@@ -522,6 +527,59 @@ def test_a_namespaces_weight_is_the_largest_of_its_quotas() -> None:
     assert here.snapshot().namespaces["ns"].weight == 2
     here.delete(make.quota("a", 2))
     assert "ns" not in here.snapshot().namespaces
+
+
+SELECTING = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+
+
+def selected(here: World, namespace: str = "ns") -> set[Selector]:
+    found = here.snapshot().selections.get(namespace)
+    return set(found.selectors) if found is not None else set()
+
+
+def web(value: str = "web") -> Selector:
+    return Selector((Requirement("app", "In", (value,)),))
+
+
+@pytest.mark.parametrize("kind", SELECTING)
+def test_what_selects_pods_is_kept_while_it_is_there(kind: str) -> None:
+    here = world(make.selecting(kind, app="web"), make.selecting(kind, "t", app="db"))
+    assert selected(here) == {web(), web("db")}
+    here.delete(make.selecting(kind, app="web"))
+    assert selected(here) == {web("db")}
+    here.add(make.selecting(kind, "t"))
+    assert "ns" not in here.snapshot().selections
+    assert here.cache.describe()["selectors"] == 0
+
+
+def test_objects_of_one_name_and_different_kinds_do_not_mix() -> None:
+    here = world(*[make.selecting(kind, app=kind) for kind in SELECTING])
+    assert selected(here) == {web(kind) for kind in SELECTING}
+    here.cache.replace("ReplicaSet", [])
+    assert selected(here) == {web(kind) for kind in SELECTING} - {web("ReplicaSet")}
+
+
+def test_only_namespaces_whose_selectors_changed_are_made_anew() -> None:
+    here = world(make.selecting("ReplicaSet", app="web"), make.selecting("Service", namespace="other", app="web"))
+    before = here.snapshot().selections
+    scaled = {"spec": {"replicas": 9}, "status": {"readyReplicas": 3}}
+    assert not here.wakes_for(make.merged(make.selecting("ReplicaSet", app="web"), scaled))
+    assert here.snapshot().selections is before
+    here.add(make.selecting("ReplicaSet", app="db"))
+    after = here.snapshot().selections
+    assert (after["ns"] is before["ns"], after["other"] is before["other"]) == (False, True)
+    assert set(before["ns"].selectors) == {web()}
+
+
+def test_a_broken_selector_is_left_out_and_reported() -> None:
+    here = world(make.selecting("StatefulSet", app="web"))
+    here.add(make.merged(make.selecting("StatefulSet"), {"spec": {"selector": {"matchLabels": {"app": 1}}}}))
+    assert selected(here) == set()
+    message = "StatefulSet ns/s: spec.selector.matchLabels[...]: expected str, got int"
+    assert here.cache.broken["StatefulSet", "ns/s"].message == message
+    here.add(make.selecting("StatefulSet", app="web"))
+    assert selected(here) == {web()}
+    assert not here.cache.broken
 
 
 # Objects that cannot be used

@@ -89,7 +89,15 @@ namespaces = st.builds(
     st.sampled_from(["", "q0", "q1"]),
 )
 quotas = st.builds(make.quota, st.sampled_from(["a", "b"]), st.sampled_from([1, 2, "3", "x"]))
-objects = st.one_of(pods(), pods(), pods(), groups(), nodes, queues, classes, namespaces, quotas)
+selecting = st.builds(
+    lambda kind, name, selector: make.merged(
+        make.selecting(kind, name), {"spec": {"selector": selector if kind == "Service" else {"matchLabels": selector}}}
+    ),
+    st.sampled_from(["Service", "ReplicaSet"]),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from([{}, {"app": "a0"}, {"app": "a1"}, {"app": 1}]),
+)
+objects = st.one_of(pods(), pods(), pods(), groups(), nodes, queues, classes, namespaces, quotas, selecting)
 
 
 def identity(fields: Fields) -> tuple[str, str]:

@@ -8,7 +8,15 @@ import pytest
 
 from tests.cluster import builders as make
 from vsched.cluster.ingest import PodFacts, PodReader
-from vsched.cluster.ingest_objects import class_of, job_spec_of, namespace_of, node_of, queue_of, weight_of
+from vsched.cluster.ingest_objects import (
+    class_of,
+    job_spec_of,
+    namespace_of,
+    node_of,
+    queue_of,
+    selected_by,
+    weight_of,
+)
 from vsched.errors import BadObject
 from vsched.model.job import Condition
 from vsched.model.nodes import Taint
@@ -647,3 +655,48 @@ def test_an_object_that_cannot_be_used_says_which_field_and_why(fields: dict[str
         READERS[fields["kind"]](make.decode(fields))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+# What selects pods
+
+WEB = Requirement("app", "In", ("web",))
+SELECTORS: dict[str, tuple[str, Any, tuple[Requirement, ...]]] = {
+    "a Service's map": ("Service", {"app": "web"}, (WEB,)),
+    "a ReplicationController's map": (
+        "ReplicationController",
+        {"tier": "a", "app": "web"},
+        (WEB, Requirement("tier", "In", ("a",))),
+    ),
+    "a ReplicaSet's selector": ("ReplicaSet", {"matchLabels": {"app": "web"}}, (WEB,)),
+    "expressions": (
+        "StatefulSet",
+        {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}]},
+        (Requirement("app", "NotIn", ("db",)),),
+    ),
+    "a Service without a selector": ("Service", None, ()),
+    "a Service whose map is empty": ("Service", {}, ()),
+    "a selector that says nothing": ("ReplicaSet", {}, ()),
+}
+
+
+@pytest.mark.parametrize(("kind", "selector", "expected"), SELECTORS.values(), ids=SELECTORS)
+def test_what_an_object_selects(kind: str, selector: Any, expected: tuple[Requirement, ...]) -> None:
+    found = selected_by(make.decode(make.merged(make.selecting(kind), {"spec": {"selector": selector}})))
+    assert found == (Selector(expected) if expected else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "message"),
+    [
+        ("Service", {"selector": ["app"]}, "Service ns/s: spec.selector: expected object, got array"),
+        (
+            "ReplicaSet",
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}},
+            "ReplicaSet ns/s: spec.selector.matchExpressions[0]",
+        ),
+    ],
+)
+def test_selectors_that_cannot_be_used(kind: str, spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadObject) as caught:
+        selected_by(make.decode(make.selecting(kind) | {"spec": spec}))
+    assert str(caught.value).startswith(message)

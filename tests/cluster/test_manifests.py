@@ -93,9 +93,9 @@ def test_numbers_are_quantities_and_time_stamps_stay_text() -> None:
 
 
 def test_kinds_that_nobody_reads_are_counted() -> None:
-    manifests = [thing("a", "Service"), thing("b", "Service"), thing("c", "ConfigMap"), thing("d", "Node")]
+    manifests = [thing("a", "Secret"), thing("b", "Secret"), thing("c", "ConfigMap"), thing("d", "Node")]
     found = load(json.dumps(manifests))
-    assert found.ignored == {"ConfigMap": 1, "Service": 2}
+    assert found.ignored == {"ConfigMap": 1, "Secret": 2}
     assert len(found.objects["Node"]) == 1
 
 

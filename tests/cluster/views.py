@@ -43,6 +43,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "books": {name: books_view(axis, books) for name, books in snapshot.books.items()},
         "shares": {share: named(axis, held.items()) for share, held in snapshot.shares.items()},
         "namespaces": dict(snapshot.namespaces),
+        "selections": {name: set(found.selectors) for name, found in snapshot.selections.items()},
         "placed": {(labels.namespace, labels.pairs): counts for labels, counts in snapshot.placed.counts.items()},
         "terms": dict(snapshot.placed.terms),
         "ports": dict(snapshot.placed.ports),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import aiohttp
@@ -12,6 +13,7 @@ from tests.daemon.running import (
     gang,
     node,
     nodes_of,
+    pod,
     podgroup,
     queue_status,
     reasons_of,
@@ -27,6 +29,16 @@ tiers:
 - plugins: [{{name: priority}}, {{name: gang}}]
 - plugins: [{{name: predicates}}, {{name: nodeorder}}]
 """
+
+SPREADING = """
+actions: "enqueue, allocate"
+tiers:
+- plugins:
+  - {name: gang}
+  - name: nodeorder
+    arguments: {leastrequested.weight: 0, balancedresource.weight: 0}
+"""
+ZONE = "topology.kubernetes.io/zone"
 
 
 async def test_a_gang_is_bound_and_its_podgroup_runs() -> None:
@@ -51,6 +63,29 @@ async def test_a_gang_that_does_not_fit_binds_nothing_and_says_why_until_a_node_
 
         cluster.apply([node("n3", cpu="2")])
         await until(lambda: len(nodes_of(cluster, "g-")) == 8)
+
+
+async def test_the_pods_of_a_deployment_spread_over_zones_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(SPREADING, encoding="utf-8")
+    nodes = [node(f"n{zone}") for zone in "abc"]
+    for found in nodes:
+        found["metadata"]["labels"] = {ZONE: f"zone-{found['metadata']['name']}"}
+    labels = {"app": "web"}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": 6,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod("web")["spec"]},
+        },
+    }
+    async with Cluster(nodes) as cluster, scheduling(cluster.url, policy_file=path):
+        cluster.apply([deployment])
+        await until(lambda: len(nodes_of(cluster, "web-")) == 6)
+        assert Counter(nodes_of(cluster, "web-").values()) == {"na": 2, "nb": 2, "nc": 2}
 
 
 async def test_an_edit_of_the_policy_holds_for_the_next_session_and_a_broken_one_does_not(tmp_path: Path) -> None:

@@ -51,6 +51,33 @@ async def test_a_binding_that_fails_for_good_is_told_on_the_pod() -> None:
         await until(lambda: "FailedBinding" in reasons_of(cluster, "g-0"))
 
 
+@pytest.mark.parametrize("code", [pytest.param(403, id="may not be read"), pytest.param(404, id="are not served")])
+async def test_kinds_that_can_be_done_without(code: int) -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("GET", "/api/v1/services|/apis/apps/v1/.*", code, times=1000, message="not for you")
+        async with scheduling(proxy.url) as daemon:
+            cluster.apply(gang("g", 4))
+            await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+            ready = daemon.health.ready()
+            assert ready.ok
+            assert sorted(ready.details["absent"]) == ["ReplicaSet", "Service", "StatefulSet"]
+            assert "not for you" in ready.details["absent"]["Service"]
+            proxy.mend()
+            await until(lambda: daemon.reflectors["Service"].synced.is_set())
+            await until(lambda: not daemon.health.ready().details["absent"])
+
+
+async def test_a_kind_that_decisions_need_is_waited_for() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("GET", "/api/v1/namespaces", 403, times=2)
+        async with scheduling(proxy.url) as daemon:
+            await until(lambda: daemon.reflectors["Namespace"].settled.is_set())
+            assert not daemon.health.ready().ok
+            cluster.apply(gang("g", 1))
+            await until(lambda: daemon.health.ready().ok)
+            await until(lambda: len(nodes_of(cluster, "g-")) == 1)
+
+
 async def test_watches_that_are_cut_are_taken_up_again() -> None:
     async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
         await until(lambda: daemon.health.ready().ok)

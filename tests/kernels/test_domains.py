@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.domains import domains_with, members, single_nodes, tally, topology
+from vsched.kernels.domains import domains_with, labelled_nodes, members, single_nodes, tally, topology
 from vsched.model.nodes import NodeAttributes, NodeStatics
 
 ZONES = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8)
@@ -57,3 +57,9 @@ def test_sums_leave_out_unknown_and_ineligible_nodes(
 def test_every_node_by_itself() -> None:
     domains = single_nodes(statics_of(["a", "a", None]))
     assert (domains.size, domains.everywhere, domains.ids.tolist()) == (3, True, [0, 1, 2])
+
+
+def test_every_node_with_a_label_by_itself() -> None:
+    domains = labelled_nodes(statics_of(["a", None, "a"]), "zone")
+    assert (domains.size, domains.everywhere, domains.ids.tolist()) == (3, False, [0, 3, 2])
+    assert domains.present.tolist() == [True, False, True]

@@ -16,6 +16,7 @@ from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable, Taint
 from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace
 from vsched.model.resources import ResourceAxis
+from vsched.model.selections import Selections
 from vsched.model.shape import PodLabels, PodTerm, Requirement, Selector, Shape, ShapeTable, Spread
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -23,6 +24,7 @@ from vsched.model.task import Task
 
 HOST = "kubernetes.io/hostname"
 ZONE = "zone"
+SYSTEM_ZONE = "topology.kubernetes.io/zone"
 JOB = JobView(Job("ns/job", JobSpec("ns", "job")))
 
 
@@ -56,6 +58,8 @@ class World:
             "ns": Namespace("ns", labels=(("team", "red"),)),
             "other": Namespace("other", labels=(("team", "blue"),)),
         }
+        self.selectors: dict[str, list[Selector]] = {}
+        """What Services and workload controllers select, by namespace."""
         self._made = 0
 
     def node(
@@ -120,7 +124,7 @@ class World:
             books={},
             shares={},
             namespaces=self.namespaces,
-            selections={},
+            selections={name: Selections(selectors) for name, selectors in self.selectors.items()},
             placed=placed,
             total=(),
             used=(),
@@ -242,20 +246,35 @@ class World:
             node: int(100 * ((value - least) / (most - least))) if most > least else 0 for node, value in raw.items()
         }
 
+    def default_spread(self, labels: PodLabels) -> list[Spread]:
+        """kube-scheduler's constraints for a pod without any."""
+        pod = dict(labels.pairs)
+        merged = tuple(
+            requirement
+            for selector in self.selectors.get(labels.namespace, ())
+            if selector.matches(pod)
+            for requirement in selector.requirements
+        )
+        constraints = [Spread(HOST, 3, False, Selector(merged)), Spread(SYSTEM_ZONE, 5, False, Selector(merged))]
+        return constraints if merged else []
+
     def soft_spread_score(self, labels: PodLabels, shape: Shape, candidates: list[str]) -> dict[str, int]:
-        soft = [rule for rule in shape.spread if not rule.hard]
+        own = bool(shape.spread)
+        soft = [rule for rule in shape.spread if not rule.hard] if own else self.default_spread(labels)
         selector = dict(shape.rules.node_selector)
-        keys = [rule.topology_key for rule in soft]
+        keys = [rule.topology_key for rule in soft] if own else []
         scored = [node for node in candidates if all(key in self.attributes[node].labels for key in keys)]
         raw = {}
         for node in scored:
             total = 0.0
             for rule in soft:
+                value = self.attributes[node].labels.get(rule.topology_key)
+                if value is None:
+                    continue
                 if rule.topology_key == HOST:
                     count, domains = self.matching(rule, labels, [node]), len(scored)
                 else:
-                    value = self.attributes[node].labels[rule.topology_key]
-                    domains = len({self.attributes[one].labels[rule.topology_key] for one in scored})
+                    domains = len({self.attributes[one].labels.get(rule.topology_key) for one in scored})
                     count = self.matching(
                         rule,
                         labels,
@@ -263,7 +282,7 @@ class World:
                             name
                             for name, attributes in self.attributes.items()
                             if attributes.labels.get(rule.topology_key) == value
-                            and self.counts_for(rule, soft, name, selector)
+                            and self.counts_for(rule, soft if own else (), name, selector)
                         ],
                     )
                 total += count * math.log(domains + 2) + (rule.max_skew - 1)

@@ -145,7 +145,7 @@ def relative(world: World, args: NodeOrderArgs, shape: Shape, *candidates: int) 
     mask = np.zeros(len(opening.nodes), dtype=np.bool_)
     mask[list(rows)] = True
     scores = plugin.relative_score(shape, world.labels(app="web"), opening.nodes, mask)
-    assert scores is None or plugin.is_relative(shape, None)
+    assert scores is None or plugin.is_relative(shape, world.labels(app="web"))
     return None if scores is None else [float(scores[row]) for row in rows]
 
 
@@ -227,7 +227,7 @@ def test_soft_spread_gives_nothing_to_nodes_without_the_key() -> None:
 def test_whether_candidates_matter(make: object, args: NodeOrderArgs, expected: bool) -> None:
     world = zones()
     shape = world.shape(**make(world))  # type: ignore[operator]
-    assert opened(world.opening(), args).is_relative(shape, None) is expected
+    assert opened(world.opening(), args).is_relative(shape, world.labels(app="web")) is expected
 
 
 def test_terms_placed_in_this_cycle_make_candidates_matter() -> None:
@@ -235,12 +235,12 @@ def test_terms_placed_in_this_cycle_make_candidates_matter() -> None:
     opening = world.opening()
     plugin = opened(opening, only(pod_affinity=1))
     shape, labels = world.shape(), world.labels(app="web")
-    assert not plugin.is_relative(shape, None)
+    assert not plugin.is_relative(shape, labels)
     avoiding = world.shape(affinity=PodAffinity(anti_preferred=((20, term(HOST, app("web"))),)))
     task = world.task(labels, avoiding)
     everywhere = np.ones(4, dtype=np.bool_)
     plugin.on_allocate(JOB, task, 1)
-    assert plugin.is_relative(shape, None)
+    assert plugin.is_relative(shape, labels)
     scores = plugin.relative_score(shape, labels, opening.nodes, everywhere)
     assert scores is not None
     assert scores.tolist() == [100, 0, 100, 100]
@@ -328,7 +328,7 @@ def compare(
         expected[1] = world.soft_spread_score(labels, shape, names)
     for plugin, wanted in zip(plugins, expected, strict=True):
         scores = plugin.relative_score(shape, labels, opening.nodes, candidates)
-        if scores is None or not plugin.is_relative(shape, None):
+        if scores is None or not plugin.is_relative(shape, labels):
             assert len(set(wanted.values())) == 1, "what is left out must not tell candidates apart"
         else:
             found = {name: int(scores[opening.nodes.statics.row[name]]) for name in names}

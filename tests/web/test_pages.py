@@ -193,6 +193,14 @@ def test_readiness(synced: dict[str, bool], ready: bool) -> None:
     assert check.details["synced"] == synced
 
 
+def test_kinds_that_can_be_done_without_do_not_keep_it_from_being_ready() -> None:
+    synced = {"Pod": True, "Service": False}
+    check = Health(FakeClock(), lambda: synced, lambda: {"Service": "403 Forbidden"}).ready()
+    assert check.ok
+    assert check.details == {"role": "leader", "synced": synced, "absent": {"Service": "403 Forbidden"}}
+    assert not Health(FakeClock(), lambda: {"Pod": False, "Service": False}, lambda: {"Service": "403"}).ready().ok
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [(":8080", ("", 8080)), ("127.0.0.1:0", ("127.0.0.1", 0)), ("[::1]:80", ("::1", 80))],

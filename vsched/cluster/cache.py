@@ -250,8 +250,8 @@ class Cache:
                 case wire.ResourceQuota():
                     namespace = found.metadata.namespace or "default"
                     matters = self._defaults.put_weight(namespace, key, weight_of(found))
-                case wire.Service() | wire.ReplicationController() | wire.ReplicaSet() | wire.StatefulSet():
-                    matters = self._put_selection(kind, key, selected_by(kind, found))
+                case wire.Selecting():
+                    matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
                     raise BadObject(found.message)
         except BadObject as error:
@@ -278,8 +278,8 @@ class Cache:
                 known = self._watched_groups.pop(key, None) is not None
                 self._jobs.set_group(key, None)
                 return known
-            case "Service" | "ReplicationController" | "ReplicaSet" | "StatefulSet":
-                return self._put_selection(kind, key, None)
+        if issubclass(wire.KINDS[kind], wire.Selecting):
+            return self._put_selection(kind, key, None)
         return self._defaults.drop(kind, key)
 
     def _note_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:

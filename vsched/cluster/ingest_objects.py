@@ -180,7 +180,7 @@ def weight_of(quota: wire.ResourceQuota) -> int:
     return weight // 1000 if weight > 0 and weight % 1000 == 0 else 0
 
 
-def selected_by(kind: str, found: wire.Selecting) -> Selector | None:
+def selected_by(found: wire.Selecting) -> Selector | None:
     """Which pods an object selects, None where it names no label; raises BadObject."""
     at, raw = "spec.selector", found.spec.selector
     try:
@@ -190,7 +190,7 @@ def selected_by(kind: str, found: wire.Selecting) -> Selector | None:
             fields = decoded(raw, LabelSelector, at) or LabelSelector()
         selector = selector_of(fields, at, {})
     except BadObject as error:
-        raise BadObject(f"{wire.named(kind, found.metadata)}: {error}") from None
+        raise BadObject(f"{wire.named(type(found).__name__, found.metadata)}: {error}") from None
     return selector if selector is not None and selector.requirements else None
 
 

@@ -240,32 +240,27 @@ class SelectingSpec(Wire):
     selector: Raw = NO_BYTES
 
 
-class Service(Wire):
+class Selecting(Wire):
+    """What selects pods by their labels."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
+class Service(Selecting):
     """v1 Service."""
 
-    metadata: Metadata
-    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
-
-class ReplicationController(Wire):
+class ReplicationController(Selecting):
     """v1 ReplicationController."""
 
-    metadata: Metadata
-    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
-
-class ReplicaSet(Wire):
+class ReplicaSet(Selecting):
     """apps/v1 ReplicaSet."""
 
-    metadata: Metadata
-    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
-
-class StatefulSet(Wire):
+class StatefulSet(Selecting):
     """apps/v1 StatefulSet."""
-
-    metadata: Metadata
-    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
 
 class Malformed(Wire):
@@ -275,9 +270,6 @@ class Malformed(Wire):
     metadata: Metadata
     message: str
 
-
-Selecting = Service | ReplicationController | ReplicaSet | StatefulSet
-"""What selects pods by their labels."""
 
 Object = Pod | Node | PodGroup | Queue | PriorityClass | Namespace | ResourceQuota | Selecting | Malformed
 

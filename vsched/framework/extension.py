@@ -300,8 +300,8 @@ class NodeScore(Point):
         scores = self.score(shape, nodes, [row])
         return 0.0 if scores is None else float(scores[0])
 
-    def is_relative(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whether ``relative_score`` has anything to say for this shape and class."""
+    def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether ``relative_score`` has anything to say for such a pod; asked before each placement, so quick."""
         return False
 
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:

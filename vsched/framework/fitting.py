@@ -60,7 +60,6 @@ class ShapeFit:
         "failed",
         "position",
         "ranked",
-        "relative",
         "room",
         "shape",
     )
@@ -71,8 +70,6 @@ class ShapeFit:
         """bool[nodes] by attributes alone; None where every node is allowed."""
         self.checks = checks
         self.dynamic = dynamic
-        self.relative = False
-        """Whether scores on a scale of the candidates can tell nodes apart."""
         self.position = -1
         """Journal entries taken in so far; -1 before the first time."""
         self.ranked: Floats = np.empty(0)
@@ -201,8 +198,6 @@ class Fitting:
         if fit.position != position:
             self._refresh(fit)
             fit.position = position
-            # A pod placed meanwhile may be the first with preferences that concern this shape.
-            fit.relative = any(one.is_relative(task.shape, task_class) for one in self._scorers)
         return fit
 
     def _begin(self, shape: Shape, task_class: Hashable) -> ShapeFit:
@@ -285,7 +280,8 @@ class Fitting:
         """The first row of the highest score, -1 where no row is a candidate."""
         if not len(ranked):
             return -1
-        if fit.relative:
+        # Asked every time: a pod placed meanwhile may be the first with preferences that concern this one.
+        if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
             candidates = ranked > -np.inf
             if not candidates.any():
                 return -1

@@ -7,10 +7,20 @@ StatefulSet or ReplicationController that owns them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vsched.model.shape import PodLabels, Requirement, Selector
 
 Pair = tuple[str, str]
+
+
+class Index(NamedTuple):
+    """Each selector once."""
+
+    by_pair: dict[Pair, list[Selector]]
+    """Under that of its pairs which fewest others are found by."""
+    rest: list[Selector]
+    """Those that name no pair."""
 
 
 class Selections:
@@ -19,33 +29,32 @@ class Selections:
     Immutable but for the index, which is made when a pod first asks: most namespaces that change place no pod.
     """
 
-    __slots__ = ("_by_pair", "_rest", "selectors")
+    __slots__ = ("_known", "selectors")
 
     def __init__(self, selectors: Iterable[Selector]) -> None:
         self.selectors = tuple(selectors)
-        self._by_pair: dict[Pair, list[Selector]] | None = None
-        self._rest: list[Selector] = []
+        self._known: Index | None = None
 
     def merged(self, labels: PodLabels) -> Selector | None:
         """All the selectors that match the labels as one; None where none does."""
         found: set[Requirement] = set()
         pairs = dict(labels.pairs)
-        index = self._index()
-        for selectors in (*(index.get(pair, ()) for pair in labels.pairs), self._rest):
+        by_pair, rest = self._index()
+        for selectors in (*(by_pair.get(pair, ()) for pair in labels.pairs), rest):
             for selector in selectors:
                 if selector.matches(pairs):
                     found.update(selector.requirements)
         return Selector(tuple(sorted(found, key=_order))) if found else None
 
-    def _index(self) -> dict[Pair, list[Selector]]:
-        """Each selector once: under the pair fewest others are found by, or with the rest where it names no pair."""
-        index = self._by_pair
-        if index is None:
-            index = self._by_pair = {}
+    def _index(self) -> Index:
+        if self._known is None:
+            by_pair: dict[Pair, list[Selector]] = {}
+            rest: list[Selector] = []
             for selector in dict.fromkeys(self.selectors):
-                lists = [index.setdefault(pair, []) for pair in _pairs(selector)]
-                min(lists, key=len, default=self._rest).append(selector)
-        return index
+                lists = [by_pair.setdefault(pair, []) for pair in _pairs(selector)]
+                min(lists, key=len, default=rest).append(selector)
+            self._known = Index(by_pair, rest)
+        return self._known
 
 
 def _pairs(selector: Selector) -> list[Pair]:

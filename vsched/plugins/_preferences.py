@@ -57,14 +57,14 @@ class Preferences:
         if affinity is not None and by > 0:
             self._carried.arrive(affinity, task.labels.namespace)
 
-    def concern(self, shape: Shape) -> bool:
-        """Whether any preference can tell nodes apart for a shape."""
+    def concern(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether any preference can tell nodes apart for such a pod."""
         weights, affinity = self._weights, shape.affinity
         return bool(
             (weights.node_affinity and shape.rules.preferred)
             or (weights.pod_affinity and self._carried)
             or (weights.pod_affinity and affinity is not None and (affinity.preferred or affinity.anti_preferred))
-            or (weights.spread and self._spread.concerns(shape))
+            or (weights.spread and self._spread.concerns(shape, labels))
             or (weights.taints and discouraged(self._statics, shape.rules.tolerations) is not None)
         )
 

@@ -48,9 +48,11 @@ class SoftSpread:
         self._ruled: dict[int, tuple[PodLabels, tuple[Spread, ...]]] = {}
         """The default rules by identity of labels, beside the object that keeps the identity alive."""
 
-    def concerns(self, shape: Shape) -> bool:
-        """Whether spread can tell nodes apart for a shape: without its own constraints that depends on the labels."""
-        return any(not rule.hard for rule in shape.spread) if shape.spread else bool(self._selections)
+    def concerns(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether such a pod has soft constraints, of its own or by default."""
+        if shape.spread:
+            return any(not rule.hard for rule in shape.spread)
+        return labels.namespace in self._selections and bool(self._default_rules(labels))
 
     def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
         """float64[nodes], 0 to 100; None where the pod has no such constraint."""
@@ -82,12 +84,7 @@ class SoftSpread:
         return found
 
     def _default_group(self, shape: Shape, labels: PodLabels) -> Group | None:
-        if labels.namespace not in self._selections:
-            return None
-        ruled = self._ruled.get(id(labels))
-        if ruled is None:
-            ruled = self._ruled[id(labels)] = (labels, self._default_rules(labels))
-        rules = ruled[1]
+        rules = self._default_rules(labels) if labels.namespace in self._selections else ()
         if not rules:
             return None
         key = (shape, id(rules))
@@ -98,7 +95,13 @@ class SoftSpread:
         return found
 
     def _default_rules(self, labels: PodLabels) -> tuple[Spread, ...]:
-        """One object for all labels that the same selectors match."""
+        """The constraints by default, one object for all labels that the same selectors match."""
+        ruled = self._ruled.get(id(labels))
+        if ruled is None:
+            ruled = self._ruled[id(labels)] = (labels, self._made_rules(labels))
+        return ruled[1]
+
+    def _made_rules(self, labels: PodLabels) -> tuple[Spread, ...]:
         # kube-scheduler looks the owner up by reference, and labels are what is seen here. They tell the same: a
         # controller selects its pods, and adopts whatever else it selects unless that has another controller.
         selector = self._selections[labels.namespace].merged(labels)

@@ -9,7 +9,7 @@ Pods that say nothing of spread are spread softly over hosts and zones by what t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -198,9 +198,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     # -- among candidates ---------------------------------------------------------------------------------------
 
-    def is_relative(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whether preferences can tell nodes apart for this shape."""
-        return self._preferences.concern(shape)
+    def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether preferences can tell nodes apart for such a pod."""
+        return self._preferences.concern(shape, labels)
 
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
         """Weighted sum of node affinity, taints, pod affinity and soft spread."""
