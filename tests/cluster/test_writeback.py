@@ -130,6 +130,36 @@ async def test_many_changes_of_a_podgroup_are_one_write() -> None:
         assert [sent.body["status"]["running"] for sent in test.server.of("podgroups")] == [4]
 
 
+@pytest.mark.parametrize(
+    ("first", "next_", "written"),
+    [
+        pytest.param(
+            outcome("Inqueue"), outcome("Inqueue", ready=2, pending=0), 0, id="a gang whose pods were placed meanwhile"
+        ),
+        pytest.param(
+            outcome("Inqueue", ready=2), outcome("Running", ready=2, running=1), 0, id="a gang of which one pod runs"
+        ),
+        pytest.param(
+            outcome("Inqueue", ready=2),
+            outcome("Running", ready=2, running=2),
+            1,
+            id="a gang that runs is told at once",
+        ),
+        pytest.param(outcome("Pending"), outcome("Inqueue"), 1, id="a gang that waits is told at once"),
+    ],
+)
+async def test_gangs_that_are_about_to_run_are_told_of_once_they_do(
+    first: JobOutcome, next_: JobOutcome, written: int
+) -> None:
+    snapshot, _ = world()
+    patient = msgspec.structs.replace(QUICK.jobs, phase_seconds=0.02, grace_seconds=60.0)
+    async with bench(replace(QUICK, jobs=patient)) as test:
+        test.submit(snapshot, jobs={"ns/g": first})
+        test.submit(snapshot, jobs={"ns/g": next_})
+        await asyncio.sleep(0.15)  # several times what an urgent write waits, and nothing of a patient one
+        assert len(test.server.of("podgroups")) == written
+
+
 async def test_a_change_that_is_taken_back_is_not_written() -> None:
     snapshot, _ = world()
     async with bench() as test:

@@ -19,6 +19,7 @@ from vsched.errors import VschedError
 from vsched.model.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
 
 SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL}
 """Condition types that are also told as an Event, with its severity."""
@@ -103,6 +104,15 @@ def spoken_by(spec: JobSpec) -> Content:
     return Content(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
 
 
+def _on_its_way(outcome: JobOutcome) -> bool:
+    """Whether the gang's pods are placed and are only to start: a moment later one write says what two would say now.
+
+    A gang that was admitted and waits is told at once: controllers make its pods only then.
+    """
+    placed = 0 < outcome.min_member <= outcome.ready
+    return placed and outcome.phase in (Phase.INQUEUE, Phase.RUNNING) and outcome.running < outcome.ready
+
+
 class JobStatuses:
     """Coalesces and writes the statuses of PodGroups."""
 
@@ -143,13 +153,18 @@ class JobStatuses:
             self.lane.discard(key)
             return
         before = written.content if written is not None else spoken_by(job.spec)
-        self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), self._wait_seconds(key, content, before))
+        on_its_way = _on_its_way(outcome)
+        waiting = self.lane.get(key)
+        if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
+            self.lane.discard(key)  # once only: what is on its way already keeps its place
+        wait_seconds = self._wait_seconds(key, content, before, on_its_way)
+        self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
 
-    def _wait_seconds(self, key: str, content: Content, before: Content) -> float:
+    def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
         failures = self._failures.get(key)
         if failures:
             return min(self._settings.retry_ceiling_seconds, 2.0**failures)
-        if content.phase != before.phase:
+        if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
         if content.without_messages() == before.without_messages():
             return self._settings.reword_seconds
