@@ -19,26 +19,13 @@ from vsched.sim.field_checks import (
     subdomain_problems,
 )
 from vsched.sim.status import Cause
-from vsched.sim.validation_resources import NOT_NEGATIVE, check_amount, quota_resource_problems
+from vsched.sim.validation_resources import COUNTED, NOT_NEGATIVE, check_amount, quota_resource_problems
 
 Obj = dict[str, Any]
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _COUNT = "count/"
-_WHOLE = frozenset(
-    {
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    }
-)
 _SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
@@ -115,7 +102,7 @@ def check_quota(obj: Obj, causes: list[Cause]) -> None:
             where = f"{part}[{name}]"
             causes.extend(invalid_value(where, name, problem) for problem in quota_resource_problems(name))
             bare = name.removeprefix("requests.")
-            whole = name in _WHOLE or name.startswith(_COUNT) or ("/" in bare and "kubernetes.io/" not in bare)
+            whole = name in COUNTED or name.startswith(_COUNT) or ("/" in bare and "kubernetes.io/" not in bare)
             check_amount(name, value, where, causes, whole=whole)
 
 
