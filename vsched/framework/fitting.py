@@ -231,7 +231,7 @@ class Fitting:
         for column, amount in fit.shape.request:
             enough = self._free(column) >= amount
             room = enough if room is None else room & enough
-        fit.ranked = total if room is None else np.where(room, total, -np.inf)
+        fit.ranked = total if room is None or room.all() else np.where(room, total, -np.inf)
 
     def _free(self, column: int) -> Ints:
         """What a task may take now: idle, but for what pipelined tasks count on."""

@@ -158,9 +158,7 @@ def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
 
 
 def _mean(scores: Floats, capacity: Capacity) -> Floats:
-    total: Floats = scores[0]
-    for more in scores[1:]:
-        total = np.add(total, more, out=total)
+    total: Floats = scores.sum(axis=0) if len(scores) != 2 else np.add(scores[0], scores[1])
     if capacity.complete and len(scores) == 2:
         total *= 0.5
     else:

@@ -58,7 +58,8 @@ def binpack(
         return np.zeros(idle.shape[1])
     total /= float(weight_sum)
     total *= scale
-    np.multiply(total, enough, out=total)
+    if not enough.all():
+        np.multiply(total, enough, out=total)
     return total
 
 

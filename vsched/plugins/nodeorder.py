@@ -97,19 +97,20 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         args, asked = self.args, self._asked_by(shape, nodes)
         at = None if rows == ALL_ROWS else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
         scoring = self._taken.current() if at is None else nodes.scoring[:, at]
-        total = np.zeros(scoring.shape[1])
+        total: Floats | None = None
         if args.least_requested or args.most_requested:
             taken: Floats = np.add(scoring, _column(asked.scoring))
             capacity = self._capacity if at is None else capacity_at(self._capacity, at)
             if args.least_requested:
-                _add(total, least_allocated(taken, capacity), args.least_requested)
+                total = _plus(total, least_allocated(taken, capacity), args.least_requested)
             if args.most_requested:
-                _add(total, most_allocated(taken, capacity), args.most_requested)
+                total = _plus(total, most_allocated(taken, capacity), args.most_requested)
         if args.balanced_resource and asked.balanced:
-            _add(total, self._balanced(asked.balanced, nodes, at), args.balanced_resource)
+            total = _plus(total, self._balanced(asked.balanced, nodes, at), args.balanced_resource)
         if asked.images is not None:
-            _add(total, asked.images if at is None else asked.images[at], args.image_locality)
-        return total
+            images = asked.images if at is None else asked.images[at]
+            total = _plus(total, images.copy(), args.image_locality)
+        return np.zeros(scoring.shape[1]) if total is None else total
 
     def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
         requested: Floats | Ints
@@ -227,6 +228,8 @@ def _column(amounts: Sequence[int]) -> Floats:
     return np.array(amounts, dtype=np.float64)[:, None]
 
 
-def _add(total: Floats, scores: Floats, weight: int) -> None:
-    """Add weighted scores; ``scores`` may be shared and is not changed."""
-    total += scores if weight == 1 else scores * weight
+def _plus(total: Floats | None, scores: Floats, weight: int) -> Floats:
+    """The weighted scores on top of the total; both arrays are used up."""
+    if weight != 1:
+        scores *= weight
+    return scores if total is None else np.add(total, scores, out=total)
