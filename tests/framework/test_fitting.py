@@ -14,7 +14,6 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.fitting import Choice, Fitting
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.resources import CPU
 from vsched.model.task import Task
 from vsched.settings.built_in import REGISTRY
 
@@ -161,16 +160,6 @@ def test_a_nominated_node_is_taken_only_where_the_task_may_go() -> None:
         Choice(1, waits=False),
         Choice(2, waits=True),
     ]
-
-
-def test_nobody_waits_before_something_is_known_to_leave() -> None:
-    world = World("node n1 cpu=2\npods ns/old 1 cpu=2 on=n1\njob ns/a pods=1 cpu=1")
-    (task,) = world.tasks("a")
-    assert world.fitting.choose(task) is None
-
-    world.session.nodes.releasing[CPU, 0] += 2000
-    world.fitting.note_releasing()
-    assert world.fitting.choose(task) == Choice(0, waits=True)
 
 
 def test_without_filters_and_scores_every_node_with_room_will_do() -> None:

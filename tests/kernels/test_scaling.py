@@ -1,4 +1,4 @@
-"""Scores on the scale of the candidates, spread's turned-round scores, image locality, fits and ports."""
+"""Scores on the scale of the candidates, spread's turned-round scores, image locality and ports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from vsched.kernels.domains import topology
-from vsched.kernels.fits import fits, fits_row, shortages
 from vsched.kernels.images import full_name, image_locality
 from vsched.kernels.podaffinity import attracted, scaled_between, scaled_to_most
 from vsched.kernels.ports import conflicts
@@ -101,20 +100,6 @@ def test_image_locality(
 )
 def test_image_names(image: str, expected: str) -> None:
     assert full_name(image) == expected
-
-
-def test_fits_over_all_nodes_some_and_one() -> None:
-    amounts = np.array([[100, 50, 0], [5, 5, 5]], dtype=np.int64)
-    request = ((0, 50), (1, 5))
-    assert fits(request, amounts).tolist() == [True, True, False]
-    assert fits(request, amounts, [2, 0]).tolist() == [False, True]
-    assert [fits_row(request, amounts, row) for row in range(3)] == [True, True, False]
-    assert fits((), amounts).all()
-    assert not fits(((7, 1),), amounts).any(), "a resource that no node has"
-    assert [(column, short.tolist()) for column, short in shortages(((0, 60), (7, 1)), amounts)] == [
-        (0, [False, True, True]),
-        (7, [True, True, True]),
-    ]
 
 
 def test_ports_in_the_way_are_counted() -> None:

@@ -6,7 +6,7 @@ nothing else. Pods on a node that has not been seen hold nothing until it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -119,11 +119,6 @@ class NodeBooks:
         self._membership_changed = True
         self._discard_empty(record)
         return True
-
-    def tasks_on(self, name: str) -> Iterator[Task]:
-        """The tasks that use a node."""
-        record = self._records.get(name)
-        return iter(()) if record is None else iter(record.tasks.values())
 
     def publish(self) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods as they are now, at the cost of what changed since the last call."""

@@ -103,10 +103,6 @@ class Fitting:
         self._releasing = bool(nodes.releasing.any())
         """Whether anything leaves its node: only then can tasks wait, and reserve what others may not take."""
 
-    def note_releasing(self) -> None:
-        """Something will leave its node in this cycle: from now on waiting for room can make sense."""
-        self._releasing = True
-
     def choose(self, task: Task) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none."""
         fit = self._current(task)

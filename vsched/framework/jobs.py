@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from vsched.model.job import Job
 from vsched.model.resources import Vector
-from vsched.model.status import HOLDS, Phase, Status
+from vsched.model.status import HOLDS, READY, Phase, Status
 from vsched.model.task import Task
-
-_READY = frozenset(status for status in Status if HOLDS[status].ready)
 
 
 class JobView:
@@ -141,7 +139,7 @@ class RoleCounts:
 
     def count(self, status: Status, task: Task, by: int) -> None:
         """One task of a status more or less."""
-        if status in _READY:
+        if status in READY:
             self.ready += by
         elif status is Status.PIPELINED:
             self.waiting += by

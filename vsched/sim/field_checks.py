@@ -57,10 +57,6 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> Cause:
     return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {listed}", path)
 
 
-def too_long(path: str, limit: int) -> Cause:
-    return Cause("FieldValueTooLong", f"Too long: may not be more than {limit} bytes", path)
-
-
 def shown(value: Any) -> str:
     """A bad value as an error repeats it: JSON, which quotes strings; what is missing is the text null."""
     return orjson.dumps("null" if value is None else value).decode()

@@ -1,14 +1,6 @@
-"""Sample workloads: gangs in queues and namespaces, drawn from a seed.
-
-A pure generator of manifests: equal arguments give equal objects. Nothing here is random beyond the seed, and nothing
-talks to a server.
-"""
+"""Sample workloads: a gang as manifests. Equal arguments give equal objects, and nothing talks to a server."""
 
 from __future__ import annotations
-
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.kinds import Obj
@@ -25,62 +17,7 @@ SHAPES: tuple[dict[str, str], ...] = (
 """What the pods of a gang may ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueShape:
-    """A queue of the sample and its weight."""
-
-    name: str
-    weight: int = 1
-
-
-DEFAULT_QUEUES = (QueueShape("research", 3), QueueShape("production", 2), QueueShape("batch", 1))
-DEFAULT_NAMESPACES = ("team-a", "team-b", "team-c")
 DEFAULT_GANG_SIZES = (1, 2, 4, 8, 16)
-
-
-def sample_workload(
-    seed: int,
-    gangs: int,
-    *,
-    queues: Sequence[QueueShape] = DEFAULT_QUEUES,
-    namespaces: Sequence[str] = DEFAULT_NAMESPACES,
-    gang_sizes: Sequence[int] = DEFAULT_GANG_SIZES,
-    duration_seconds: tuple[float, float] = (5.0, 20.0),
-) -> list[Obj]:
-    """Queues and namespaces first, then each gang: its PodGroup and its pods."""
-    objects = [_queue(queue) for queue in queues]
-    objects += [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces]
-    for gang in sample_gangs(
-        seed,
-        gangs,
-        queues=[queue.name for queue in queues],
-        namespaces=namespaces,
-        gang_sizes=gang_sizes,
-        duration_seconds=duration_seconds,
-    ):
-        objects += gang
-    return objects
-
-
-def sample_gangs(
-    seed: int,
-    gangs: int,
-    *,
-    queues: Sequence[str],
-    namespaces: Sequence[str],
-    gang_sizes: Sequence[int] = DEFAULT_GANG_SIZES,
-    duration_seconds: tuple[float, float] = (5.0, 20.0),
-    first: int = 0,
-) -> list[list[Obj]]:
-    """Each gang as its PodGroup followed by its pods; ``first`` numbers the first one, to go on where a draw ended."""
-    draw = random.Random(f"{seed}/{first}")
-    made = []
-    for number in range(first, first + gangs):
-        size = draw.choice(gang_sizes)
-        namespace, queue = draw.choice(namespaces), draw.choice(queues)
-        request, seconds = draw.choice(SHAPES), round(draw.uniform(*duration_seconds), 1)
-        made.append(gang(f"gang-{number}", namespace, queue, size, request, seconds))
-    return made
 
 
 def gang(name: str, namespace: str, queue: str, size: int, request: dict[str, str], seconds: float) -> list[Obj]:
@@ -118,13 +55,4 @@ def _pod(name: str, namespace: str, group: str, request: dict[str, str], seconds
             "restartPolicy": "Never",
             "containers": [{"name": "main", "image": "sim/worker", "resources": {"requests": request}}],
         },
-    }
-
-
-def _queue(queue: QueueShape) -> Obj:
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": queue.name},
-        "spec": {"weight": queue.weight, "reclaimable": True},
     }

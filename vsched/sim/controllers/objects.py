@@ -109,10 +109,6 @@ def with_condition(conditions: Sequence[Obj] | None, new: Obj, now: datetime) ->
     return [*kept, {**new, "lastTransitionTime": format_time(now)}]
 
 
-def without_condition(conditions: Sequence[Obj] | None, type_: str) -> list[Obj]:
-    return [found for found in conditions or () if found.get("type") != type_]
-
-
 def seconds_since(text: str | None, now: datetime) -> float:
     """How long ago; 0 for a moment nobody wrote down."""
     return max(0.0, (now - parse_time(text)).total_seconds()) if text else 0.0
