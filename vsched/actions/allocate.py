@@ -6,7 +6,7 @@ from collections import deque
 
 import msgspec
 
-from vsched.actions.held import Worksheet, beyond_queue, no_room, nodes_first, note_overused
+from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
 from vsched.actions.turns import Turns
 from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
@@ -61,7 +61,7 @@ def workable(session: Session, job: JobView) -> bool:
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """One try for one job; True where it is to have another turn."""
-    if beyond_queue(session, queue, job, sheet) or no_room(session, job, sheet):
+    if held_back(session, queue, job, sheet):
         return False
     with session.statement() as statement:
         place_until_ready(session, queue, job, sheet, statement)

@@ -22,16 +22,21 @@ Worksheet = deque[Task]
 QUEUE_OVERUSED = "QueueOverused"
 
 
-def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
-    """Whether the queue cannot take what is missing of the job's minimum: then nothing is tried.
+def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    """Whether it is certain that a gang cannot reach its minimum in this cycle: then nothing is tried."""
+    missing = session.plugins.tasks_missing(job)
+    if missing < 2 or session.plugins.job_pipelined(job):
+        return False
+    return beyond_queue(session, queue, job, sheet, missing) or no_room(session, sheet, missing)
+
+
+def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet, missing: int) -> bool:
+    """Whether the queue cannot take what is missing of the job's minimum.
 
     Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
     """
-    missing = session.plugins.tasks_missing(job)
     shape = sheet[0].shape
-    if missing < 2 or len(sheet) < missing or any(task.shape is not shape for task in sheet):
-        return False
-    if session.plugins.job_pipelined(job):
+    if len(sheet) < missing or any(task.shape is not shape for task in sheet):
         return False
     refusal = session.plugins.allocatable(queue, tuple((column, value * missing) for column, value in shape.request))
     if refusal is not None:
@@ -39,15 +44,12 @@ def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet)
     return refusal is not None
 
 
-def no_room(session: Session, job: JobView, sheet: Worksheet) -> bool:
-    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order: then nothing is tried.
+def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
+    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order.
 
     The room of each shape is counted as if the others were not there, so a job that could fit is never turned away.
     It is counted only for shapes that failed before in this cycle: the work is for backlogs, not for the common case.
     """
-    missing = session.plugins.tasks_missing(job)
-    if missing < 2 or session.plugins.job_pipelined(job):
-        return False
     tasks = Counter(task.shape for task in sheet)
     first = {task.shape: task for task in reversed(sheet)}
     if not any(session.fitting.has_failed(task) for task in first.values()):

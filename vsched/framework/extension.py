@@ -309,16 +309,6 @@ class NodeScore(Point):
         return None
 
 
-class BestNode(Point):
-    """Overrides the choice among scored candidates; the first answer decides."""
-
-    point = "best_node"
-
-    @abstractmethod
-    def best_node(self, task: Task, scores: Floats, candidates: Mask) -> int | None:
-        """The row to take, or None."""
-
-
 class PlacementListener(Point):
     """State that follows placements: told by the ledger forwards and in undo. Has no switch."""
 

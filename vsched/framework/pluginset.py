@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from vsched.framework.extension import (
     Allocatable,
-    BestNode,
     JobCondition,
     JobEnqueueable,
     JobEnqueued,
@@ -112,7 +111,6 @@ class PluginSet:
         self._allocatable = [plugin.allocatable for plugin in self._flat(Allocatable)]
         self._preemptive = [plugin.preemptive for plugin in self._flat(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self._flat(JobEnqueued)]
-        self._best_node = [plugin.best_node for plugin in self._flat(BestNode)]
         self._dividers = [plugin.division for plugin in self._flat(QueueDivider)]
 
     def _bind_votes(self) -> None:
