@@ -129,7 +129,7 @@ class World:
             total=(),
             used=(),
         )
-        return Opening(snapshot, nodes, {}, Holdings(snapshot), False)
+        return Opening(snapshot, nodes, {}, Holdings(snapshot), lambda key: None, False)
 
     # -- the same rules in plain words ----------------------------------------------------------------------------
 

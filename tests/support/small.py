@@ -77,11 +77,11 @@ class SmallCluster:
             self.task(job, f"{name}-{number}", shape or self.shape(), Status.RUNNING, node)
         return job
 
-    def opened(self, plugin: PluginT) -> PluginT:
+    def opened(self, plugin: PluginT, *, hierarchy: bool = False) -> PluginT:
         """The plugin, with the cluster as a cycle shows it."""
         snapshot = self.snapshot()
         jobs = {key: JobView(job) for key, job in self.jobs.items()}
-        plugin.open(Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), hierarchy=False))
+        plugin.open(Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, hierarchy))
         return plugin
 
     def snapshot(self) -> Snapshot:

@@ -9,7 +9,7 @@ plugin. A point that must be answered is abstract, so a plugin that forgets to c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import IntEnum
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ import msgspec
 
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
-from vsched.model.job import Condition
+from vsched.model.job import Condition, Job
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts
@@ -26,6 +26,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
 SortKey = float | int | tuple[float | int, ...]
+Standing = JobView | Job
+"""A job as it stands: the cycle's view where the cycle has touched the job, else the mirror's record."""
 
 
 class NoArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +62,8 @@ class Opening(NamedTuple):
     """The cycle's view of every job that it may do something for; changes as tasks are placed. Read only."""
     holdings: Holdings
     """What queues and namespaces hold; changes as tasks are placed. Read only."""
+    standing: Callable[[str], Standing | None]
+    """Any job by key as the cycle sees it now, those it has no work for included; None where there is no such job."""
     hierarchy: bool
     """The plugin's ``enableHierarchy`` switch."""
 
@@ -230,6 +234,18 @@ class Preemptive(Point):
         """True where it may."""
 
 
+class QueueScore(Point):
+    """How urgent a queue is, as a number to be weighed against other plugins' numbers (seed 004)."""
+
+    point = "queue_score_order"
+    name: ClassVar[str]
+    """The plugin's own: actions give weights by it."""
+
+    @abstractmethod
+    def queue_score(self, queue: Queue) -> float:
+        """Higher goes first; about 0 to 1 before the action's weight for this plugin."""
+
+
 class Preemptable(Point):
     """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
 
@@ -237,7 +253,18 @@ class Preemptable(Point):
 
     @abstractmethod
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to; None abstains."""
+        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
+
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
+
+        Asked once a job before any node is looked at, so quick. Must stay True while more tasks are evicted.
+        """
+        return False
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """What of a preemptor decides, its queue and its request aside: one answer serves all of equal class."""
+        return preemptor.job
 
 
 class Reclaimable(Point):
@@ -247,7 +274,38 @@ class Reclaimable(Point):
 
     @abstractmethod
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to; None abstains."""
+        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
+
+        Asked once a job before any node is looked at, so quick. Must stay True while more tasks are evicted.
+        """
+        return False
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """What of a reclaimer decides, its queue and its request aside: one answer serves all of equal class."""
+        return reclaimer.job
+
+
+class VictimQueueOrder(Point):
+    """From which queue victims are taken first; where keys are equal, the queue that goes last. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def victim_queue_key(self, victim: Queue, evictor: Queue) -> SortKey:
+        """Smaller is taken from first."""
+
+
+class VictimTasks(Point):
+    """Which running tasks had better be elsewhere; what ``shuffle`` evicts. The first tier that names any decides."""
+
+    point = "victim"
+
+    @abstractmethod
+    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        """The victims among all running tasks."""
 
 
 class Check(NamedTuple):

@@ -8,11 +8,13 @@ any          one suffices: overused
 vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
 first tier   all of the first tier that has an opinion must agree: starving
 victims      within a tier the intersection; a tier that ends empty passes the question on
+shuffle      within a tier the union; the first tier with any decides
+score        the sum, each plugin's by the weight that the action gives it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from vsched.framework.extension import (
@@ -38,10 +40,14 @@ from vsched.framework.extension import (
     QueueDivider,
     QueueDivision,
     QueueOrder,
+    QueueScore,
     Reclaimable,
     Refusal,
     SortKey,
+    Standing,
     TaskOrder,
+    VictimQueueOrder,
+    VictimTasks,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -99,6 +105,8 @@ class PluginSet:
         self._task_keys = [plugin.task_key for plugin in self._flat(TaskOrder)]
         self._queue_keys = [plugin.queue_key for plugin in self._flat(QueueOrder)]
         self._namespace_keys = [plugin.namespace_key for plugin in self._flat(NamespaceOrder)]
+        self._victim_queue_keys = [plugin.victim_queue_key for plugin in self._flat(VictimQueueOrder)]
+        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self._flat(QueueScore)}
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
 
@@ -117,8 +125,14 @@ class PluginSet:
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
         self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
         self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
-        self._preemptable = [[plugin.preemptable for plugin in tier] for tier in self._in_tiers(Preemptable)]
-        self._reclaimable = [[plugin.reclaimable for plugin in tier] for tier in self._in_tiers(Reclaimable)]
+        preempting, reclaiming = self._in_tiers(Preemptable), self._in_tiers(Reclaimable)
+        self._preemptable = [[plugin.preemptable for plugin in tier] for tier in preempting]
+        self._reclaimable = [[plugin.reclaimable for plugin in tier] for tier in reclaiming]
+        self._kept_from_preemptor = [[one.keeps_from_preemptor for one in tier] for tier in preempting if tier]
+        self._kept_from_reclaimer = [[one.keeps_from_reclaimer for one in tier] for tier in reclaiming if tier]
+        self._preemptor_classes = [plugin.preemptor_class for tier in preempting for plugin in tier]
+        self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
+        self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
 
     # -- orders -------------------------------------------------------------------------------------------------
 
@@ -133,6 +147,15 @@ class PluginSet:
     def namespace_key(self, queue: str, namespace: str) -> tuple[SortKey, ...]:
         """Where a namespace of a queue stands; equal keys leave it to the order of their jobs."""
         return tuple([key(queue, namespace) for key in self._namespace_keys])
+
+    def queue_score(self, queue: Queue, weights: Mapping[str, float]) -> float:
+        """How urgent a queue is: the sum of the plugins' scores by weight; a plugin without a weight has no say."""
+        scores = self._queue_scores
+        return sum(weight * scores[name](queue) for name, weight in weights.items() if name in scores)
+
+    def victim_queue_key(self, victim: Queue, evictor: Queue) -> tuple[SortKey, ...]:
+        """Where a queue stands among those that victims are taken from; smaller is taken from first."""
+        return tuple([key(victim, evictor) for key in self._victim_queue_keys])
 
     def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """Tasks of one job in their order: plugins, then the number at the end of the name, then age, then name."""
@@ -234,6 +257,30 @@ class PluginSet:
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """Victims of other queues that the plugins agree on."""
         return victims(self._reclaimable, reclaimer, candidates)
+
+    def kept_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """Whether it is certain that no task of this job can be a victim of the preemptor."""
+        return all(any(keeps(preemptor, job) for keeps in tier) for tier in self._kept_from_preemptor)
+
+    def kept_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+        """Whether it is certain that no task of this job can be a victim of the reclaimer."""
+        return all(any(keeps(reclaimer, job) for keeps in tier) for tier in self._kept_from_reclaimer)
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """Preemptors of equal class in one queue with equal requests get equal answers."""
+        return tuple([of(preemptor) for of in self._preemptor_classes])
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """Reclaimers of equal class in one queue with equal requests get equal answers."""
+        return tuple([of(reclaimer) for of in self._reclaimer_classes])
+
+    def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
+        """Running tasks that had better be elsewhere, in the order of the candidates."""
+        for tier in self._victim_tasks:
+            chosen = {task.uid for ask in tier for task in ask(candidates)}
+            if chosen:
+                return [task for task in candidates if task.uid in chosen]
+        return []
 
 
 def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iterator[PointT]:

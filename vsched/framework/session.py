@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vsched.framework.extension import Opening, Refusal
+from vsched.framework.extension import Opening, Refusal, Standing
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -45,6 +45,8 @@ class Session:
         for key in snapshot.active:
             job = snapshot.jobs[key]
             (self.jobs if job.spec.queue in snapshot.queues else self.stranded)[key] = JobView(job)
+        self.victimised: dict[str, JobView] = {}
+        """Jobs without work of their own that others take from, by key."""
         self.plugins = PluginSet(policy, registry, trace)
         self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners())
         self.committed: list[Entry] = []
@@ -57,8 +59,19 @@ class Session:
         """Why a task was not placed, by uid; the last word counts."""
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
-        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, hierarchy=False))
+        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, hierarchy=False))
         self.fitting = Fitting(self.nodes, self.ledger.journal, self.plugins.filters, self.plugins.scorers)
+
+    def standing(self, key: str) -> Standing | None:
+        """A job as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
+        return self.jobs.get(key) or self.victimised.get(key) or self.snapshot.jobs.get(key)
+
+    def view(self, key: str) -> JobView | None:
+        """The cycle's view of a job, made where there is none yet because there is no work for it."""
+        found = self.jobs.get(key) or self.victimised.get(key)
+        if found is None and (job := self.snapshot.jobs.get(key)) is not None:
+            found = self.victimised[key] = JobView(job)
+        return found
 
     def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
         """What the policy tells an action, its defaults where it says nothing."""
