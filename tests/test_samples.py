@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from io import StringIO
 from pathlib import Path
@@ -13,14 +14,27 @@ from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_view import Document
 from vsched.cluster.manifests import decode_manifests, read
+from vsched.settings import load_file
+from vsched.settings.built_in import REGISTRY
 
-SAMPLES = Path(__file__).parent.parent / "config" / "samples"
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "config" / "samples"
 FILES = sorted(SAMPLES.glob("*.yaml"))
 
 
-def planned(name: str) -> Document:
+def policy_file(name: str) -> Path | None:
+    """The policy that a sample's own command line names, None where it names none."""
+    text = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+    found = re.search(rf"^# vsched plan -f config/samples/{name}.yaml --config (\S+)$", text, re.MULTILINE)
+    return ROOT / found[1] if found else None
+
+
+def planned(name: str, *, by_default: bool = False) -> Document:
+    """What comes of a sample, by its policy or by the default one."""
     manifests = decode_manifests(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
-    return make_plan(manifests, DEFAULT_POLICY, OUR_NAMES, cycles=1, now=NOW)
+    path = None if by_default else policy_file(name)
+    policy = DEFAULT_POLICY if path is None else load_file(path, REGISTRY).policy
+    return make_plan(manifests, policy, OUR_NAMES, cycles=1, now=NOW)
 
 
 def binds(document: Document) -> dict[str, str]:
@@ -88,12 +102,36 @@ def test_rules_about_other_pods_are_kept() -> None:
     assert (nodes["cache"], nodes["report"]) == ("node-3", "node-2")
 
 
+@pytest.mark.parametrize(
+    ("by_default", "pods"),
+    [
+        pytest.param(False, {"gold-work": 2, "bronze-work": 1}, id="by score"),
+        pytest.param(True, {"gold-work": 3}, id="by priority"),
+    ],
+)
+def test_queues_by_score_take_turns(by_default: bool, pods: dict[str, int]) -> None:
+    assert bound(planned("queue-score", by_default=by_default)) == pods
+
+
+@pytest.mark.parametrize(
+    ("by_default", "order"),
+    [
+        pytest.param(False, ["b2-0", "a2-0", "a1-0"], id="across queues"),
+        pytest.param(True, ["a2-0", "a1-0", "b2-0"], id="queue by queue"),
+    ],
+)
+def test_jobs_across_queues_go_by_priority(by_default: bool, order: list[str]) -> None:
+    assert list(binds(planned("across-queues", by_default=by_default))) == order
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_sample_says_how_it_is_run_and_what_comes_of_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("#")]
 
-    assert f"# vsched plan -f config/samples/{path.name}" in comments
+    path_of_policy = policy_file(path.stem)
+    told = "" if path_of_policy is None else f" --config {path_of_policy.relative_to(ROOT)}"
+    assert f"# vsched plan -f config/samples/{path.name}{told}" in comments
     assert any(line.startswith("# Result: ") for line in comments)
 
 

@@ -13,6 +13,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, po
 from vsched.actions.allocate import allocate, place_until_ready, worksheet
 from vsched.actions.enqueue import enqueue
 from vsched.actions.held import Worksheet
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
@@ -27,8 +28,8 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
 def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
-    turns = Turns(session.plugins, session.snapshot.queues.values(), [session.jobs[key] for key in sheets])
-    for queue, job, lane in turns:
+    ordering = QueueOrdering(session.plugins, OrderingArgs())
+    for queue, job, lane in Turns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
         if session.plugins.overused(queue):
             lane.end_turn(job)
             lane.closed = True

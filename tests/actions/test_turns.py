@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.small import SmallCluster
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
 from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import PluginSet
@@ -47,11 +48,15 @@ def jobs(*keys: str) -> list[JobView]:
     return [JobView(job) for job in cluster.jobs.values()]
 
 
-def played(orders: Orders, waiting: list[JobView], turns_each: int) -> list[str]:
+def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> Turns:
+    queues = {job.queue: Queue(job.queue) for job in waiting}
+    return Turns(QueueOrdering(orders, args or OrderingArgs()), queues, waiting)
+
+
+def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:
     """The jobs in turn, when every job wants this many turns."""
-    queues = [Queue(name) for name in sorted({job.queue for job in waiting})]
     order = []
-    for queue, job, lane in Turns(orders, queues, waiting):
+    for queue, job, lane in turns(orders, waiting, args):
         order.append(orders.take(queue, job))
         lane.end_turn(job if orders.had[job.key] < turns_each else None)
     return order
@@ -89,7 +94,7 @@ def test_namespaces_that_are_equal_leave_it_to_their_first_jobs() -> None:
 
 def test_a_closed_lane_gives_no_more_turns() -> None:
     orders, order = Orders(), []
-    for queue, job, lane in Turns(orders, [Queue("p"), Queue("q")], jobs("p:x/a", "p:x/b", "q:x/c")):
+    for queue, job, lane in turns(orders, jobs("p:x/a", "p:x/b", "q:x/c")):
         order.append(orders.take(queue, job))
         lane.end_turn(None)
         lane.closed = queue.name == "p"
@@ -97,3 +102,38 @@ def test_a_closed_lane_gives_no_more_turns() -> None:
             assert [waiting.key for waiting in lane.waiting()] == ["x/b"]
 
     assert order == ["x/a", "x/c"]
+
+
+def test_across_queues_each_priority_has_its_own_turns_the_highest_first() -> None:
+    waiting = jobs("p:x/a", "p:x/b", "q:x/c", "q:x/d", "q:x/e")
+    for job, priority in zip(waiting, (1, 2, 2, 1, 3), strict=True):
+        job.priority = priority
+
+    order = played(Orders(), waiting, 2, OrderingArgs(across_queues=True))
+
+    assert order == ["x/e", "x/e", "x/b", "x/b", "x/c", "x/c", "x/a", "x/a", "x/d", "x/d"]
+
+
+def test_a_lane_closed_in_one_wave_is_offered_again_in_the_next() -> None:
+    waiting = jobs("p:x/a", "p:x/b", "p:x/c")
+    waiting[2].priority = -1
+    order = []
+    for _, job, lane in turns(Orders(), waiting, OrderingArgs(across_queues=True)):
+        order.append(job.key)
+        lane.end_turn(job)
+        lane.closed = True
+
+    assert order == ["x/a", "x/c"]
+
+
+def test_where_one_queue_moves_others_all_of_them_are_looked_at_again() -> None:
+    class Grouped(Orders):
+        """Queues of one first letter stand where the letter stands."""
+
+        def queue_key(self, queue: Queue) -> Any:
+            return sum(turns for name, turns in self.had.items() if name[0] == queue.name[0]), queue.name
+
+    orders, waiting = Grouped(), jobs("p1:x/a", "p2:x/b", "q1:x/c", "q2:x/d")
+    orders.queues_move_together = True
+
+    assert played(orders, waiting, 1) == ["x/a", "x/c", "x/b", "x/d"]

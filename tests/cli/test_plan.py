@@ -227,3 +227,19 @@ def test_without_files_it_says_how_it_is_used() -> None:
 
     assert found.exit_code == 2
     assert "Missing option '-f'" in found.output
+
+
+def test_an_annotation_that_cannot_be_used_is_told_and_stops_nothing() -> None:
+    late = "job x/late pods=1 cpu=1 volcano.sh/sla-waiting-time=soon\nnode n1"
+    found = invoke("-f", "-", "-o", "json", stdin=written(manifests(late)))
+
+    assert found.exit_code == 0
+    assert [bind["pod"] for bind in json.loads(found.stdout)["cycles"][0]["binds"]] == ["x/late.0"]
+    assert found.stderr.startswith("vsched: stdin:document 1: PodGroup x/late: metadata.annotations[volcano.sh/sla-")
+
+
+def test_budgets_and_quotas_are_read_and_not_counted_as_ignored() -> None:
+    objects = manifests("node n1\npdb x/guard allowed=1\nquota x/small cpu=1")
+    other = {"kind": "PodDisruptionBudget", "apiVersion": "example.com/v1", "metadata": {"name": "not-that-one"}}
+
+    assert plan_of(stdin=written([*objects, other]))["ignored"] == {"PodDisruptionBudget": 1}

@@ -126,6 +126,7 @@ async def test_what_cannot_work_is_one_line(arguments: list[str], said: str, tmp
     [
         pytest.param(["--minimum-feasible-nodes", "5"], id="a flag of Volcano's that means nothing here"),
         pytest.param(["--max-in-flight", "1000"], id="more requests in flight than help"),
+        pytest.param(["--eviction-mode", "politely"], id="a way to evict that does not exist"),
         pytest.param(["--schedule-period", "often"], id="a period that is no number"),
         pytest.param(["--schedule-period", "0"], id="a period of nothing"),
     ],

@@ -81,6 +81,23 @@ def quota(name: str, weight: Any, *, namespace: str = "ns") -> Fields:
     }
 
 
+def budget(name: str = "b", selector: Any = None, *, namespace: str = "ns", **status: Any) -> Fields:
+    """A PodDisruptionBudget; without a selector it is about no pod."""
+    spec = {} if selector is None else {"selector": selector}
+    return {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+        "status": status,
+    }
+
+
+def limits(name: str = "q", *, namespace: str = "ns", **fields: Any) -> Fields:
+    """A ResourceQuota with these parts of ``spec`` and ``status``."""
+    base = {"kind": "ResourceQuota", "metadata": {"name": name, "namespace": namespace}}
+    return merged(base, fields)
+
+
 def selecting(kind: str, name: str = "s", *, namespace: str = "ns", **labels: str) -> Fields:
     """A Service or a workload controller that selects pods with these labels."""
     plain = kind in ("Service", "ReplicationController")

@@ -30,6 +30,7 @@ class Reply(NamedTuple):
     code: int = 200
     message: str = ""
     retry_after: str = ""
+    cause: str = ""
 
 
 SERVED = {"resources": [{"name": "podgroups"}, {"name": "podgroups/status"}, {"name": "queues/status"}]}
@@ -71,7 +72,14 @@ class RecordingServer:
             return web.Response(status=500)
         if reply.code < 300:
             return web.json_response({"kind": "Status", "metadata": {"resourceVersion": "77"}}, status=reply.code)
-        status = {"kind": "Status", "status": "Failure", "code": reply.code, "message": reply.message}
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "status": "Failure",
+            "code": reply.code,
+            "message": reply.message,
+        }
+        if reply.cause:
+            status["details"] = {"causes": [{"reason": reply.cause}]}
         headers = {"Retry-After": reply.retry_after} if reply.retry_after else {}
         return web.json_response(status, status=reply.code, headers=headers)
 

@@ -63,6 +63,10 @@ class World:
         uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
         self.cache.assume(CycleReport(evictions=(Evict(uid, "ns", name, node, "ns/pg", "reclaim", "ns/other"),)))
 
+    def nominate(self, fields: Fields, node: str) -> None:
+        uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
+        self.cache.assume(CycleReport(nominations=(Nominate(uid, "ns", name, node, "ns/pg"),)))
+
     def decide_phase(self, phase: str, key: str = "ns/pg") -> None:
         self.cache.assume(CycleReport(jobs={key: JobOutcome(key, "q", phase, 1, 0, 0, 0, 0, 0)}))
 
@@ -70,6 +74,7 @@ class World:
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")
 BOUND = make.pod("a", group="pg", node="n1", status={"phase": "Pending"})
+NOMINATED = make.merged(PENDING, {"status": {"nominatedNodeName": "n1"}})
 DELETING = {"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"}}
 ONE_POD = {"cpu": 1000, "pods": 1}
 
@@ -148,6 +153,125 @@ def test_what_cannot_be_assumed_any_more_is_left_alone() -> None:
     here.evict(make.pod("unknown"))
     assert here.used("n1") == ONE_POD
     assert here.cache.describe()["assumed_tasks"] == 0
+
+
+# Assumed nominations
+
+
+def test_a_nomination_is_seen_at_once_and_until_the_version_that_shows_it() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    here.cache.nomination_written("uid-a", "n1", str(here.version + 2))
+    here.add(make.merged(PENDING, {"metadata": {"labels": {"new": "label"}}}))
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    here.add(PENDING)  # somebody else has taken it back by then
+    assert here.job().tasks["uid-a"].nominated == ""
+    assert here.cache.describe()["assumed_nominations"] == 0
+
+
+def test_a_nomination_that_the_watch_shows_before_the_answer_comes_is_settled_by_the_answer() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.add(NOMINATED)
+    wakes = here.wakes
+    here.cache.nomination_written("uid-a", "n1", str(here.version))
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    assert here.cache.describe()["assumed_nominations"] == 0
+    assert here.wakes == wakes
+
+
+def test_a_nomination_that_is_taken_back_is_not_seen_in_events_that_still_show_it() -> None:
+    here = world(NOMINATED)
+    here.nominate(NOMINATED, "")
+    here.add(make.merged(NOMINATED, {"metadata": {"labels": {"new": "label"}}}))
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+def test_an_answer_to_an_earlier_nomination_says_nothing_of_the_latest() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.nominate(PENDING, "n2")
+    here.cache.nomination_written("uid-a", "n1", str(here.version + 1))
+    here.cache.nomination_failed("uid-a", "n1")
+    here.add(NOMINATED)
+    assert here.job().tasks["uid-a"].nominated == "n2"
+
+
+def test_a_nomination_that_cannot_be_written_is_taken_back() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.cache.nomination_failed("uid-a", "n1")
+    assert here.job().tasks["uid-a"].nominated == ""
+    assert here.cache.describe()["assumed_nominations"] == 0
+
+
+def test_a_binding_ends_a_nomination_and_its_failure_brings_back_what_the_watch_shows() -> None:
+    here = world(NOMINATED)
+    here.nominate(NOMINATED, "n2")
+    here.bind(NOMINATED, "n2")
+    assert here.cache.describe()["assumed_nominations"] == 0
+    here.cache.forget("uid-a")
+    assert here.job().tasks["uid-a"].nominated == "n1"
+
+
+def test_only_pods_that_wait_are_nominated() -> None:
+    here = world(RUNNING)
+    here.nominate(RUNNING, "n2")
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+def test_what_holds_for_one_cycle_only_is_not_assumed() -> None:
+    here = world(PENDING)
+    passing = CycleReport(nominations=(Nominate("uid-a", "ns", "a", "n1", "ns/pg", lasting=False),))
+    here.cache.assume(passing)
+    here.cache.settle(passing)
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+# Spared victims
+
+
+def test_a_spared_pod_is_no_victim_whatever_the_watch_says_until_it_is_spared_no_more() -> None:
+    here = world(RUNNING)
+    here.evict(RUNNING)
+    here.cache.spare("uid-a")
+    here.cache.forget("uid-a")
+    assert_stays(here, preemptable=False)
+    here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
+    assert_stays(here, preemptable=False)
+    wakes = here.wakes
+    here.cache.unspare("uid-a")
+    assert_stays(here, preemptable=True)
+    assert here.wakes == wakes + 1
+    assert here.cache.describe()["spared_tasks"] == 0
+
+
+def test_a_pod_that_is_no_victim_by_itself_stays_so_after_it_was_spared() -> None:
+    never = make.merged(RUNNING, {"metadata": {"annotations": {"volcano.sh/preemptable": "false"}}})
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
+    here.add(never)
+    here.cache.unspare("uid-a")
+    assert_stays(here, preemptable=False)
+
+
+def test_nothing_is_remembered_of_a_spared_pod_that_is_gone() -> None:
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
+    here.delete(RUNNING)
+    assert here.cache.describe()["spared_tasks"] == 0
+    wakes = here.wakes
+    here.cache.unspare("uid-a")
+    here.cache.spare("uid-a")
+    assert here.wakes == wakes
+    here.add(RUNNING)
+    assert_stays(here, preemptable=True)
+
+
+def assert_stays(here: World, *, preemptable: bool) -> None:
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node, task.preemptable) == (Status.RUNNING, "n1", preemptable)
 
 
 # Assumed phases
@@ -667,8 +791,6 @@ def test_a_queue_without_a_state_counts_as_open_where_asked() -> None:
     assert not world(fields).snapshot().queues["s"].open
     here = world(fields, open_without_state=True)
     assert here.snapshot().queues["s"].open
-    assert here.cache.has_no_state("s")
-    assert not here.cache.has_no_state("q")
 
 
 def test_sizes_for_metrics() -> None:

@@ -11,7 +11,7 @@ from tests.cluster import builders as make
 from tests.cluster.views import view
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
-from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome
+from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 
 OURS = frozenset({"volcano"})
 GONE = "gone"
@@ -19,6 +19,7 @@ Fields = dict[str, Any]
 Event = tuple[str, str, Fields]
 
 names = st.integers(0, 3)
+annotation = st.sampled_from(["1m", "2", "x"])
 sometimes = st.sampled_from([False, False, False, True])
 
 
@@ -38,6 +39,10 @@ def pods(draw: st.DrawFn) -> Fields:
         annotations["volcano.sh/task-priority"] = draw(st.sampled_from(["3", "not a number"]))
     if draw(st.booleans()):
         metadata["ownerReferences"] = [{"uid": "owner", "controller": True}]
+    if draw(sometimes):
+        annotations["volcano.sh/cooldown-time"] = draw(annotation)
+        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-08-01T10:00:00Z"}
+        status |= {"startTime": "2026-08-01T10:00:01Z", "conditions": [condition]}
     if draw(sometimes):
         metadata["deletionTimestamp"] = "2026-08-01T10:00:00Z"
     metadata["creationTimestamp"] = f"2026-08-01T10:00:0{draw(names)}Z"
@@ -68,7 +73,8 @@ def groups(draw: st.DrawFn) -> Fields:
         spec["minResources"] = {"cpu": draw(names), "example.com/gpu": 1}
     phase = draw(st.sampled_from(["", "Pending", "Inqueue", "Running"]))
     name = draw(st.sampled_from(["pg0", "pg1", "podgroup-owner"]))
-    return make.pod_group(name, spec=spec, status={"phase": phase})
+    annotations = {key: draw(annotation) for key in ("sla-waiting-time", "volcano.sh/jdb-min-available")}
+    return make.pod_group(name, spec=spec, status={"phase": phase}, metadata={"annotations": annotations})
 
 
 nodes = st.builds(
@@ -78,8 +84,13 @@ nodes = st.builds(
     st.sampled_from(["a", "b"]),
 )
 queues = st.builds(
-    lambda name, weight, spec: make.queue(name, spec={"weight": weight, **spec}),
+    lambda name, limits, weight, spec: make.queue(
+        name,
+        spec={"weight": weight, **spec},
+        metadata={"annotations": {"volcano.sh/nodegroup-resource-limits": limits} if limits else {}},
+    ),
     st.sampled_from(["q0", "q1", "default"]),
+    st.sampled_from(["", '{"g": {"cpu": 0, "example.com/gpu": 2}}', "x"]),
     st.sampled_from([0, 1, 2]),
     st.sampled_from([{}, {"priority": 4}, {"priorityClassName": "high"}, {"deserved": {"example.com/gpu": 1}}]),
 )
@@ -89,6 +100,18 @@ namespaces = st.builds(
     st.sampled_from(["", "q0", "q1"]),
 )
 quotas = st.builds(make.quota, st.sampled_from(["a", "b"]), st.sampled_from([1, 2, "3", "x"]))
+limits = st.builds(
+    lambda name, cpu, scopes: make.limits(name, spec={"hard": {"requests.cpu": cpu}, "scopes": scopes}),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["1", "2", "much"]),
+    st.sampled_from([None, None, ["BestEffort"]]),
+)
+budgets = st.builds(
+    lambda name, selector, allowed: make.budget(name, selector, disruptionsAllowed=allowed),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from([None, {}, {"matchLabels": {"app": "a0"}}, {"matchLabels": {"app": 1}}]),
+    st.sampled_from([0, 1, "x"]),
+)
 selecting = st.builds(
     lambda kind, name, selector: make.merged(
         make.selecting(kind, name), {"spec": {"selector": selector if kind == "Service" else {"matchLabels": selector}}}
@@ -97,7 +120,9 @@ selecting = st.builds(
     st.sampled_from(["a", "b"]),
     st.sampled_from([{}, {"app": "a0"}, {"app": "a1"}, {"app": 1}]),
 )
-objects = st.one_of(pods(), pods(), pods(), groups(), nodes, queues, classes, namespaces, quotas, selecting)
+objects = st.one_of(
+    pods(), pods(), pods(), groups(), nodes, queues, classes, namespaces, quotas, limits, budgets, selecting
+)
 
 
 def identity(fields: Fields) -> tuple[str, str]:
@@ -129,18 +154,22 @@ def fresh(objects: list[Fields]) -> Cache:
 def decide(cache: Cache, draw_bind: bool) -> None:
     """Take something for granted, as a cycle would."""
     snapshot = cache.snapshot(0.0)
-    binds, evictions = [], []
+    binds, evictions, nominations = [], [], []
     for job in snapshot.jobs.values():
         for task in job.tasks.values():
             if draw_bind and task.uid in job.pending:
                 binds.append(Bind(task.uid, task.namespace, task.name, "n0", job.key))
+            elif task.uid in job.pending:
+                nominations.append(Nominate(task.uid, task.namespace, task.name, "n0", job.key))
             elif task.node:
+                cache.spare(task.uid)
                 evictions.append(Evict(task.uid, task.namespace, task.name, task.node, job.key, "reclaim", "x"))
     jobs = {
         key: JobOutcome(key, job.spec.queue, "Unknown", 1, 0, 0, 0, 0, 0, implicit=job.spec.implicit)
         for key, job in snapshot.jobs.items()
     }
-    cache.assume(CycleReport(binds=tuple(binds), evictions=tuple(evictions), jobs=jobs))
+    decided = CycleReport(binds=tuple(binds), evictions=tuple(evictions), nominations=tuple(nominations), jobs=jobs)
+    cache.assume(decided)
 
 
 def take_back(cache: Cache) -> None:
@@ -150,6 +179,8 @@ def take_back(cache: Cache) -> None:
             cache.forget(uid)
     for number in range(4):
         cache.forget(f"uid-p{number}")
+        cache.unspare(f"uid-p{number}")
+        cache.nomination_failed(f"uid-p{number}", "n0")
     for key in ("ns/pg0", "ns/pg1", "ns/podgroup-owner"):
         cache.status_failed(key)
 
@@ -171,6 +202,7 @@ def test_any_order_of_events_ends_as_a_fresh_list(
     expected = fresh(objects)
     assert view(cache.snapshot(0.0)) == view(expected.snapshot(0.0))
     assert cache.broken == expected.broken
+    assert cache.blemished == expected.blemished
     quiet = cache.snapshot(0.0)
     assert quiet.changed == ()
 

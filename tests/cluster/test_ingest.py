@@ -508,7 +508,7 @@ def test_a_pod_group_as_a_job_spec() -> None:
             "conditions": [{"type": "Scheduled", "status": "True", "lastTransitionTime": "x", "transitionID": "1"}],
         },
     )
-    spec = job_spec_of(make.decode(fields), ResourceAxis(), "default")
+    spec = job_spec_of(make.decode(fields), ResourceAxis(), "default", [])
     assert (spec.namespace, spec.name, spec.queue, spec.created) == ("ns", "pg", "q", 10.0)
     assert (spec.min_member, spec.min_task_member) == (3, (("master", 1), ("worker", 2)))
     assert (spec.min_resources, spec.preemptable) == (((0, 2000), (2, 3)), True)
@@ -518,7 +518,7 @@ def test_a_pod_group_as_a_job_spec() -> None:
 
 def test_a_pod_group_that_says_nothing_waits_in_the_default_queue() -> None:
     fields = {"kind": "PodGroup", "metadata": {"name": "pg", "namespace": "ns"}}
-    spec = job_spec_of(make.decode(fields), ResourceAxis(), "standard")
+    spec = job_spec_of(make.decode(fields), ResourceAxis(), "standard", [])
     assert (spec.queue, spec.phase, spec.min_resources, spec.preemptable) == ("standard", "Pending", None, None)
 
 
@@ -534,7 +534,7 @@ def test_a_queue_with_its_claims() -> None:
             "priorityClassName": "high",
         }
     )
-    facts = queue_of(make.decode(fields), ResourceAxis(), False)
+    facts = queue_of(make.decode(fields), ResourceAxis(), False, [])
     queue = facts.queue
     assert (queue.weight, queue.capability, queue.deserved, queue.guarantee) == (
         3,
@@ -546,9 +546,18 @@ def test_a_queue_with_its_claims() -> None:
     assert (facts.priority, facts.priority_class) == (None, "high")
 
 
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("Open", "Open"), ("Closing", "Closing"), ("Closed", "Closed"), ("Unknown", "Unknown"), ("Ajar", "Unknown")],
+)
+def test_a_queue_of_any_other_state_than_the_four_is_of_unknown_state(state: str, expected: str) -> None:
+    facts = queue_of(make.decode(make.queue(status={"state": state})), ResourceAxis(), True, [])
+    assert facts.queue.state == expected
+
+
 @pytest.mark.parametrize(("open_without_state", "expected"), [(True, "Open"), (False, "Unknown")])
 def test_a_queue_without_a_state(open_without_state: bool, expected: str) -> None:
-    facts = queue_of(make.decode(make.queue(status={"state": ""})), ResourceAxis(), open_without_state)
+    facts = queue_of(make.decode(make.queue(status={"state": ""})), ResourceAxis(), open_without_state, [])
     assert facts.queue.state == expected
 
 
@@ -601,10 +610,6 @@ BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
         make.queue(spec={"priority": -1}),
         "Queue q: spec.priority: -1 (expected zero or more)",
     ),
-    "a queue state": (
-        make.queue(status={"state": "Ajar"}),
-        "Queue q: status.state: 'Ajar' is unknown (expected Open, Closed, Closing, Unknown)",
-    ),
     "a queue's quantity": (
         make.queue(spec={"guarantee": {"resource": {"cpu": "x"}}}),
         "Queue q: spec.guarantee.resource.cpu: 'x' is not a quantity",
@@ -642,8 +647,8 @@ BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 READERS = {
-    "Queue": lambda found: queue_of(found, ResourceAxis(), False),
-    "PodGroup": lambda found: job_spec_of(found, ResourceAxis(), "default"),
+    "Queue": lambda found: queue_of(found, ResourceAxis(), False, []),
+    "PodGroup": lambda found: job_spec_of(found, ResourceAxis(), "default", []),
     "Node": lambda found: node_of(found, ResourceAxis()),
     "PriorityClass": class_of,
 }

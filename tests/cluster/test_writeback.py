@@ -18,7 +18,7 @@ from vsched.cluster.events import NORMAL, WARNING, EventSettings
 from vsched.cluster.job_statuses import JobStatusSettings
 from vsched.cluster.limits import Attempts
 from vsched.cluster.pod_conditions import PodConditionSettings
-from vsched.cluster.queue_statuses import QueueStatusSettings
+from vsched.cluster.queue_statuses import QueueStatusSettings, with_ancestors
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.model.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
@@ -40,10 +40,7 @@ class Mirror:
     """What writing back asks of the mirror."""
 
     broken: dict[tuple[str, str], Broken] = field(default_factory=dict)
-    stateless: set[str] = field(default_factory=set)
-
-    def has_no_state(self, queue: str) -> bool:
-        return queue in self.stateless
+    blemished: dict[tuple[str, str], Broken] = field(default_factory=dict)
 
 
 @dataclass
@@ -68,7 +65,13 @@ async def bench(settings: WritebackSettings = QUICK) -> AsyncIterator[Bench]:
     mirror = Mirror()
     async with recording() as (server, client):
         writeback = Writeback(
-            client, writer_to(client), settings, SystemClock(), lambda *news: told.append(news), mirror
+            client,
+            writer_to(client),
+            settings,
+            SystemClock(),
+            lambda *news: told.append(news),
+            mirror,
+            lambda nomination, version: told.append(("Nominate", nomination.node, version)),
         )
         task = asyncio.create_task(writeback.run())
         try:
@@ -254,13 +257,58 @@ async def test_a_queue_that_stays_as_it_is_is_written_once() -> None:
         assert len(test.server.of("queues")) == 1
 
 
-async def test_a_queue_without_a_state_is_opened() -> None:
+async def test_what_is_wrong_with_a_queue_is_told_once_and_stands_as_a_condition_until_it_is_mended() -> None:
     snapshot, _ = world()
+    clipped = QueueOutcome(
+        "default", 1, problem_reason="LimitsClipped", problem="deserved: cpu 8 is more than root has"
+    )
+    reworded = msgspec.structs.replace(clipped, problem="deserved: cpu 9 is more than root has")
     async with bench() as test:
-        test.mirror.stateless.add("default")
-        test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
-        await test.quiet()
-        assert test.server.of("queues")[0].body["status"]["state"] == "Open"
+        for found in (clipped, clipped, reworded, QueueOutcome("default", 1)):
+            test.submit(snapshot, queues={"default": found})
+            await test.quiet()
+        first, second, mended = (sent.body["status"]["conditions"] for sent in test.server.of("queues"))
+        assert {key: first[0][key] for key in ("type", "status", "reason", "message")} == {
+            "type": "Misconfigured",
+            "status": "True",
+            "reason": "LimitsClipped",
+            "message": clipped.problem,
+        }
+        assert second == [first[0] | {"message": reworded.problem}]
+        assert mended is None
+        events = [sent.body for sent in test.server.of("events")]
+        assert [(event["type"], event["reason"], event["message"]) for event in events] == [
+            (WARNING, "LimitsClipped", clipped.problem),
+            (WARNING, "LimitsClipped", reworded.problem),
+        ]
+        assert events[0]["involvedObject"]["uid"] == "q1"
+
+
+def tree(*rows: tuple[str, str]) -> dict[str, Queue]:
+    return {name: Queue(name, parent=parent) for name, parent in rows}
+
+
+@pytest.mark.parametrize(
+    ("queues", "above"),
+    [
+        pytest.param(tree(("a", ""), ("b", "a")), {"a": 1, "b": 2}, id="nothing without a root"),
+        pytest.param(
+            tree(("root", ""), ("a", ""), ("b", "a"), ("c", "b")),
+            {"root": 7, "a": 7, "b": 6, "c": 4},
+            id="all that is below, up to the root",
+        ),
+        pytest.param(
+            tree(("root", ""), ("a", "gone")), {"root": 0, "a": 1}, id="not past a parent that does not exist"
+        ),
+        pytest.param(
+            tree(("root", ""), ("a", "b"), ("b", "a")), {"root": 0, "a": 3, "b": 3}, id="once around a ring of parents"
+        ),
+    ],
+)
+def test_what_a_queue_holds_counts_for_those_above(queues: dict[str, Queue], above: dict[str, int]) -> None:
+    held = {name: {"cpu": amount} for name, amount in (("a", 1), ("b", 2), ("c", 4)) if name in queues}
+    found = with_ancestors({name: held.get(name, {}) for name in queues}, queues)
+    assert {name: amounts.get("cpu", 0) for name, amounts in found.items()} == above
 
 
 async def test_podgroups_that_are_gone_are_no_longer_counted() -> None:
@@ -387,6 +435,17 @@ async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken
         test.mirror.broken["PodGroup", "ns/bad"] = broken._replace(message="something else")
         await until(lambda: len(test.server.of("events")) == 2)
         assert len(test.server.of("podgroups")) == 2
+
+
+async def test_an_annotation_that_cannot_be_used_is_told_by_an_event_alone() -> None:
+    async with bench() as test:
+        message = "PodGroup ns/late: metadata.annotations[sla-waiting-time]: 'soon' (expected a length of time)"
+        test.mirror.blemished["PodGroup", "ns/late"] = Broken("PodGroup", "ns", "late", "l1", message, left_out=False)
+        test.mirror.broken["Queue", "q"] = Broken("Queue", "", "q", "q1", "Queue q: spec.weight: 0")
+        await until(lambda: len(test.server.of("events")) == 2)
+        told = {event.body["involvedObject"]["name"]: event.body["message"] for event in test.server.of("events")}
+        assert told["late"] == message
+        assert not test.server.of("podgroups"), "it is scheduled, so its condition says something else"
 
 
 async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> None:

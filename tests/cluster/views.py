@@ -35,8 +35,14 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "active": list(snapshot.active),
         "queues": {
             name: (
-                msgspec.structs.replace(queue, capability=(), deserved=(), guarantee=()),
+                msgspec.structs.replace(queue, capability=(), deserved=(), guarantee=(), group_limits=()),
                 [named(axis, found) for found in (queue.capability, queue.deserved, queue.guarantee)],
+                None
+                if queue.group_limits is None
+                else [
+                    (group, {axis.names[column]: value for column, value in limit})
+                    for group, limit in queue.group_limits
+                ],
             )
             for name, queue in snapshot.queues.items()
         },
@@ -44,6 +50,8 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "shares": {share: named(axis, held.items()) for share, held in snapshot.shares.items()},
         "namespaces": dict(snapshot.namespaces),
         "selections": {name: set(found.selectors) for name, found in snapshot.selections.items()},
+        "budgets": dict(snapshot.budgets),
+        "quotas": dict(snapshot.quotas),
         "placed": {(labels.namespace, labels.pairs): counts for labels, counts in snapshot.placed.counts.items()},
         "terms": dict(snapshot.placed.terms),
         "ports": dict(snapshot.placed.ports),

@@ -14,6 +14,7 @@ from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
 from vsched.cluster.cache import Broken
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings
+from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.daemon import loop as spine
 from vsched.daemon.loop import Hands, Loop
@@ -21,7 +22,7 @@ from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 
 POLICY = Policy((), ())
@@ -42,9 +43,6 @@ class SmallMirror:
     def assume(self, report: CycleReport) -> None:
         self.assumed.append(report)
 
-    def has_no_state(self, queue: str) -> bool:
-        return False
-
 
 class Running:
     """A loop with everything around it."""
@@ -53,8 +51,8 @@ class Running:
         self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
         self.turns = 0
 
-    def metric(self, name: str) -> float:
-        return self.telemetry.registry.get_sample_value(name) or 0.0
+    def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
+        return self.telemetry.registry.get_sample_value(name, labels) or 0.0
 
 
 @asynccontextmanager
@@ -65,11 +63,14 @@ async def looping(
         mirror, telemetry, trigger = SmallMirror(), Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
         writer = writer_to(client)
         dispatcher = Dispatcher(writer, telemetry.outcome, DispatchSettings())
-        writeback = Writeback(client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror)
-        hands = Hands(mirror, decide, lambda: POLICY, dispatcher, writeback, telemetry)
+        writeback = Writeback(
+            client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
+        )
+        evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
+        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry)
         running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry)
         async with asyncio.TaskGroup() as group:
-            others = [group.create_task(dispatcher.run())]
+            others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
             task = group.create_task(running.loop.run())
             yield running
             running.loop.stop()
@@ -89,6 +90,18 @@ async def test_what_a_session_decides_is_assumed_then_carried_out_and_told() -> 
         await until(lambda: running.metric("vsched_pods_bound_total") == 1)
         assert running.mirror.assumed == [report]
         assert running.telemetry.findings.cycles == 1
+
+
+async def test_evictions_are_carried_out_as_bindings_are() -> None:
+    victim = Evict("v", "ns", "v", "n1", "ns/old", "reclaim", "ns/g")
+    report = CycleReport(evictions=(victim,), binds=(Bind("u", "ns", "p", "n1", "ns/g"),))
+    evicted = {"action": "reclaim", "verdict": "evicted"}
+    async with looping(lambda *_: report) as running:
+        running.trigger.pull()
+        await until(lambda: running.metric("vsched_pods_bound_total") == 1)
+        await until(lambda: running.metric("vsched_evictions_total", evicted) == 1)
+        assert running.mirror.assumed == [report]
+        assert running.metric("volcano_eviction_transactions_total", {"action": "reclaim"}) == 1
 
 
 async def test_changes_that_come_together_are_one_session() -> None:

@@ -8,10 +8,11 @@ from structlog.testing import capture_logs
 from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.cluster.dispatch import Outcome, Verdict
+from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.daemon.reload import Reading
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict
 
 TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
 
@@ -66,6 +67,34 @@ def test_thousands_of_failed_bindings_are_a_few_lines_that_count_the_rest() -> N
     assert len(lines) == 6
     assert lines[-1]["unsaid"] == 995
     assert telemetry.registry.get_sample_value("vsched_bindings_total", {"verdict": "gave-up"}) == 1001
+
+
+def evict(number: int, action: str = "preempt", beneficiary: str = "ns/b") -> Evict:
+    return Evict(f"u-{number}", "ns", f"v-{number}", "n1", "ns/g", action, beneficiary)
+
+
+def test_victims_are_counted_by_action_and_by_who_takes_their_room() -> None:
+    telemetry = Telemetry(FakeClock())
+    value = telemetry.registry.get_sample_value
+    taken = (evict(0), evict(1), evict(2, beneficiary="ns/c"), evict(3, "reclaim"))
+    telemetry.tell(small().snapshot(), CycleReport(evictions=taken), TIMING)
+    assert value("volcano_eviction_transactions_total", {"action": "preempt"}) == 2
+    assert value("volcano_eviction_transactions_total", {"action": "reclaim"}) == 1
+    assert value("volcano_total_preemption_attempts") == 2
+    assert value("volcano_pod_preemption_victims") == 1
+
+
+def test_evictions_that_fail_are_told_with_their_reason_and_those_that_do_not_only_counted() -> None:
+    telemetry = Telemetry(FakeClock())
+    with capture_logs() as lines:
+        telemetry.eviction(EvictionOutcome(evict(0), EvictionVerdict.EVICTED, 201))
+        telemetry.eviction(EvictionOutcome(evict(1), EvictionVerdict.REFUSED_NOW, 429, "a budget", asked_seconds=10.0))
+    [told] = [line for line in lines if line["log_level"] == "warning"]
+    assert (told["event"], told["pod"], told["message"]) == ("eviction failed", "ns/v-1", "a budget")
+    assert (told["verdict"], told["action"], told["beneficiary"]) == ("refused-now", "preempt", "ns/b")
+    for verdict in ("evicted", "refused-now"):
+        labels = {"action": "preempt", "verdict": verdict}
+        assert telemetry.registry.get_sample_value("vsched_evictions_total", labels) == 1
 
 
 def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:

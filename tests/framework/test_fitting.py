@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.framework.fits import Judges
 from vsched.framework.fitting import Choice, Fitting
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -32,7 +33,7 @@ class World:
     def fresh(self) -> Fitting:
         """A fitting that remembers nothing, over the amounts as they are now."""
         plugins = self.session.plugins
-        return Fitting(self.session.nodes, self.session.ledger.journal, plugins.filters, plugins.scorers)
+        return Fitting(self.session.nodes, self.session.ledger.journal, plugins.judges, lambda task: "default")
 
     def place(self, job: str, number: int = 0) -> str | None:
         """Place one task of a job where it fits best, for good; the node's name, with a star where it waits."""
@@ -117,7 +118,8 @@ def test_what_is_remembered_is_what_a_fresh_look_says(text: str, steps: Sequence
             assert world.fitting.has_failed(task)
             assert world.fitting.explain(task) == fresh.explain(task)
             continue
-        assert world.fitting.choose_at(task, choice.row) == choice
+        assert world.fitting.fits_at(task, choice.row)
+        assert world.fitting.choose(task, choice.row) == choice
         with world.session.statement() as statement:
             place = statement.pipeline if choice.waits else statement.allocate
             place(world.session.jobs[task.job], task, choice.row)
@@ -151,20 +153,23 @@ def test_room_shrinks_with_each_placement() -> None:
 
 def test_a_nominated_node_is_taken_only_where_the_task_may_go() -> None:
     world = World(
-        "node n1 cpu=1\nnode n2 cpu=4\nnode n3 cpu=4\npods ns/old 1 cpu=4 on=n3 leaving\njob ns/a pods=1 cpu=2"
+        "node n1 cpu=1\nnode n2 cpu=4\nnode n3 cpu=4\nnode n4 cpu=4\n"
+        "pods ns/old 1 cpu=4 on=n4 leaving\njob ns/a pods=1 cpu=2"
     )
     (task,) = world.tasks("a")
 
-    assert [world.fitting.choose_at(task, row) for row in range(3)] == [
-        None,
+    assert [world.fitting.fits_at(task, row) for row in range(4)] == [False, True, True, True]
+    assert [world.fitting.choose(task, row) for row in range(4)] == [
         Choice(1, waits=False),
-        Choice(2, waits=True),
+        Choice(1, waits=False),
+        Choice(2, waits=False),
+        Choice(3, waits=True),
     ]
 
 
 def test_without_filters_and_scores_every_node_with_room_will_do() -> None:
     world = World("node n1 cpu=1\nnode n2 cpu=4 cordoned\njob ns/a pods=1 cpu=2")
-    fitting = Fitting(world.session.nodes, [], [], [])
+    fitting = Fitting(world.session.nodes, [], Judges(), lambda task: "default")
     (task,) = world.tasks("a")
 
     assert fitting.choose(task) == Choice(1, waits=False)

@@ -120,6 +120,8 @@ class World:
             jobs={},
             active=(),
             changed=(),
+            nominated=(),
+            holders={},
             queues={},
             books={},
             shares={},

@@ -29,3 +29,5 @@ def test_who_can_be_a_victim(namespace: str, priority_class: str, is_victim: boo
 
     assert [found is victim for found in plugin.preemptable(evictor, [victim])] == [True] * is_victim
     assert [found is victim for found in plugin.reclaimable(evictor, [victim])] == [True] * is_victim
+    for keeps in (plugin.keeps_from_preemptor, plugin.keeps_from_reclaimer):
+        assert keeps(evictor, job) is (namespace == "kube-system")

@@ -94,6 +94,31 @@ def test_whom_a_job_can_spare(minimum: int, running: int, spared: int) -> None:
     assert plugin.reclaimable(evictor, candidates) == candidates[:spared]
 
 
+@pytest.mark.parametrize(
+    ("running", "evicted", "spared"),
+    [
+        pytest.param(5, 0, 3, id="none"),
+        pytest.param(5, 2, 1, id="some"),
+        pytest.param(5, 3, 0, id="all it could"),
+        pytest.param(5, 4, 0, id="even more"),
+    ],
+)
+def test_whom_a_job_can_spare_once_others_of_it_were_evicted(running: int, evicted: int, spared: int) -> None:
+    cluster = SmallCluster().node("n1")
+    job = cluster.running("v", running, min_member=2)
+    evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
+    opening, plugin = cluster.opening(), Gang(NoArgs())
+    plugin.open(opening)
+    view = opening.jobs[job.key]
+    gone, candidates = list(job.tasks.values())[:evicted], list(job.tasks.values())[evicted:]
+    for task in gone:
+        view.move(task, R, L, "n1")
+
+    assert plugin.preemptable(evictor, candidates) == candidates[:spared]
+    assert plugin.keeps_from_preemptor(evictor, view) is (spared == 0)
+    assert plugin.keeps_from_reclaimer(evictor, view) is (spared == 0)
+
+
 def test_victims_of_unknown_jobs_are_nobodys() -> None:
     orphan = gang(0, R)
 

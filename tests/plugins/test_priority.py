@@ -66,3 +66,40 @@ def test_a_job_with_one_task_running_starves_with(status: Status, starves: bool)
     cluster.task(made, "other", cluster.shape(), status)
 
     assert cluster.opened(Priority(NoArgs())).job_starving(JobView(made)) is starves
+
+
+@pytest.mark.parametrize(
+    ("priority", "low", "high", "score"),
+    [
+        pytest.param(40, 0, 100, 0.4, id="queue A of the seed's table"),
+        pytest.param(80, 0, 100, 0.8, id="queue B"),
+        pytest.param(0, 0, 100, 0.0, id="queue C"),
+        pytest.param(100, 0, 100, 1.0, id="the highest there is"),
+        pytest.param(-50, -100, 0, 0.5, id="negative priorities"),
+        pytest.param(7, 7, 7, 0.0, id="where all priorities are equal, nothing"),
+    ],
+)
+def test_the_score_of_a_queue(priority: int, low: int, high: int, score: float) -> None:
+    cluster = SmallCluster().node("n1").queue("q", priority=priority)
+    cluster.priority_range = (low, high)
+
+    assert cluster.opened(Priority(NoArgs())).queue_score(cluster.queues["q"]) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("other_priority", "lowest", "one_class"),
+    [
+        pytest.param(3, 5, True, id="where their jobs have the same priority, and their own no lower tasks"),
+        pytest.param(4, 5, False, id="not where their jobs differ"),
+        pytest.param(3, 4, False, id="not where one could take from its own job"),
+    ],
+)
+def test_two_preemptors_are_of_one_class(other_priority: int, lowest: int, one_class: bool) -> None:
+    cluster = SmallCluster().node("n1")
+    mine, others = job(cluster, "mine", 3), job(cluster, "others", other_priority)
+    cluster.task(mine, "running", cluster.shape(), Status.RUNNING, "n1", priority=lowest)
+    one = cluster.task(mine, "one", cluster.shape(), priority=5)
+    other = cluster.task(others, "other", cluster.shape(), priority=9)
+    plugin = cluster.opened(Priority(NoArgs()))
+
+    assert (plugin.preemptor_class(one) == plugin.preemptor_class(other)) is one_class

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from tests.support.small import SmallCluster
+from tests.support.small import GIB, SmallCluster
 from vsched.framework.extension import NoArgs, Refusal, Vote
 from vsched.framework.jobs import JobView
 from vsched.model.queue import Queue
@@ -61,6 +62,11 @@ def cpu(amount: int) -> Amounts:
             Queues().queue("a", 0, guarantee=cpu(4000)).queue("b", 10),
             {"a": 4000, "b": 6000},
             id="no less than the guarantee",
+        ),
+        pytest.param(
+            Queues().queue("a", 10, capability=cpu(3000), guarantee=cpu(4000)).queue("b", 10),
+            {"a": 3000, "b": 6000},
+            id="no more than the capability even of the guarantee",
         ),
         pytest.param(Queues().queue("a", 3).queue("b", 3), {"a": 3000, "b": 3000}, id="what nobody asks for is left"),
     ],
@@ -166,3 +172,92 @@ def test_what_a_job_holds_beyond_its_minimum_does_not_keep_others_out() -> None:
     job = cluster.job("new", 0, queue="a", min_resources=cpu(8000), phase=Phase.PENDING)
 
     assert cluster.opened(Proportion(NoArgs())).job_enqueueable(JobView(job)) is Vote.PERMIT
+
+
+def test_the_score_of_a_queue_is_one_less_its_share() -> None:
+    queues = Queues().queue("a", 9, 1).queue("b", 9, 8)
+    plugin = queues.plugin()
+
+    assert plugin.queue_score(queues.cluster.queues["a"]) == pytest.approx(0.8)
+    assert plugin.queue_score(queues.cluster.queues["b"]) == pytest.approx(-0.6)
+
+
+# -- what may be taken back -----------------------------------------------------------------------------------------
+
+
+def reclaimed(queues: Queues, of: str = "b") -> int:
+    """How many of a queue's running tasks others may take, all offered at once; the same again when asked again."""
+    plugin, jobs = queues.plugin(), queues.cluster.jobs
+    reclaimer = queues.cluster.task(jobs["ns/a-wants"], "reclaimer", queues.cluster.shape())
+    candidates = list(jobs[f"ns/{of}-holds"].tasks.values())
+    first, second = (plugin.reclaimable(reclaimer, candidates) for _ in range(2))
+    kept = plugin.keeps_from_reclaimer(reclaimer, jobs[f"ns/{of}-holds"])
+
+    assert first == second == candidates[: len(first)]
+    assert not (kept and first)
+    return len(first)
+
+
+@pytest.mark.parametrize(
+    ("queues", "victims"),
+    [
+        pytest.param(Queues().queue("a", 9).queue("b", 9, 8), 3, id="what it holds beyond what it deserves"),
+        pytest.param(Queues().queue("a", 9).queue("b", 9, 5), 0, id="nothing where it holds what it deserves"),
+        pytest.param(Queues().queue("a", 9).queue("b", 9, 3), 0, id="nothing where it holds less"),
+        pytest.param(Queues().queue("a", 3).queue("b", 9, 8), 1, id="no more than others ask for"),
+        pytest.param(Queues().queue("a", 9, weight=4).queue("b", 9, 8), 6, id="more where its weight is small"),
+        pytest.param(
+            Queues().queue("a", 9).queue("b", 9, 8, guarantee=cpu(7000)), 1, id="nothing of what it is guaranteed"
+        ),
+        pytest.param(Queues().queue("a", 9).queue("b", 9, 8, state="Closed"), 3, id="from a closed queue too"),
+        pytest.param(
+            Queues().queue("a", 5, capability=cpu(4500)).queue("b", 0, 8),
+            3,
+            id="one task may lead below what is deserved",
+        ),
+    ],
+)
+def test_what_may_be_taken_back_from_a_queue(queues: Queues, victims: int) -> None:
+    assert reclaimed(queues) == victims
+
+
+@pytest.mark.parametrize(
+    ("cores", "gib", "is_victim"),
+    [
+        pytest.param(1, 0, True, id="cores, of which its queue has too many"),
+        pytest.param(1, 1, True, id="cores and memory"),
+        pytest.param(0, 1, False, id="memory, which its queue may take back at once"),
+        pytest.param(0, 0, False, id="nothing but a pod slot, of which there are never too many"),
+    ],
+)
+def test_a_queue_with_too_many_cores_loses_a_task_that_holds(cores: int, gib: int, is_victim: bool) -> None:
+    cluster = SmallCluster().node("n1", cpu=10_000, memory=10 * GIB).queue("a").queue("b")
+    cluster.running("old", 8, shape=cluster.shape(cpu=1000, memory=0), queue="b")
+    found = cluster.running("victim", 1, shape=cluster.shape(cpu=1000 * cores, memory=gib * GIB), queue="b")
+    wants = cluster.job("wants", 9, shape=cluster.shape(cpu=1000, memory=GIB), queue="a")
+    plugin, victims = cluster.opened(Proportion(NoArgs())), list(found.tasks.values())
+    reclaimer = next(iter(wants.tasks.values()))
+
+    assert plugin.reclaimable(reclaimer, victims) == (victims if is_victim else [])
+    assert plugin.keeps_from_reclaimer(reclaimer, found) is not is_victim
+
+
+def test_what_was_evicted_in_this_cycle_is_no_longer_held() -> None:
+    queues = Queues().queue("a", 9).queue("b", 9, 8)
+    opening, plugin = queues.cluster.opening(), Proportion(NoArgs())
+    plugin.open(opening)
+    opening.holdings.shift("b", "ns", cpu(2000), -1)
+    job = opening.jobs["ns/b-holds"]
+    candidates = list(job.job.tasks.values())
+
+    assert plugin.reclaimable(candidates[0], candidates) == candidates[:1]
+    opening.holdings.shift("b", "ns", cpu(1000), -1)
+    assert plugin.reclaimable(candidates[0], candidates) == []
+    assert plugin.keeps_from_reclaimer(candidates[0], job)
+
+
+def test_victims_of_unknown_jobs_are_nobodys() -> None:
+    queues = Queues().queue("a", 9).queue("b", 9, 8)
+    task = next(iter(queues.cluster.jobs["ns/b-holds"].tasks.values()))
+
+    assert queues.plugin().reclaimable(task, [msgspec.structs.replace(task, job="ns/unknown")]) == []

@@ -9,7 +9,7 @@ import pytest
 
 from vsched.errors import BadPolicy
 from vsched.framework.registry import Registry
-from vsched.settings import load_file
+from vsched.settings import load_file, load_text
 
 DATA = Path(__file__).parent / "data"
 USAGE = ["usage-all-keys", "usage-custom-metrics", "usage-prometheus", "usage-elasticsearch"]
@@ -54,6 +54,69 @@ def test_a_configuration_of_an_action_that_is_not_here_yet_is_a_warning(registry
             "QueueScoreOrder.*.weight": {"priority": 1.0, "drf": 1.0, "proportion": 1.0},
             "JobOrderAcrossQueues": False,
         }
+
+
+def test_the_order_of_queues_is_told_to_every_action_that_takes_them_in_turn(built: Registry) -> None:
+    text = """
+actions: "enqueue, allocate, backfill"
+tiers: [{plugins: [{name: priority}]}]
+configurations:
+- {name: enqueue, arguments: {QueueScoreOrderEnable: "true", QueueScoreOrder.priority.weight: 2}}
+- {name: allocate, arguments: {JobOrderAcrossQueues: true, predicateErrorCacheEnable: false}}
+- {name: backfill, arguments: {QueueScoreOrder: {drf: {weight: 0.5}}}}
+"""
+    found = {
+        action: msgspec.to_builtins(args)
+        for action, args in load_text(text, "policy", built).policy.action_args.items()
+        if action in ("enqueue", "allocate", "backfill")
+    }
+    weights = "QueueScoreOrder.*.weight"
+
+    assert found["enqueue"] == {
+        "QueueScoreOrderEnable": True,
+        weights: {"priority": 2.0},
+        "JobOrderAcrossQueues": False,
+    }
+    assert found["allocate"] == {
+        "QueueScoreOrderEnable": False,
+        weights: {},
+        "JobOrderAcrossQueues": True,
+        "predicateErrorCacheEnable": False,
+    }
+    assert found["backfill"][weights] == {"drf": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("argument", "problem"),
+    [
+        pytest.param(
+            "QueueScoreOrder.priority.weight: -1",
+            "QueueScoreOrder.priority.weight: expected a number >= 0, got '-1'",
+            id="a weight below nothing",
+        ),
+        pytest.param(
+            "QueueScoreOrder.priority.wieght: 1",
+            "QueueScoreOrder.priority.wieght: unknown argument; did you mean 'QueueScoreOrder.priority.weight'?",
+            id="a misspelled weight",
+        ),
+        pytest.param(
+            "QueueScoreOrder: {proportoin: {weight: 1}}",
+            "QueueScoreOrder.proportoin.weight: unknown plugin 'proportoin'; did you mean 'proportion'?",
+            id="a plugin that nobody knows",
+        ),
+        pytest.param(
+            "JobOrderAcrossQueue: true",
+            "JobOrderAcrossQueue: unknown argument; did you mean 'JobOrderAcrossQueues'?",
+            id="a misspelled switch",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_order_of_queues_is_told(built: Registry, argument: str, problem: str) -> None:
+    text = "actions: enqueue\ntiers: [{plugins: [{name: priority}]}]\nconfigurations:\n- name: enqueue\n  arguments:\n"
+    with pytest.raises(BadPolicy) as refused:
+        load_text(f"{text}    {argument}", "policy", built)
+
+    assert list(refused.value.problems) == [f"policy:6: configurations[0].arguments.{problem}"]
 
 
 METRICS = {

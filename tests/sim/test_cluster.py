@@ -256,7 +256,7 @@ async def test_a_settled_cluster_writes_nothing(scheduled: Cluster) -> None:
     assert scheduled.store.revision == before
 
 
-# --- garbage, namespaces, budgets, queues
+# --- garbage, namespaces, budgets
 
 
 @pytest.mark.parametrize(
@@ -350,17 +350,6 @@ async def test_a_budget_is_kept_and_refuses_evictions(scheduled: Cluster) -> Non
     client.patch("apps/replicasets", "default", "w", lambda obj: {**obj, "spec": {**obj["spec"], "replicas": 3}})
     await until(lambda: status().get("disruptionsAllowed") == 1)
     assert await post(scheduled, f"/api/v1/namespaces/default/pods/{victim}/eviction", eviction) == 201
-
-
-async def test_queues_open_by_themselves(cluster: Cluster) -> None:
-    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"}, "spec": {}}
-    cluster.client.create("scheduling.volcano.sh/queues", queue)
-
-    def states() -> dict[str, str]:
-        queues = cluster.client.list("scheduling.volcano.sh/queues")
-        return {each["metadata"]["name"]: (each.get("status") or {}).get("state", "") for each in queues}
-
-    await until(lambda: states() == {"root": "Open", "default": "Open", "q": "Open"})
 
 
 # --- the cluster itself

@@ -47,9 +47,13 @@ def thing(name: str = "t", version: str = "v1", **spec: Any) -> Obj:
     return {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
 
 
-async def test_queues_and_pod_groups_are_there_from_the_start(api: Api) -> None:
+async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
     reply = await api.get(CRDS)
-    assert reply.names() == ["podgroups.scheduling.volcano.sh", "queues.scheduling.volcano.sh"]
+    assert reply.names() == [
+        "commands.bus.volcano.sh",
+        "podgroups.scheduling.volcano.sh",
+        "queues.scheduling.volcano.sh",
+    ]
     for item in reply.body["items"]:
         conditions = {each["type"]: each["status"] for each in item["status"]["conditions"]}
         assert conditions == {"NamesAccepted": "True", "Established": "True"}

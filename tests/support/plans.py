@@ -3,18 +3,26 @@
 One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2`` is a mapping::
 
     node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes
-    queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 state=Closed age=60
+    queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 class=high state=Closed age=60
+    queue q3 parent=q1 deserved=cpu:2,memory:4Gi
+    queue q2 hierarchy=root/science/physics weights=1/3/2
+    queue q3 required=g1,g2 preferred=g3 antiRequired=g4 antiPreferred=g5
     class high 1000
     weight team-a 3
+    quota team-a/small requests.cpu=8 limits.memory=1Gi used=requests.cpu:3
+    pdb ns/guard selector=job:train allowed=1 disrupted=train.0,train.1
     job ns/train min=3 pods=3 cpu=1 queue=q1 class=high roles=ps:1,worker:2 minResources=cpu:3 age=60
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
+    pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
+    pods ns/train 1 cpu=1 on=n1 unlabelled
 
-A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line.
+A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
+annotations (of nodes: labels), as ``volcano.sh/preemptable=true``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,11 +52,17 @@ STATES = {
 AMOUNTS = {"cpu": "cpu", "memory": "memory", "pods": "pods", "gpu": "example.com/gpu", "disk": "ephemeral-storage"}
 
 
-def policy_of(*tiers: str, actions: str = "enqueue, allocate, backfill", **drf: bool) -> Policy:
-    """A policy with the plugins named in each tier."""
+def policy_of(
+    *tiers: str,
+    actions: str = "enqueue, allocate, backfill",
+    ordering: Mapping[str, object] | None = None,
+    **drf: bool,
+) -> Policy:
+    """A policy with the plugins named in each tier, and how enqueue, allocate and backfill take queues in order."""
     plugins = [[{"name": name} | (drf if name == "drf" else {}) for name in tier.split()] for tier in tiers]
-    text = yaml.safe_dump({"actions": actions, "tiers": [{"plugins": tier} for tier in plugins]})
-    return load_text(text, "policy", REGISTRY).policy
+    told = [{"name": name, "arguments": dict(ordering or {})} for name in ("enqueue", "allocate", "backfill")]
+    policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
+    return load_text(yaml.safe_dump(policy), "policy", REGISTRY).policy
 
 
 class Plan:
@@ -129,6 +143,10 @@ def manifests(text: str) -> list[Manifest]:
             case "weight":
                 quota = {"hard": {"volcano.sh/namespace.weight": switches[0]}}
                 made.append({"kind": "ResourceQuota", "metadata": {"name": "weight", "namespace": name}, "spec": quota})
+            case "quota":
+                made.append(_quota(name, fields))
+            case "pdb":
+                made.append(_budget(name, fields))
             case "job":
                 made.append(_group(name, fields))
                 made += _pods(name, int(fields.get("pods", "0")), fields, switches, numbers)
@@ -157,14 +175,60 @@ def _node(name: str, fields: dict[str, str], switches: list[str]) -> Manifest:
 def _queue(name: str, fields: dict[str, str]) -> Manifest:
     spec: Manifest = {key: int(fields[key]) for key in ("weight", "priority") if key in fields}
     spec["capability"] = _mapping(fields.get("capability", ""))
+    spec["deserved"] = _mapping(fields.get("deserved", ""))
     spec["guarantee"] = {"resource": _mapping(fields.get("guarantee", ""))}
+    spec["parent"] = fields.get("parent", "")
+    if "class" in fields:
+        spec["priorityClassName"] = fields["class"]
+    if (groups := _node_groups(fields)) is not None:
+        spec["affinity"] = groups
+    place = {"volcano.sh/hierarchy": "hierarchy", "volcano.sh/hierarchy-weights": "weights"}
+    annotations = _annotations(fields) | {key: fields[field] for key, field in place.items() if field in fields}
     return {
         "apiVersion": VOLCANO,
         "kind": "Queue",
-        "metadata": {"name": name, "creationTimestamp": _stamp(fields)},
+        "metadata": {"name": name, "creationTimestamp": _stamp(fields), "annotations": annotations},
         "spec": spec,
         "status": {"state": fields["state"]} if "state" in fields else {},
     }
+
+
+def _node_groups(fields: dict[str, str]) -> Manifest | None:
+    when = "DuringSchedulingIgnoredDuringExecution"
+    words = {"required": "required", "preferred": "preferred", "antiRequired": "required", "antiPreferred": "preferred"}
+    affinity: Manifest = {}
+    for word, strength in words.items():
+        if word in fields:
+            part = affinity.setdefault("nodeGroupAntiAffinity" if word.startswith("anti") else "nodeGroupAffinity", {})
+            part[f"{strength}{when}"] = fields[word].split(",")
+    return affinity or None
+
+
+def _quota(key: str, fields: dict[str, str]) -> Manifest:
+    namespace, _, name = key.partition("/")
+    hard = {field: value for field, value in fields.items() if field != "used"}
+    return {
+        "kind": "ResourceQuota",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"hard": hard},
+        "status": {"hard": hard, "used": _mapping(fields.get("used", ""))},
+    }
+
+
+def _budget(key: str, fields: dict[str, str]) -> Manifest:
+    namespace, _, name = key.partition("/")
+    granted = {pod: _stamp({}) for pod in fields.get("disrupted", "").split(",") if pod}
+    return {
+        "kind": "PodDisruptionBudget",
+        "apiVersion": "policy/v1",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"matchLabels": _mapping(fields.get("selector", ""))}},
+        "status": {"disruptionsAllowed": int(fields.get("allowed", "0")), "disruptedPods": granted},
+    }
+
+
+def _annotations(fields: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in fields.items() if "/" in key}
 
 
 def _group(key: str, fields: dict[str, str]) -> Manifest:
@@ -179,7 +243,12 @@ def _group(key: str, fields: dict[str, str]) -> Manifest:
     return {
         "apiVersion": VOLCANO,
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": namespace, "creationTimestamp": _stamp(fields)},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "creationTimestamp": _stamp(fields),
+            "annotations": _annotations(fields),
+        },
         "spec": spec,
         "status": {"phase": fields["phase"]} if "phase" in fields else {},
     }
@@ -196,7 +265,7 @@ def _pods(key: str, count: int, fields: dict[str, str], switches: list[str], num
 def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> Manifest:
     """Pod number so-and-so of a job is named ``job.number``: without dashes, its number does not order it."""
     namespace, _, job = key.partition("/")
-    annotations = {GROUP: job}
+    annotations = {GROUP: job} | _annotations(fields)
     if "role" in fields:
         annotations["volcano.sh/task-spec"] = fields["role"]
     if "priority" in fields:
@@ -205,7 +274,7 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         "name": f"{job}.{number}",
         "namespace": namespace,
         "uid": f"{key}.{number}",
-        "labels": {"job": job},
+        "labels": {} if "unlabelled" in switches else {"job": job} | _mapping(fields.get("labels", "")),
         "annotations": annotations,
         "creationTimestamp": _stamp(fields),
     }
@@ -221,6 +290,8 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
     if "on" in fields:
         spec["nodeName"] = fields["on"]
         status |= next((STATES[word] for word in switches if word in STATES), STATES["running"])
+        since = _stamp({"age": fields.get("scheduled", "0")})
+        status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
         if "leaving" in switches:
             metadata["deletionTimestamp"] = _stamp({})
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": status}

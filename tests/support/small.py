@@ -9,6 +9,7 @@ import numpy as np
 from vsched.framework.extension import Opening, Plugin
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import Switches
 from vsched.model.job import Job, JobSpec, claim_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
@@ -34,6 +35,7 @@ class SmallCluster:
         self.queues: dict[str, Queue] = {"default": Queue("default")}
         self.namespaces: dict[str, Namespace] = {}
         self.jobs: dict[str, Job] = {}
+        self.priority_range = (0, 0)
 
     def node(self, name: str, cpu: int = 4000, memory: int = 16 * GIB, pods: int = 110, **labels: str) -> SmallCluster:
         self.nodes[name] = {"cpu": cpu, "memory": memory, "pods": pods}
@@ -77,12 +79,17 @@ class SmallCluster:
             self.task(job, f"{name}-{number}", shape or self.shape(), Status.RUNNING, node)
         return job
 
-    def opened(self, plugin: PluginT, *, hierarchy: bool = False) -> PluginT:
+    def opened(self, plugin: PluginT, *, hierarchy: bool = False, **switches: bool) -> PluginT:
         """The plugin, with the cluster as a cycle shows it."""
+        plugin.open(self.opening(hierarchy=hierarchy, **switches))
+        return plugin
+
+    def opening(self, *, hierarchy: bool = False, **switches: bool) -> Opening:
+        """The cluster as a cycle shows it, with a view of every job."""
         snapshot = self.snapshot()
         jobs = {key: JobView(job) for key, job in self.jobs.items()}
-        plugin.open(Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, hierarchy))
-        return plugin
+        switched = Switches(hierarchy=hierarchy, **switches)
+        return Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, hierarchy, switched)
 
     def snapshot(self) -> Snapshot:
         names = sorted(self.nodes)
@@ -128,6 +135,11 @@ class SmallCluster:
             jobs=self.jobs,
             active=sorted(key for key, job in self.jobs.items() if job.pending or job.spec.phase == Phase.PENDING),
             changed=sorted(self.jobs),
+            nominated=sorted(key for key, job in self.jobs.items() if job.nominated),
+            holders={
+                queue: {key: job for key, job in self.jobs.items() if job.holding and job.spec.queue == queue}
+                for queue in {job.spec.queue for job in self.jobs.values()}
+            },
             queues=self.queues,
             books=books,
             shares=shares,
@@ -136,6 +148,7 @@ class SmallCluster:
             placed=placed,
             total=[int(value) for value in table.allocatable.sum(axis=1)],
             used=[int(value) for value in (table.allocatable - table.idle).sum(axis=1)],
+            priority_range=self.priority_range,
         )
 
     @staticmethod

@@ -5,10 +5,15 @@ from __future__ import annotations
 from vsched.actions.allocate import PlacingArgs, allocate
 from vsched.actions.backfill import backfill
 from vsched.actions.enqueue import enqueue
+from vsched.actions.ordering import OrderingArgs
+from vsched.actions.preempt import PreemptArgs, preempt
+from vsched.actions.reclaim import ReclaimArgs, reclaim
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
-    Action("enqueue", enqueue),
+    Action("enqueue", enqueue, OrderingArgs),
     Action("allocate", allocate, PlacingArgs),
+    Action("preempt", preempt, PreemptArgs),
+    Action("reclaim", reclaim, ReclaimArgs),
     Action("backfill", backfill, PlacingArgs),
 )

@@ -7,9 +7,11 @@ from collections import deque
 import msgspec
 
 from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
 from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
+from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.statement import Statement
@@ -18,7 +20,7 @@ from vsched.model.status import Phase
 from vsched.model.task import Task
 
 
-class PlacingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of allocate and backfill."""
 
     error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
@@ -28,8 +30,9 @@ class PlacingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def allocate(session: Session) -> None:
     """Turn by turn: a job's minimum as one try, then one more task a turn, until nothing more can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
-    turns = Turns(session.plugins, session.snapshot.queues.values(), [session.jobs[key] for key in sheets])
-    for queue, job, lane in turns:
+    place_held(session, sheets)
+    ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
+    for queue, job, lane in Turns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
         if session.plugins.overused(queue):
             lane.end_turn(job)
             lane.closed = True
@@ -38,6 +41,14 @@ def allocate(session: Session) -> None:
             continue
         again = take_turn(session, queue, job, sheets[job.key])
         lane.end_turn(job if again else None)
+
+
+def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:
+    """The first turn of jobs that nodes are held for: what was freed for them is theirs, whatever others may claim."""
+    keys = [key for key in session.snapshot.nominated if any(task.uid in session.held for task in sheets.get(key, ()))]
+    for job in sorted((session.jobs[key] for key in keys), key=session.plugins.job_key):
+        if not take_turn(session, session.queue(job), job, sheets[job.key]):
+            del sheets[job.key]
 
 
 def worksheet(session: Session, job: JobView) -> Worksheet:
@@ -80,13 +91,18 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
     failed_roles: set[str] = set()
     while sheet:
         task = sheet.popleft()
+        before = statement.savepoint()
+        if task.uid in session.held:
+            lift(session, statement, job, task)
         refusal = session.plugins.allocatable(queue, task.shape.request)
         if refusal is not None:
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+            statement.rollback(before)
             continue
         choice = None if task.role and task.role in failed_roles else choose(session, task)
         if choice is None:
             session.task_refusals[task.uid] = session.fitting.explain(task)
+            statement.rollback(before)
             failed_roles.add(task.role)
             if not worth_going_on(job, failed_roles):
                 break
@@ -104,11 +120,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
 def choose(session: Session, task: Task) -> Choice | None:
     """The nominated node where the task may go there, else the best of all."""
     row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
-    if row is not None:
-        nominated = session.fitting.choose_at(task, row)
-        if nominated is not None:
-            return nominated
-    return session.fitting.choose(task)
+    return session.fitting.choose(task, row)
 
 
 def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:

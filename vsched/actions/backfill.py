@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.actions.allocate import workable
-from vsched.framework.jobs import JobView
+from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.ordering import QueueOrdering
+from vsched.framework.holding import lift
 from vsched.framework.session import Session
 
 
@@ -13,21 +14,22 @@ def backfill(session: Session) -> None:
     Whether a queue has had its share does not matter: such a task takes nothing that is shared out. The placements of
     a job are carried out as soon as its minimum is met, those of earlier tries included.
     """
-    candidates = [job for job in session.jobs.values() if job.best_effort_pending and workable(session, job)]
-    for job in drained(session, candidates):
+    candidates = [
+        job for job in session.jobs.values() if (job.best_effort_pending or session.held) and workable(session, job)
+    ]
+    ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
+    for job in ordering.drained(candidates, session.snapshot.queues):
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
+                before = statement.savepoint()
+                if task.uid in session.held:
+                    lift(session, statement, job, task)
                 choice = session.fitting.choose(task)
                 if choice is None or choice.waits:
                     session.task_refusals[task.uid] = session.fitting.explain(task)
+                    statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)
             statement.keep()
         if session.plugins.job_ready(job):
             session.dispatch(job)
-
-
-def drained(session: Session, jobs: list[JobView]) -> list[JobView]:
-    """The jobs in order: all of the first queue, then all of the next (reference 3.3: the order is worked out once)."""
-    plugins, queues = session.plugins, session.snapshot.queues
-    return sorted(jobs, key=lambda job: (plugins.queue_key(queues[job.queue]), plugins.job_key(job)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.status import Phase
@@ -12,22 +13,27 @@ from vsched.model.status import Phase
 
 def enqueue(session: Session) -> None:
     """Ask for each waiting job in turn; a job that is refused waits for the next cycle and blocks nobody."""
-    plugins = session.plugins
+    ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs))
+    for wave in ordering.waves(job for job in session.jobs.values() if job.waiting_to_enter):
+        ask_in_turn(session, ordering, wave)
+
+
+def ask_in_turn(session: Session, ordering: QueueOrdering, jobs: list[JobView]) -> None:
+    """Queue by queue, one job a turn; the order of queues is looked at again after each."""
+    plugins, queues = session.plugins, session.snapshot.queues
     waiting: dict[str, list[tuple[Any, JobView]]] = {}
-    for job in session.jobs.values():
-        if job.waiting_to_enter:
-            waiting.setdefault(job.queue, []).append((plugins.job_key(job), job))
-    queues = session.snapshot.queues
-    heap: list[tuple[Any, str]] = [(plugins.queue_key(queues[name]), name) for name in waiting]
+    for job in jobs:
+        waiting.setdefault(job.queue, []).append((plugins.job_key(job), job))
+    for lane in waiting.values():
+        lane.sort(key=lambda entry: entry[0], reverse=True)
+    heap: list[tuple[Any, str]] = [(ordering.queue_key(queues[name]), name) for name in waiting]
     heapify(heap)
-    for jobs in waiting.values():
-        jobs.sort(key=lambda entry: entry[0], reverse=True)
     while heap:
         _, name = heappop(heap)
         _, job = waiting[name].pop()
         admit(session, job)
         if waiting[name]:
-            heappush(heap, (plugins.queue_key(queues[name]), name))
+            heappush(heap, (ordering.queue_key(queues[name]), name))
 
 
 def admit(session: Session, job: JobView) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from vsched.framework.extension import Refusal
-from vsched.framework.fitting import Room
+from vsched.framework.fits import Room
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.why import Explanation

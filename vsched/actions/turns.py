@@ -1,53 +1,60 @@
 """Whose turn it is: queue, then namespace, then job. Each is put back with a new key after its turn.
 
 Heaps of (key, number) pairs; a key is worked out when something is put in. What a turn changes belongs to the queue,
-the namespace and the job whose turn it was, and those are out of their heaps meanwhile, so keys never grow stale.
+the namespace and the job whose turn it was, and those are out of their heaps meanwhile, so keys do not grow stale. Only
+where plugins put queues into a tree does a turn move other queues too; then all of them are put in order again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any
 
+from vsched.actions.ordering import QueueOrdering
 from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import PluginSet
 from vsched.model.queue import Queue
 
-Entry = tuple[Any, int, str]
-
 
 class Turns:
-    """Hands out jobs in turn until none is left."""
+    """Hands out jobs in turn until none is left, one wave of the ordering after the other."""
 
-    def __init__(self, plugins: PluginSet, queues: Iterable[Queue], jobs: Iterable[JobView]) -> None:
-        self._plugins = plugins
-        self._numbers = count()
-        self._lanes: dict[str, QueueLane] = {}
-        known = {queue.name: queue for queue in queues}
-        for job in jobs:
-            lane = self._lanes.get(job.queue)
-            if lane is None:
-                lane = self._lanes[job.queue] = QueueLane(plugins, known[job.queue])
-            lane.add(job)
-        self._heap: list[Entry] = []
-        for name, lane in self._lanes.items():
-            lane.order()
-            self._heap.append((plugins.queue_key(lane.queue), next(self._numbers), name))
-        heapify(self._heap)
+    def __init__(self, ordering: QueueOrdering, queues: Mapping[str, Queue], jobs: Iterable[JobView]) -> None:
+        self._ordering = ordering
+        self._queues = queues
+        self._jobs = jobs
 
     def __iter__(self) -> Iterator[tuple[Queue, JobView, QueueLane]]:
         """Yield (queue, job, lane); the caller ends the turn with ``lane.end_turn``."""
-        while self._heap:
-            _, _, name = heappop(self._heap)
-            lane = self._lanes[name]
-            job = lane.pop()
-            if job is None:
+        for wave in self._ordering.waves(self._jobs):
+            yield from self._play(wave)
+
+    def _play(self, jobs: Iterable[JobView]) -> Iterator[tuple[Queue, JobView, QueueLane]]:
+        queue_key, numbers = self._ordering.queue_key, count()
+        lanes: dict[str, QueueLane] = {}
+        for job in jobs:
+            lane = lanes.get(job.queue)
+            if lane is None:
+                lane = lanes[job.queue] = QueueLane(self._ordering.plugins, self._queues[job.queue])
+            lane.add(job)
+        heap: list[tuple[Any, int, QueueLane]] = []
+        for lane in lanes.values():
+            lane.order()
+            heap.append((queue_key(lane.queue), next(numbers), lane))
+        heapify(heap)
+        while heap:
+            _, _, lane = heappop(heap)
+            waiting = lane.pop()
+            if waiting is None:
                 continue
-            yield lane.queue, job, lane
+            yield lane.queue, waiting, lane
+            if self._ordering.plugins.queues_move_together:
+                heap = [(queue_key(other.queue), number, other) for _, number, other in heap]
+                heapify(heap)
             if not lane.closed:
-                heappush(self._heap, (self._plugins.queue_key(lane.queue), next(self._numbers), name))
+                heappush(heap, (queue_key(lane.queue), next(numbers), lane))
 
 
 class QueueLane:

@@ -15,6 +15,7 @@ COMMANDS = {
     "demo": "an embedded cluster, the daemon and a sample workload, live",
     "cluster": "the embedded cluster alone: a Kubernetes API on loopback",
     "plan": "what would be bound, and why the rest waits, from manifests",
+    "queue": "queues: what they hold, opening and closing them",
     "check": "validates a policy file",
     "bench": "measures the decision core on this machine",
     "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",

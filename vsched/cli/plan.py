@@ -15,9 +15,11 @@ from rich.console import Console
 from vsched.cli.plan_view import Document, as_document, as_text
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Manifests, decode_manifests, read
+from vsched.daemon.calling import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import default_settings, load_file
 from vsched.settings.built_in import REGISTRY
 
@@ -44,11 +46,17 @@ def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cyc
                 for broken in cache.broken.values()
             )
         )
+    for found in cache.blemished.values():
+        origin = manifests.origins[found.kind, found.namespace, found.name]
+        click.echo(f"vsched: {origin}: {found.message}", err=True)
     reports = []
-    for _ in range(cycles):
-        report = run_cycle(cache.snapshot(now), policy, REGISTRY)
-        reports.append(report)
-        cache.settle(report)
+    with Caller() as caller:
+        for _ in range(cycles):
+            report = run_cycle(cache.snapshot(now), policy, REGISTRY, callout=caller.cycle())
+            reports.append(report)
+            cache.settle(report)
+    if caller.problem:
+        click.echo(f"vsched: the extender does not answer: {caller.problem}", err=True)
     return as_document(reports, manifests.ignored)
 
 
@@ -66,9 +74,17 @@ def command(
     settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
     for warning in settings.warnings:
         click.echo(f"vsched: {warning}", err=True)
+    note_extender(settings.policy)
     manifests = decode_manifests(read(files, sys.stdin))
     moment = _moment(now) if now else _newest(manifests)
     show(make_plan(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment), output)
+
+
+def note_extender(policy: Policy) -> None:
+    """Say that a service outside is asked, and told of placements that only the plan makes."""
+    conf = policy.plugin("extender")
+    if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
+        click.echo(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
 
 
 def show(document: Document, output: str) -> None:

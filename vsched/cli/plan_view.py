@@ -63,7 +63,7 @@ def _queue(queue: QueueOutcome) -> Document:
     return {
         "share": round(queue.share, 6),
         "weight": queue.weight,
-        "allocated": _quantities(queue.allocated),
+        "allocated": _quantities(queue.subtree or queue.allocated),
         "deserved": _quantities(queue.deserved),
         "capability": _quantities(queue.capability),
         "guarantee": _quantities(queue.guarantee),

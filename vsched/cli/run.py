@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import msgspec
 
-from vsched.daemon.options import Options
+from vsched.daemon.options import EvictionMode, Options
 from vsched.log import LEVELS, LogFormat, configure
 
 EPILOG = """\b
@@ -79,6 +79,11 @@ PERIOD = Period()
     help="milliseconds a change waits for more of them, at most",
 )
 @click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
+@click.option(
+    "--queue-controller/--no-queue-controller",
+    default=_DEFAULTS.queue_controller,
+    help="look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
+)
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
 @click.option(
@@ -89,6 +94,12 @@ PERIOD = Period()
 )
 @click.option(
     "--max-in-flight", type=click.IntRange(1, 64), default=_DEFAULTS.max_in_flight, help="bindings on the wire at once"
+)
+@click.option(
+    "--eviction-mode",
+    type=click.Choice(get_args(EvictionMode)),
+    default=_DEFAULTS.eviction_mode,
+    help="how victims go: evicted within their disruption budgets, or deleted whatever those say",
 )
 @click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")

@@ -1,4 +1,4 @@
-"""What the mirror takes for granted before the watch confirms it: placements, evictions, and phases of PodGroups.
+"""What the mirror takes for granted before the watch confirms it: placements, evictions, nominations, phases.
 
 An assumption ends when the watch shows it, shows that it cannot come true, or the hands report a failure.
 """
@@ -16,26 +16,88 @@ from vsched.model.task import Task
 _PLACED = (Status.BOUND, Status.RUNNING)
 
 
+class _Nomination(msgspec.Struct):
+    node: str
+    confirmed_from: int | None = None
+    """The resource version from which on the watch shows what was written; None until it was."""
+
+
 class AssumedTasks:
-    """Pods on their way to or from a node, with what the watch last said of them."""
+    """Pods of which more is known than the watch shows: on their way to or from a node, nominated, or spared."""
 
     def __init__(self) -> None:
         self._watched: dict[str, Task] = {}
+        """What the watch last said of each pod below, and of no other."""
+        self._moved: dict[str, tuple[Status, str]] = {}
+        self._nominated: dict[str, _Nomination] = {}
+        self._spared: set[str] = set()
 
     def __len__(self) -> int:
-        return len(self._watched)
+        return len(self._moved)
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._watched
+        return uid in self._moved
 
-    def begin(self, watched: Task, status: Status, node: str) -> Task:
+    @property
+    def nominations(self) -> int:
+        """Pods whose nomination the watch does not show yet."""
+        return len(self._nominated)
+
+    @property
+    def spared(self) -> int:
+        """Pods that are not offered as victims for now."""
+        return len(self._spared)
+
+    def begin(self, seen: Task, status: Status, node: str) -> Task:
         """Take a change for granted; returns the task as it is to be seen."""
-        self._watched.setdefault(watched.uid, watched)
-        return watched.moved(status, node)
+        if status is Status.BINDING:
+            self._nominated.pop(seen.uid, None)  # a binding takes the nomination back
+        self._moved[seen.uid] = (status, node)
+        return self._shown(self._watched.setdefault(seen.uid, seen))
 
     def end(self, uid: str) -> Task | None:
-        """Take nothing for granted any more; returns what the watch last said, None where nothing was assumed."""
-        return self._watched.pop(uid, None)
+        """The change will not come; returns the task as it is to be seen, None where no change was assumed."""
+        return None if self._moved.pop(uid, None) is None else self._settled(uid)
+
+    def nominate(self, seen: Task, node: str) -> Task:
+        """Take a nomination for granted, in place of an earlier one; an empty node takes it back."""
+        self._nominated[seen.uid] = _Nomination(node)
+        return self._shown(self._watched.setdefault(seen.uid, seen))
+
+    def nomination_written(self, uid: str, node: str, confirmed_from: int, version: int) -> Task | None:
+        """The pod's object shows the nomination from a version on, and was last seen in ``version``."""
+        nomination = self._nominated.get(uid)
+        if nomination is None or nomination.node != node:
+            return None
+        nomination.confirmed_from = confirmed_from
+        return self.overlay(self._watched[uid], version)
+
+    def nomination_failed(self, uid: str, node: str) -> Task | None:
+        """The nomination will not come; returns the task as it is to be seen, None where it was not assumed."""
+        nomination = self._nominated.get(uid)
+        if nomination is None or nomination.node != node:
+            return None
+        del self._nominated[uid]
+        return self._settled(uid)
+
+    def spare(self, seen: Task) -> Task:
+        """Do not offer the pod as a victim until further notice."""
+        self._spared.add(seen.uid)
+        return self._shown(self._watched.setdefault(seen.uid, seen))
+
+    def unspare(self, uid: str) -> Task | None:
+        """The pod may be a victim again; returns it as it is to be seen, None where it was not spared."""
+        if uid not in self._spared:
+            return None
+        self._spared.remove(uid)
+        return self._settled(uid)
+
+    def drop(self, uid: str) -> None:
+        """The pod is gone, and all that was assumed of it."""
+        self._watched.pop(uid, None)
+        self._moved.pop(uid, None)
+        self._nominated.pop(uid, None)
+        self._spared.discard(uid)
 
     def reprice(self, uids: Iterable[str], priced: Callable[[Task], Task]) -> None:
         """Priority classes changed: bring what the watch last said of these pods up to date."""
@@ -43,28 +105,55 @@ class AssumedTasks:
             if uid in self._watched:
                 self._watched[uid] = priced(self._watched[uid])
 
-    def overlay(self, watched: Task, seen: Task | None) -> Task:
-        """How a task is to be seen now that the watch says ``watched`` and it was seen as ``seen``."""
-        if watched.uid not in self._watched:
+    def overlay(self, watched: Task, version: int) -> Task:
+        """How a task is to be seen now that the watch says ``watched`` in this resource version."""
+        uid = watched.uid
+        if uid not in self._watched:
             return watched
-        expected = None if seen is None else _still_expected(watched, seen)
-        if expected is None:
-            del self._watched[watched.uid]
-            return watched
-        self._watched[watched.uid] = watched
-        return expected
+        self._watched[uid] = watched
+        moved = self._moved.pop(uid, None)
+        expected = None if moved is None else _still_expected(watched, *moved)
+        if expected is not None:
+            self._moved[uid] = expected
+        nomination = self._nominated.get(uid)
+        if nomination is not None and _nomination_settled(watched, nomination, version):
+            del self._nominated[uid]
+        return self._settled(uid)
+
+    def _settled(self, uid: str) -> Task:
+        """The task as it is to be seen after something ended; with nothing left, only the watch counts."""
+        watched = self._watched[uid]
+        if uid not in self._moved and uid not in self._nominated and uid not in self._spared:
+            del self._watched[uid]
+        return self._shown(watched)
+
+    def _shown(self, watched: Task) -> Task:
+        uid = watched.uid
+        moved, nomination = self._moved.get(uid), self._nominated.get(uid)
+        task = watched if moved is None else watched.moved(*moved)
+        nominated = task.nominated if nomination is None else nomination.node
+        preemptable = task.preemptable and uid not in self._spared
+        if (nominated, preemptable) == (task.nominated, task.preemptable):
+            return task
+        return msgspec.structs.replace(task, nominated=nominated, preemptable=preemptable)
 
 
-def _still_expected(watched: Task, seen: Task) -> Task | None:
-    """The task as assumed, None where the watch has settled the matter."""
+def _still_expected(watched: Task, status: Status, node: str) -> tuple[Status, str] | None:
+    """The status and node as assumed, None where the watch has settled the matter."""
     if watched.status is Status.PENDING:
-        return watched.moved(seen.status, seen.node)
+        return status, node
     if watched.status is Status.RELEASING and not watched.node:
         # The binding may still arrive before the deletion, so the node stays taken.
-        return watched.moved(Status.RELEASING, seen.node)
-    if seen.status is Status.RELEASING and watched.status in _PLACED:
-        return watched.moved(Status.RELEASING, watched.node)
+        return Status.RELEASING, node
+    if status is Status.RELEASING and watched.status in _PLACED:
+        return Status.RELEASING, watched.node
     return None
+
+
+def _nomination_settled(watched: Task, nomination: _Nomination, version: int) -> bool:
+    """Whether the watch shows the nomination, or what came after it; a pod that has its node needs none."""
+    written = nomination.confirmed_from is not None and version >= nomination.confirmed_from
+    return written or watched.status is not Status.PENDING
 
 
 class _AssumedPhase(msgspec.Struct):

@@ -15,10 +15,12 @@ import orjson
 from vsched.cluster.writer import Write
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from vsched.model.job import Condition
-from vsched.model.plan import JobOutcome, QueueOutcome
+from vsched.model.plan import Evict, JobOutcome
 from vsched.model.resources import format_amount
 
-GROUP_PATH = "/apis/scheduling.volcano.sh/v1beta1"
+BATCH_GROUP = "scheduling.volcano.sh"
+BATCH_VERSION = f"{BATCH_GROUP}/v1beta1"
+GROUP_PATH = f"/apis/{BATCH_VERSION}"
 
 
 class Reference(NamedTuple):
@@ -48,9 +50,13 @@ def pod_reference(namespace: str, name: str, uid: str) -> Reference:
     return Reference("v1", "Pod", namespace, name, uid)
 
 
+def queue_reference(name: str, uid: str) -> Reference:
+    return Reference(BATCH_VERSION, "Queue", "", name, uid)
+
+
 def podgroup_reference(key: str, uid: str) -> Reference:
     namespace, _, name = key.partition("/")
-    return Reference("scheduling.volcano.sh/v1beta1", "PodGroup", namespace, name, uid)
+    return Reference(BATCH_VERSION, "PodGroup", namespace, name, uid)
 
 
 def time_stamp(now: float) -> str:
@@ -108,16 +114,23 @@ def podgroup_conditions(
 
 
 def queue_write(
-    outcome: QueueOutcome, before: Iterable[str], counts: Mapping[str, int], state: str, subresource: bool
+    name: str,
+    allocated: Mapping[str, int],
+    before: Iterable[str],
+    counts: Mapping[str, int],
+    conditions: Iterable[Mapping[str, str]],
+    subresource: bool,
 ) -> Write:
     """Set a queue's status; resources in ``before`` that are no longer held are taken out of the object's map."""
-    allocated: dict[str, str | None] = {name: None for name in before if name not in outcome.allocated}
-    allocated |= {name: format_amount(name, value) for name, value in outcome.allocated.items()}
-    status: dict[str, Any] = {"allocated": allocated, **counts}
-    if state:
-        status["state"] = state
-    path = f"{GROUP_PATH}/queues/{outcome.name}{'/status' if subresource else ''}"
-    return Write("queue", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+    amounts: dict[str, str | None] = {resource: None for resource in before if resource not in allocated}
+    amounts |= {resource: format_amount(resource, value) for resource, value in allocated.items()}
+    status = {"allocated": amounts, **counts, "conditions": list(conditions) or None}
+    return Write("queue", "PATCH", queue_path(name, subresource), orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def queue_path(name: str, subresource: bool) -> str:
+    """Where a queue is, or its status where that has a path of its own."""
+    return f"{GROUP_PATH}/queues/{name}{'/status' if subresource else ''}"
 
 
 def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:
@@ -130,6 +143,44 @@ def pod_condition_write(namespace: str, name: str, uid: str, reason: str, messag
         "lastTransitionTime": time_stamp(now),
     }
     return pod_status_write(namespace, name, uid, {"conditions": [condition]})
+
+
+def eviction_write(eviction: Evict) -> Write:
+    """Ask for a pod's eviction, within its disruption budget and with its own grace period."""
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": eviction.name, "namespace": eviction.namespace},
+        "deleteOptions": {"preconditions": {"uid": eviction.uid}},
+    }
+    return Write("eviction", "POST", f"{_pod_path(eviction)}/eviction", orjson.dumps(body))
+
+
+def deletion_write(eviction: Evict) -> Write:
+    """Delete an evicted pod with its own grace period, whatever its disruption budget says."""
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": eviction.uid}}
+    return Write("eviction", "DELETE", _pod_path(eviction), orjson.dumps(body))
+
+
+def _pod_path(eviction: Evict) -> str:
+    return f"/api/v1/namespaces/{eviction.namespace}/pods/{eviction.name}"
+
+
+def taken_by(eviction: Evict) -> str:
+    """Who takes the room of an evicted pod, and by which action."""
+    return f"{eviction.action} for {eviction.beneficiary}"
+
+
+def disruption_write(eviction: Evict, now: float) -> Write:
+    """Say on an evicted pod why it goes (``DisruptionTarget``), for whoever judges how it ended."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": taken_by(eviction),
+        "lastTransitionTime": time_stamp(now),
+    }
+    return pod_status_write(eviction.namespace, eviction.name, eviction.uid, {"conditions": [condition]})
 
 
 def pod_status_write(namespace: str, name: str, uid: str, status: Mapping[str, Any]) -> Write:

@@ -14,8 +14,10 @@ import msgspec
 
 from vsched.cluster import wire
 from vsched.cluster.assumed import AssumedPhases, AssumedTasks
+from vsched.cluster.bound_books import BoundBooks
 from vsched.cluster.defaults import ClusterDefaults
 from vsched.cluster.ingest import PodReader, uid_of
+from vsched.cluster.ingest_bounds import budget_of, quota_of
 from vsched.cluster.ingest_objects import (
     class_of,
     job_spec_of,
@@ -30,8 +32,10 @@ from vsched.cluster.node_books import NodeBooks, dense_vector
 from vsched.cluster.seen import Seen
 from vsched.cluster.selection_books import SelectionBooks
 from vsched.errors import BadObject
+from vsched.model.budget import DisruptionBudget
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
+from vsched.model.quota import Quota
 from vsched.model.resources import ResourceAxis
 from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
@@ -51,6 +55,8 @@ class Broken(NamedTuple):
     name: str
     uid: str
     message: str
+    left_out: bool = True
+    """False where only an annotation cannot be used."""
 
 
 class Cache:
@@ -67,6 +73,8 @@ class Cache:
         self.axis = ResourceAxis()
         self.broken: dict[tuple[str, str], Broken] = {}
         """By kind and identity; bounded, the oldest go first."""
+        self.blemished: dict[tuple[str, str], Broken] = {}
+        """The same for objects that are used, but for an annotation."""
         self.on_change = on_change
         """Called after changes that can matter to scheduling; must be quick."""
         self._open_without_state = open_without_state
@@ -82,8 +90,11 @@ class Cache:
         self._defaults = ClusterDefaults(default_queue)
         self._nodes = NodeBooks(self.axis)
         self._selections = SelectionBooks()
+        self._budgets: BoundBooks[DisruptionBudget] = BoundBooks()
+        self._quotas: BoundBooks[Quota] = BoundBooks()
         self._jobs = JobBooks(self._defaults.job_priority, self._defaults.queue_of)
         self._snapshots = 0
+        self._previous = 0.0
 
     # Events
 
@@ -129,6 +140,10 @@ class Cache:
             task = self._tasks.get(eviction.uid)
             if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
                 self._store(self._assumed.begin(task, Status.RELEASING, task.node))
+        for nomination in report.nominations:
+            task = self._tasks.get(nomination.uid)
+            if task is not None and task.status is Status.PENDING and nomination.lasting:
+                self._store(self._assumed.nominate(task, nomination.node))
         for key, outcome in report.jobs.items():
             watched = self._watched_groups.get(key)
             group = self._jobs.group(key)
@@ -137,12 +152,40 @@ class Cache:
             self._phases.begin(key, outcome.phase)
             self._show_group(key)
 
-    def forget(self, uid: str) -> None:
-        """A binding or an eviction failed: the pod is again what the watch last said."""
-        watched = self._assumed.end(uid)
-        if watched is not None:
-            self._store(watched)
+    def forget(self, uid: str) -> bool:
+        """A binding or an eviction failed: the pod is again what the watch last said; False where it already was."""
+        task = self._assumed.end(uid)
+        if task is None:
+            return False
+        self._store(task)
+        self.on_change()
+        return True
+
+    def spare(self, uid: str) -> None:
+        """An eviction was refused: the pod is not offered as a victim until ``unspare``, or until it is gone."""
+        task = self._tasks.get(uid)
+        if task is not None:
+            self._store(self._assumed.spare(task))
+
+    def unspare(self, uid: str) -> None:
+        """The pod may be a victim again."""
+        task = self._assumed.unspare(uid)
+        if task is not None:
+            self._store(task)
             self.on_change()
+
+    def nomination_written(self, uid: str, node: str, resource_version: str = "") -> None:
+        """A nomination was written, in this version where the API server said which."""
+        version = self._seen["Pod"].version(uid)
+        task = self._assumed.nomination_written(uid, node, _version(resource_version) or version + 1, version)
+        if task is not None:
+            self._store(task)
+
+    def nomination_failed(self, uid: str, node: str) -> None:
+        """A nomination cannot be written: the pod is nominated as the watch last said."""
+        task = self._assumed.nomination_failed(uid, node)
+        if task is not None:
+            self._store(task)
 
     def status_written(self, key: str, resource_version: str = "") -> None:
         """A PodGroup's status was written, in this version where the API server said which."""
@@ -166,7 +209,7 @@ class Cache:
             self._delete("Pod", eviction.uid)
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
-            if task is not None:
+            if task is not None and nomination.lasting:
                 self._store(msgspec.structs.replace(task, nominated=nomination.node))
         for key, outcome in report.jobs.items():
             watched = self._watched_groups.get(key)
@@ -179,6 +222,7 @@ class Cache:
     def snapshot(self, now: float) -> Snapshot:
         """The cluster as it is now; valid until the next snapshot."""
         self._snapshots += 1
+        previous, self._previous = self._previous, now
         self._settle_defaults()
         changed = self._jobs.publish()
         nodes, placed = self._nodes.publish()
@@ -187,6 +231,7 @@ class Cache:
                 {task.shape for task in self._tasks.values()}, {task.labels for task in self._tasks.values()}
             )
         sums = self._jobs.sums
+        queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
         return Snapshot(
             now=now,
             axis=self.axis,
@@ -194,7 +239,9 @@ class Cache:
             jobs=self._jobs.published,
             active=self._jobs.active,
             changed=changed,
-            queues=self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken),
+            nominated=sorted(self._jobs.nominated),
+            holders=self._jobs.holders.by_queue,
+            queues=queues,
             books=sums.books,
             shares=sums.shares,
             namespaces=self._defaults.namespaces(),
@@ -202,15 +249,20 @@ class Cache:
             placed=placed,
             total=dense_vector(self._nodes.total, nodes.width),
             used=dense_vector(self._nodes.used, nodes.width),
+            previous=previous,
+            budgets=self._budgets.publish(),
+            quotas=self._quotas.publish(),
+            priority_range=self._defaults.priority_range(queues),
         )
 
     def task(self, uid: str) -> Task | None:
         """The pod of this uid as it is seen now."""
         return self._tasks.get(uid)
 
-    def has_no_state(self, queue: str) -> bool:
-        """Whether the Queue object has no ``status.state`` yet."""
-        return self._defaults.has_no_state(queue)
+    def group_uid(self, key: str) -> str:
+        """The uid of the PodGroup object of this key, empty where there is none."""
+        group = self._watched_groups.get(key)
+        return "" if group is None else group.uid
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
@@ -220,10 +272,15 @@ class Cache:
             "jobs": len(self._jobs.published),
             "active_jobs": len(self._jobs.active),
             "assumed_tasks": len(self._assumed),
+            "assumed_nominations": self._assumed.nominations,
             "assumed_phases": len(self._phases),
+            "spared_tasks": self._assumed.spared,
             "shapes": len(self._reader.shaper),
             "selectors": len(self._selections),
+            "budgets": len(self._budgets),
+            "quotas": len(self._quotas),
             "broken": len(self.broken),
+            "blemished": len(self.blemished),
             "snapshots": self._snapshots,
         }
 
@@ -231,25 +288,26 @@ class Cache:
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
+        remarks: list[str] = []
         try:
             match found:
                 case wire.Pod():
-                    matters = self._put_pod(key, found)
+                    matters = self._put_pod(key, found, remarks)
                 case wire.Node():
                     matters = self._nodes.see(node_of(found, self.axis))
                 case wire.PodGroup():
-                    matters = self._put_group(key, found)
+                    matters = self._put_group(key, found, remarks)
                 case wire.Queue():
-                    matters = self._defaults.put_queue(
-                        queue_of(found, self.axis, self._open_without_state), not found.status.state
-                    )
+                    matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
                 case wire.PriorityClass():
                     matters = self._defaults.put_class(class_of(found))
                 case wire.Namespace():
                     matters = self._defaults.put_namespace(namespace_of(found))
                 case wire.ResourceQuota():
-                    namespace = found.metadata.namespace or "default"
-                    matters = self._defaults.put_weight(namespace, key, weight_of(found))
+                    matters = self._quotas.put(key, quota_of(found))
+                    matters |= self._defaults.put_weight(key.partition("/")[0], key, weight_of(found))
+                case wire.PodDisruptionBudget():
+                    matters = self._budgets.put(key, budget_of(found))
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
@@ -257,13 +315,17 @@ class Cache:
         except BadObject as error:
             if not isinstance(found, wire.Pod):
                 self._drop(kind, key)
-            self._note_broken(kind, key, found.metadata, str(error))
+            self._unnote(kind, key)
+            _note(self.broken, kind, key, found.metadata, str(error), left_out=True)
             return True
-        self.broken.pop((kind, key), None)
+        self._unnote(kind, key)
+        if remarks:
+            message = f"{wire.named(kind, found.metadata)}: {'; '.join(remarks)}"
+            _note(self.blemished, kind, key, found.metadata, message, left_out=False)
         return matters
 
     def _delete(self, kind: str, key: str) -> bool:
-        self.broken.pop((kind, key), None)
+        self._unnote(kind, key)
         return self._drop(kind, key)
 
     def _drop(self, kind: str, key: str) -> bool:
@@ -280,17 +342,18 @@ class Cache:
                 return known
         if issubclass(wire.KINDS[kind], wire.Selecting):
             return self._put_selection(kind, key, None)
-        return self._defaults.drop(kind, key)
+        if kind == "PodDisruptionBudget":
+            return self._budgets.put(key, None)
+        limited = kind == "ResourceQuota" and self._quotas.put(key, None)
+        return self._defaults.drop(kind, key) or limited
 
-    def _note_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
+    def _unnote(self, kind: str, key: str) -> None:
         self.broken.pop((kind, key), None)
-        if len(self.broken) >= BROKEN_LIMIT:
-            del self.broken[next(iter(self.broken))]
-        self.broken[kind, key] = Broken(kind, metadata.namespace, metadata.name, metadata.uid, message)
+        self.blemished.pop((kind, key), None)
 
     # Pods
 
-    def _put_pod(self, uid: str, pod: wire.Pod) -> bool:
+    def _put_pod(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
         try:
             facts = self._reader.read(pod)
         except BadObject:
@@ -301,6 +364,7 @@ class Cache:
             raise
         if facts is None:
             return self._drop_pod(uid)
+        remarks.extend(facts.remarks)
         task = facts.task
         if facts.needs_class:
             self._classless.add(uid)
@@ -308,7 +372,7 @@ class Cache:
         else:
             self._classless.discard(uid)
         before = self._tasks.get(uid)
-        task = self._assumed.overlay(task, before)
+        task = self._assumed.overlay(task, self._seen["Pod"].version(uid))
         if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
             return False
         self._store(task)
@@ -317,7 +381,7 @@ class Cache:
 
     def _drop_pod(self, uid: str) -> bool:
         task = self._tasks.pop(uid, None)
-        self._assumed.end(uid)
+        self._assumed.drop(uid)
         self._classless.discard(uid)
         if task is None:
             return False
@@ -339,8 +403,8 @@ class Cache:
 
     # PodGroups
 
-    def _put_group(self, key: str, group: wire.PodGroup) -> bool:
-        watched = job_spec_of(group, self.axis, self._default_queue)
+    def _put_group(self, key: str, group: wire.PodGroup, remarks: list[str]) -> bool:
+        watched = job_spec_of(group, self.axis, self._default_queue, remarks)
         before = self._jobs.group(key)
         self._watched_groups[key] = watched
         self._show_group(key)
@@ -382,6 +446,14 @@ def _identity(kind: str, metadata: wire.Metadata) -> str:
     return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in wire.NAMESPACED else metadata.name
 
 
+def _note(
+    notes: dict[tuple[str, str], Broken], kind: str, key: str, metadata: wire.Metadata, message: str, *, left_out: bool
+) -> None:
+    if len(notes) >= BROKEN_LIMIT:
+        del notes[next(iter(notes))]
+    notes[kind, key] = Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, left_out)
+
+
 def _version(text: str) -> int:
     """A resource version as a number, 0 where it is none and so says nothing about order."""
     return int(text) if text.isdecimal() and len(text) < 20 else 0
@@ -392,10 +464,19 @@ def _same(left: Task, right: Task) -> bool:
 
 
 def _matters(before: Task, after: Task) -> bool:
-    """Whether a changed record can change a decision: a new condition text, or a binding that arrived, cannot."""
+    """Whether a changed record can change a decision.
+
+    A new condition text cannot, nor a binding that arrived, a start, or a longer cool-down: they open no way.
+    """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
-    status = before.status if arrived else after.status
-    return not _same(before, msgspec.structs.replace(after, condition=before.condition, status=status))
+    as_before = msgspec.structs.replace(
+        after,
+        condition=before.condition,
+        status=before.status if arrived else after.status,
+        started=before.started,
+        protected_until=min(before.protected_until, after.protected_until),
+    )
+    return not _same(before, as_before)
 
 
 def _asks_otherwise(before: JobSpec, after: JobSpec) -> bool:

@@ -1,6 +1,7 @@
 """Tells the owners of objects that cannot be used: an Event on the object, and a condition where it is a PodGroup.
 
-An object that is left out stops nothing else; without this, nobody would know why it is ignored.
+An object that is left out stops nothing else; without this, nobody would know why it is ignored. Where only an
+annotation cannot be used, the Event says what follows from that.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ API_VERSIONS = {
     "PodGroup": BATCH,
     "Queue": BATCH,
     "PriorityClass": "scheduling.k8s.io/v1",
+    "PodDisruptionBudget": "policy/v1",
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",
 }
@@ -64,7 +66,7 @@ class Complaints:
         api_version = API_VERSIONS.get(broken.kind, "v1")
         about = Reference(api_version, broken.kind, broken.namespace, broken.name, broken.uid)
         self._events.record(about, WARNING, REASON, broken.message)
-        if broken.kind == "PodGroup":
+        if broken.kind == "PodGroup" and broken.left_out:
             await self._mark(broken)
 
     async def _mark(self, broken: Broken) -> None:

@@ -14,6 +14,9 @@ from vsched.cluster.ingest_objects import ClassFacts, QueueFacts
 from vsched.model.job import JobSpec
 from vsched.model.queue import Namespace, Queue
 
+USER_PRIORITY_MAX = 1_000_000_000
+"""The highest value Kubernetes lets users give a priority class; what is above belongs to the system."""
+
 
 class ClusterDefaults:
     """Priority classes, queues and namespaces by name."""
@@ -22,12 +25,13 @@ class ClusterDefaults:
         self._default_queue = default_queue
         self._classes: dict[str, ClassFacts] = {}
         self._queues: dict[str, QueueFacts] = {}
-        self._stateless: set[str] = set()
         self._namespaces: dict[str, Namespace] = {}
         self._weights: dict[str, dict[str, int]] = {}
         """By namespace, then by quota."""
         self._published_queues: Mapping[str, Queue] | None = None
         self._published_namespaces: Mapping[str, Namespace] | None = None
+        self._range: tuple[Mapping[str, Queue], tuple[int, int]] | None = None
+        """The range of priorities, and the queues it was worked out for; a change of classes makes new ones."""
         self._priorities_changed = False
         self._default_queues_changed = False
 
@@ -39,10 +43,9 @@ class ClusterDefaults:
         self._note_priorities()
         return True
 
-    def put_queue(self, facts: QueueFacts, stateless: bool) -> bool:
+    def put_queue(self, facts: QueueFacts) -> bool:
         """A queue as its object says it; True where that is new."""
         name = facts.queue.name
-        (self._stateless.add if stateless else self._stateless.discard)(name)
         before = self._queues.get(name)
         if before == facts:
             return False
@@ -84,7 +87,6 @@ class ClusterDefaults:
                 return known
             case "Queue":
                 known = self._queues.pop(key, None) is not None
-                self._stateless.discard(key)
                 self._note_priorities()
                 return known
             case "Namespace":
@@ -94,10 +96,6 @@ class ClusterDefaults:
             case "ResourceQuota":
                 return self.put_weight(key.partition("/")[0], key, 0)
         return False
-
-    def has_no_state(self, queue: str) -> bool:
-        """Whether the Queue object has no ``status.state`` yet."""
-        return queue in self._stateless
 
     def take_priorities_changed(self) -> bool:
         """Whether priorities may have changed since this was last asked."""
@@ -127,6 +125,17 @@ class ClusterDefaults:
         """The queue of jobs in a namespace that name none."""
         found = self._namespaces.get(namespace)
         return found.queue if found is not None and found.queue else self._default_queue
+
+    def priority_range(self, queues: Mapping[str, Queue]) -> tuple[int, int]:
+        """The lowest and the highest of what priority classes give and what these queues have; (0, 0) without any.
+
+        Classes above what users may define are the system's own: they count only where a queue has that priority.
+        """
+        if self._range is None or self._range[0] is not queues:
+            values = [found.value for found in self._classes.values() if found.value <= USER_PRIORITY_MAX]
+            values += [queue.priority for queue in queues.values()]
+            self._range = (queues, (min(values, default=0), max(values, default=0)))
+        return self._range[1]
 
     def queues(self, wanted: Container[str], may_make_up: bool) -> Mapping[str, Queue]:
         """Every queue with its priority. The default queue is made up where jobs want it and there is no object."""

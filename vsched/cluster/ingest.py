@@ -6,11 +6,18 @@ means for another (priority classes, default queues, membership) is the mirror's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
+from vsched.cluster.ingest_annotations import (
+    Remarks,
+    cooldown_seconds_of,
+    job_budget_of,
+    strategy_of,
+    waiting_seconds_of,
+)
 from vsched.cluster.ingest_objects import (
     PREEMPTABLE,
     QUEUE_NAME,
@@ -20,6 +27,7 @@ from vsched.cluster.ingest_objects import (
     integer_of,
     scheduling_annotations,
 )
+from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper
 from vsched.errors import BadInput, BadObject
 from vsched.model.job import JobSpec
@@ -47,6 +55,8 @@ class PodFacts(NamedTuple):
     """Names a priority class and has no priority of its own: the class decides."""
     implicit: JobSpec | None
     """For pods of ours that name no PodGroup: the job they stand for, its queue empty where the pod names none."""
+    remarks: Sequence[str]
+    """What of its annotations cannot be used, and why; nothing of other schedulers' pods."""
 
 
 class PodReader:
@@ -86,7 +96,8 @@ class PodReader:
         namespace = intern(metadata.namespace or "default")
         created = created_of(metadata)
         group = annotations.get(GROUP_NAME) or annotations.get(GROUP_NAME_ALIAS, "")
-        implicit = _implicit_job(pod, namespace, created) if ours and not group else None
+        remarks: list[str] = []
+        implicit = _implicit_job(pod, namespace, created, remarks) if ours and not group else None
         if implicit is not None:
             group = implicit.name
         override = integer_of(annotations, TASK_PRIORITY)
@@ -96,7 +107,7 @@ class PodReader:
             namespace,
             metadata.name,
             intern(f"{namespace}/{group}") if group else "",
-            self.shaper.shape(pod),
+            self.shaper.shape(pod, strategy_of(annotations, remarks)),
             self.shaper.labels(namespace, metadata.labels or {}),
             _pod_status(pod),
             intern(spec.node_name or ""),
@@ -109,8 +120,10 @@ class PodReader:
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
             intern(spec.priority_class_name or ""),
             _scheduled_condition(pod),
+            0.0 if pod.status.start_time is None else pod.status.start_time.timestamp(),
+            _protected_until(pod, remarks),
         )
-        return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit)
+        return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 
 
 def uid_of(metadata: wire.Metadata) -> str:
@@ -145,7 +158,19 @@ def _scheduled_condition(pod: wire.Pod) -> str:
     return ""
 
 
-def _implicit_job(pod: wire.Pod, namespace: str, created: float) -> JobSpec:
+def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
+    seconds = cooldown_seconds_of(pod.metadata, remarks)
+    if not seconds:
+        return 0.0
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "True":
+            at = "status.conditions[PodScheduled].lastTransitionTime"
+            since = decoded(condition.last_transition_time, wire.Timestamp, at)
+            return 0.0 if since is None else since.timestamp() + seconds
+    return 0.0
+
+
+def _implicit_job(pod: wire.Pod, namespace: str, created: float, remarks: Remarks) -> JobSpec:
     metadata = pod.metadata
     annotations = metadata.annotations or _NONE
     owner = next((owner.uid for owner in metadata.owner_references or () if owner.controller and owner.uid), "")
@@ -162,5 +187,7 @@ def _implicit_job(pod: wire.Pod, namespace: str, created: float) -> JobSpec:
         phase=Phase.INQUEUE,
         preemptable=flag_of(metadata, PREEMPTABLE),
         annotations=scheduling_annotations(metadata),
+        waiting_seconds=waiting_seconds_of(annotations, remarks),
+        budget=job_budget_of(annotations, remarks),
         implicit=True,
     )

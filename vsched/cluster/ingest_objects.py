@@ -11,19 +11,23 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
+from vsched.cluster.ingest_annotations import Remarks, group_limits_of, job_budget_of, waiting_seconds_of
+from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import parse_quantity
-from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, Queue
+from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, Queue
 from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
 from vsched.model.shape import Selector
 from vsched.model.status import Phase
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
+REVOCABLE_ZONE = "volcano.sh/revocable-zone"
+ANY_ZONE = "*"
 NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
 OVERSUBSCRIPTION = "volcano.sh/oversubscription"
 OVERSUBSCRIBED = {
@@ -67,9 +71,10 @@ class ClassFacts(NamedTuple):
     is_default: bool
 
 
-def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str) -> JobSpec:
+def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, remarks: Remarks) -> JobSpec:
     """What a PodGroup says; raises BadObject."""
     metadata, spec, status = group.metadata, group.spec, group.status
+    annotations = metadata.annotations or _NONE
     try:
         return JobSpec(
             namespace=intern(metadata.namespace or "default"),
@@ -96,12 +101,15 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str) ->
             failed=status.failed or 0,
             preemptable=flag_of(metadata, PREEMPTABLE),
             annotations=scheduling_annotations(metadata),
+            waiting_seconds=waiting_seconds_of(annotations, remarks),
+            budget=job_budget_of(annotations, remarks),
+            quota_request=quota_request_of(spec.min_resources, "spec.minResources"),
         )
     except BadInput as error:
         raise BadObject(f"{wire.named('PodGroup', metadata)}: {error}") from None
 
 
-def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool) -> QueueFacts:
+def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> QueueFacts:
     """What a Queue says; raises BadObject."""
     metadata, spec = queue.metadata, queue.spec
     try:
@@ -111,24 +119,35 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool) ->
         if spec.priority is not None:
             _count(spec.priority, "spec.priority")
         state = queue.status.state or (OPEN if open_without_state else UNKNOWN)
+        if state not in QUEUE_STATES:
+            state = UNKNOWN  # takes in nothing new; who looks after the states of queues says so on the object
         guarantee = spec.guarantee.resource if spec.guarantee is not None else None
         found = Queue(
             name=intern(metadata.name),
             uid=metadata.uid,
             created=created_of(metadata),
             weight=weight,
-            capability=_amounts(axis, spec.capability, "spec.capability"),
-            deserved=_amounts(axis, spec.deserved, "spec.deserved"),
-            guarantee=_amounts(axis, guarantee, "spec.guarantee.resource"),
+            capability=_stated(axis, spec.capability, "spec.capability"),
+            deserved=_stated(axis, spec.deserved, "spec.deserved"),
+            guarantee=_stated(axis, guarantee, "spec.guarantee.resource"),
             reclaimable=spec.reclaimable is not False,
             priority=spec.priority or 0,
             parent=spec.parent or "",
-            state=_member(state, QUEUE_STATES, "status.state"),
+            state=state,
             annotations=scheduling_annotations(metadata),
+            affinity=None if spec.affinity is None else _node_groups(spec.affinity),
+            group_limits=group_limits_of(metadata.annotations or _NONE, axis, remarks),
         )
     except BadInput as error:
         raise BadObject(f"{wire.named('Queue', metadata)}: {error}") from None
     return QueueFacts(found, spec.priority, spec.priority_class_name or "")
+
+
+def _node_groups(affinity: wire.QueueAffinity) -> NodeGroups:
+    near = affinity.node_group_affinity or wire.NodeGroupTerms()
+    far = affinity.node_group_anti_affinity or wire.NodeGroupTerms()
+    groups = (near.required, near.preferred, far.required, far.preferred)
+    return NodeGroups(*(tuple(dict.fromkeys(names or ())) for names in groups))
 
 
 def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
@@ -219,6 +238,15 @@ def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
     return None
 
 
+def is_revocable(metadata: wire.Metadata) -> bool:
+    """Whether a pod may use nodes of revocable zones: all of them or none; preemptable by annotation means all."""
+    annotations = metadata.annotations
+    if annotations is None:
+        return False
+    zone = annotations.get(REVOCABLE_ZONE)
+    return BOOLEANS.get(annotations.get(PREEMPTABLE, ""), False) if zone is None else zone == ANY_ZONE
+
+
 def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
     """An annotation that holds a 32-bit integer, None where it is absent; raises BadObject."""
     text = annotations.get(name)
@@ -249,6 +277,11 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
                 raise BadObject(f"metadata.annotations[{key}]: {text!r} (expected a whole number)")
             lent[resource] = text + suffix
     return _amounts(axis, lent, "metadata.annotations")
+
+
+def _stated(axis: ResourceAxis, resources: wire.ResourceList | None, at: str) -> Amounts:
+    """Amounts with zeros kept: a limit of none is not the absence of a limit."""
+    return tuple(sorted(quantities(axis, resources, at).items()))
 
 
 def _amounts(axis: ResourceAxis, resources: wire.ResourceList | None, at: str) -> Amounts:

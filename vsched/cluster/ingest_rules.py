@@ -141,7 +141,7 @@ def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
         raise BadObject(located(error, at)) from None
 
 
-def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw) -> Rules:
+def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, revocable: bool) -> Rules:
     """Everything about nodes alone."""
     selector = decoded(node_selector, dict[str, str], "spec.nodeSelector") or {}
     node = affinity.node_affinity if affinity is not None else None
@@ -153,6 +153,7 @@ def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw) ->
         required=required,
         preferred=preferred,
         tolerations=_tolerations(decoded(tolerations, list[TolerationFields], "spec.tolerations") or ()),
+        revocable=revocable,
     )
 
 

@@ -10,12 +10,13 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import msgspec
 
+from vsched.cluster.ingest_objects import is_revocable
 from vsched.cluster.ingest_request import request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
 from vsched.cluster.wire import Container, Pod, Wire
 from vsched.errors import BadObject
 from vsched.model.resources import ResourceAxis
-from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable
+from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
@@ -47,12 +48,12 @@ class Shaper:
     def __len__(self) -> int:
         return len(self._table)
 
-    def shape(self, pod: Pod) -> Shape:
+    def shape(self, pod: Pod, strategy: Strategy | None = None) -> Shape:
         """The shape of a pod; raises BadObject naming the field."""
-        key = _key(pod)
+        key = (_key(pod), strategy)
         shape = self._memo.get(key)
         if shape is None:
-            shape = self._read(pod)
+            shape = self._read(pod, strategy)
             if len(self._memo) >= self.MEMO_LIMIT:
                 self._memo.clear()
             self._memo[key] = shape
@@ -80,7 +81,7 @@ class Shaper:
         self._memo.clear()
         self._sweep_at = max(self.TABLE_FLOOR, 2 * (len(shapes) + len(labels)))
 
-    def _read(self, pod: Pod) -> Shape:
+    def _read(self, pod: Pod, strategy: Strategy | None) -> Shape:
         spec, metadata = pod.spec, pod.metadata
         labels = metadata.labels or _NO_LABELS
         affinity = decoded(spec.affinity, Affinity, "spec.affinity")
@@ -90,12 +91,13 @@ class Shaper:
             request.amounts,
             scoring_cpu=request.scoring_cpu,
             scoring_memory=request.scoring_memory,
-            rules=rules_of(spec.node_selector, affinity, spec.tolerations),
+            rules=rules_of(spec.node_selector, affinity, spec.tolerations, is_revocable(metadata)),
             ports=_host_ports(pod),
             affinity=pod_affinity_of(affinity, metadata.namespace or "default", labels),
             spread=spread_of(spec.topology_spread_constraints, labels),
             images=tuple(sorted(_tagged(container.image) for container in every if container.image)),
             containers=len(every),
+            strategy=strategy,
         )
 
 
@@ -112,6 +114,7 @@ def _key(pod: Pod) -> Hashable:
         tuple(sorted((pod.metadata.labels or _NO_LABELS).items())) if own else None,
         bytes(spec.node_selector),
         bytes(spec.tolerations),
+        is_revocable(pod.metadata),
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,

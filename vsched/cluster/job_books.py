@@ -58,6 +58,29 @@ class _Said:
         return self.specs[uid].created, uid
 
 
+class Holders:
+    """Jobs with tasks that are bound or run, by queue: whom others might take from."""
+
+    def __init__(self) -> None:
+        self.by_queue: dict[str, dict[str, Job]] = {}
+        self._queues: dict[str, str] = {}
+        """The queue each of them is listed under."""
+
+    def put(self, key: str, job: Job | None) -> None:
+        """A job as it is now, None where it is gone."""
+        queue = job.spec.queue if job is not None and job.holding else None
+        before = self._queues.get(key)
+        if before is not None and before != queue:
+            del self._queues[key]
+            listed = self.by_queue[before]
+            del listed[key]
+            if not listed:
+                del self.by_queue[before]
+        if job is not None and queue is not None:
+            self._queues[key] = queue
+            self.by_queue.setdefault(queue, {})[key] = job
+
+
 class JobBooks:
     """Every job by key, the sums over them, and what of them snapshots show."""
 
@@ -66,6 +89,9 @@ class JobBooks:
         self.published: dict[str, Job] = {}
         self.active: Sequence[str] = ()
         """Keys of published jobs that a cycle may do something for, sorted."""
+        self.nominated: dict[str, None] = {}
+        """Keys of published jobs with pending tasks that a node is kept for."""
+        self.holders = Holders()
         self._priority_of = priority_of
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
@@ -146,10 +172,14 @@ class JobBooks:
                 if self.published.pop(key, None) is None:
                     continue
                 self.sums.put(key, None)
+                self.holders.put(key, None)
+                self.nominated.pop(key, None)
                 stopped.add(key)
             else:
                 job.frozen = True
                 self.published[key] = job
+                self.holders.put(key, job)
+                self._note_nominated(key, job)
                 self.sums.put(key, claim_of(job))
                 (started if _is_active(job) else stopped).add(key)
             changed.append(key)
@@ -157,6 +187,12 @@ class JobBooks:
         self.sums.publish()
         self._activate(started, stopped)
         return tuple(changed)
+
+    def _note_nominated(self, key: str, job: Job) -> None:
+        if job.nominated:
+            self.nominated[key] = None
+        else:
+            self.nominated.pop(key, None)
 
     def _activate(self, started: set[str], stopped: set[str]) -> None:
         if len(started) + len(stopped) > _FEW:

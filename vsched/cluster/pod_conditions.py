@@ -1,4 +1,4 @@
-"""Why pods wait, written on the pods: ``PodScheduled=False``, a FailedScheduling Event, and the nominated node.
+"""Why pods wait, written on the pods: ``PodScheduled=False`` and a FailedScheduling Event.
 
 A pod that is placed within the grace costs nothing. A reason that only changes its numbers is written seldom.
 """
@@ -10,12 +10,12 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import pod_condition_write, pod_reference, pod_status_write
+from vsched.cluster.bodies import pod_condition_write, pod_reference
 from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.writer import RETRIED, Writer
-from vsched.model.plan import CycleReport, Nominate, Unschedulable
+from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
@@ -60,7 +60,7 @@ class PodConditions:
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
-        self.lane: Lane[str, Unschedulable | Nominate] = Lane(settings.lane, self._write)
+        self.lane: Lane[str, Unschedulable] = Lane(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Take note of which pods wait and why, and of those that no longer do."""
@@ -70,8 +70,6 @@ class PodConditions:
         for key in {*report.jobs, *snapshot.changed}:
             self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
         self._waiting |= waiting
-        for nomination in report.nominations:
-            self.lane.put(f"nominate/{nomination.uid}", nomination)
 
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
@@ -103,12 +101,7 @@ class PodConditions:
             wait_seconds = self._settings.reword_seconds
         self.lane.put(verdict.uid, verdict, wait_seconds)
 
-    async def _write(self, key: str, what: Unschedulable | Nominate) -> None:
-        if isinstance(what, Nominate):
-            status = {"nominatedNodeName": what.node or None}
-            write = pod_status_write(what.namespace, what.name, what.uid, status)
-            await self._writer.send(write, self._settings.attempts)
-            return
+    async def _write(self, key: str, what: Unschedulable) -> None:
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:

@@ -1,24 +1,32 @@
-"""Queue statuses on their way to the API server: what a queue holds and how many PodGroups it has in which phase."""
+"""Queue statuses on their way to the API server: what a queue holds, its PodGroups by phase, and what is wrong with it.
+
+The state of a queue is another's business: see ``vsched.controllers``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from vsched.cluster.bodies import queue_write
+from vsched.clock import Clock
+from vsched.cluster.bodies import queue_reference, queue_write, time_stamp
+from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.job_statuses import Told, version_of
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
 from vsched.errors import VschedError
-from vsched.model.plan import CycleReport, QueueOutcome
+from vsched.model.plan import CycleReport
+from vsched.model.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
 
+MISCONFIGURED = "Misconfigured"
+"""The condition of a queue with which something is wrong; there is none while all is well."""
 COUNTED = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
 """Phases that a queue's status counts PodGroups of, under their names in lower case."""
 
@@ -38,8 +46,18 @@ class QueueContent(NamedTuple):
 
     allocated: tuple[tuple[str, int], ...]
     counts: tuple[int, ...]
-    state: str
-    """What to set the state to; empty to leave it alone."""
+    problem: tuple[str, str]
+    """Reason and message, empty while all is well."""
+
+
+class _WrittenStatus(msgspec.Struct):
+    allocated: dict[str, object] | None = None
+
+
+class _Written(msgspec.Struct):
+    """An answer that is a queue, as far as what it holds is concerned; others have no status, or a word for one."""
+
+    status: _WrittenStatus | str | None = None
 
 
 class PhaseCounts:
@@ -77,35 +95,65 @@ class PhaseCounts:
 class QueueStatuses:
     """Coalesces and writes the statuses of Queues."""
 
-    def __init__(self, writer: Writer, served: Served, settings: QueueStatusSettings, told: Told) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        served: Served,
+        events: EventRecorder,
+        settings: QueueStatusSettings,
+        clock: Clock,
+        told: Told,
+    ) -> None:
         self._writer = writer
         self._served = served
+        self._events = events
         self._settings = settings
+        self._clock = clock
         self._told = told
         self._counts = PhaseCounts()
         self._asked: dict[str, QueueContent] = {}
         """What was last put in the lane for each queue; bounded by the queues there are."""
-        self._written: dict[str, QueueContent] = {}
+        self._shown: dict[str, set[str]] = {}
+        """Resources that each object names in what it says is allocated."""
+        self._problems: dict[str, tuple[tuple[str, str], float]] = {}
+        """What is wrong with queues, and since when."""
+        self._held: dict[str, dict[str, int]] = {}
+        self._queues: Mapping[str, Queue] = {}
+        """What ``_sums`` were worked out from."""
+        self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
         self._failures: Counter[str] = Counter()
-        self.lane: Lane[str, tuple[QueueOutcome, QueueContent]] = Lane(settings.lane, self._write)
+        self.lane: Lane[str, QueueContent] = Lane(settings.lane, self._write)
 
-    def submit(self, snapshot: Snapshot, report: CycleReport, stateless: Callable[[str], bool]) -> None:
-        """Take note of what each queue holds; ``stateless`` says which have no state yet."""
+    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
+        """Take note of what each queue holds."""
         self._count(snapshot, report)
+        allocated = self._allocated_by(
+            {name: found.allocated for name, found in report.queues.items()}, snapshot.queues
+        )
         for name, outcome in report.queues.items():
-            if not snapshot.queues[name].uid:
+            uid = snapshot.queues[name].uid
+            if not uid:
                 continue  # made up by the mirror: there is no object to write to
-            content = QueueContent(
-                tuple(outcome.allocated.items()), self._counts.of(name), "Open" if stateless(name) else ""
-            )
+            problem = (outcome.problem_reason, outcome.problem)
+            self._note_problem(name, uid, problem)
+            content = QueueContent(allocated[name], self._counts.of(name), problem)
             if self._asked.get(name) != content:
                 self._asked[name] = content
                 wait_seconds = self._settings.grace_seconds
                 if self._failures[name]:
                     wait_seconds = min(self._settings.retry_ceiling_seconds, 2.0 ** self._failures[name])
-                self.lane.put(name, (outcome, content), wait_seconds)
+                self.lane.put(name, content, wait_seconds)
         for name in self._asked.keys() - report.queues.keys():
             self._forget(name)
+
+    def _allocated_by(
+        self, held: dict[str, dict[str, int]], queues: Mapping[str, Queue]
+    ) -> Mapping[str, tuple[tuple[str, int], ...]]:
+        """What each queue holds with all below it; worked out again when something changed."""
+        if held != self._held or queues is not self._queues:
+            self._held, self._queues = held, queues
+            self._sums = {name: tuple(sorted(sums.items())) for name, sums in with_ancestors(held, queues).items()}
+        return self._sums
 
     def _count(self, snapshot: Snapshot, report: CycleReport) -> None:
         for key, job in report.jobs.items():
@@ -115,18 +163,34 @@ class QueueStatuses:
             if key not in snapshot.jobs:
                 self._counts.drop(key)
 
+    def _note_problem(self, name: str, uid: str, problem: tuple[str, str]) -> None:
+        """Tell of a problem once, and again when it is another one."""
+        reason, message = problem
+        before = self._problems.get(name)
+        if not reason:
+            self._problems.pop(name, None)
+        elif before is None or before[0] != problem:
+            began = before[1] if before is not None else self._clock.now()
+            self._problems[name] = (problem, began)
+            self._events.record(queue_reference(name, uid), WARNING, reason, message)
+
     def _forget(self, name: str) -> None:
         self.lane.discard(name)
         self._asked.pop(name, None)
-        self._written.pop(name, None)
+        self._shown.pop(name, None)
+        self._problems.pop(name, None)
         del self._failures[name]
 
-    async def _write(self, name: str, due: tuple[QueueOutcome, QueueContent]) -> None:
-        outcome, content = due
-        answer = await self._send(outcome, content)
+    async def _write(self, name: str, content: QueueContent) -> None:
+        answer = await self._send(name, content)
+        held = {resource for resource, _ in content.allocated}
+        if answer.done and not _resources_in(answer) <= held:
+            # Left there by a scheduler before this one.
+            self._shown[name] = _resources_in(answer)
+            answer = await self._send(name, content)
         if answer.done:
             del self._failures[name]
-            self._written[name] = content
+            self._shown[name] = held
         else:
             if answer.code == 404:
                 # The object is gone, or its definition has changed under us.
@@ -135,14 +199,58 @@ class QueueStatuses:
             self._asked.pop(name, None)
         self._told("Queue", name, version_of(answer))
 
-    async def _send(self, outcome: QueueOutcome, content: QueueContent) -> Answer:
+    async def _send(self, name: str, content: QueueContent) -> Answer:
         try:
             subresource = await self._served.has("queues/status")
         except VschedError as error:
             return Answer(0, str(error))
-        written = self._written.get(outcome.name)
-        before = [resource for resource, _ in written.allocated] if written else []
         counts = {phase.lower(): count for phase, count in zip(COUNTED, content.counts, strict=True)}
-        return await self._writer.send(
-            queue_write(outcome, before, counts, content.state, subresource), self._settings.attempts
+        write = queue_write(
+            name,
+            dict(content.allocated),
+            sorted(self._shown.get(name, ())),
+            counts,
+            self._conditions(name, content),
+            subresource,
         )
+        return await self._writer.send(write, self._settings.attempts)
+
+    def _conditions(self, name: str, content: QueueContent) -> list[dict[str, str]]:
+        reason, message = content.problem
+        if not reason:
+            return []
+        known = self._problems.get(name)
+        since = known[1] if known is not None else self._clock.now()
+        condition = {"type": MISCONFIGURED, "status": "True", "reason": reason, "message": message}
+        return [condition | {"lastTransitionTime": time_stamp(since)}]
+
+
+def _resources_in(answer: Answer) -> set[str]:
+    """The resources that a queue is said to hold in the answer to a write."""
+    try:
+        status = msgspec.json.decode(answer.body, type=_Written).status
+    except msgspec.DecodeError:
+        return set()
+    return set(status.allocated or ()) if isinstance(status, _WrittenStatus) else set()
+
+
+def with_ancestors(held: Mapping[str, dict[str, int]], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
+    """What each queue holds with all below it (reference 1.10), where there is a root; base units by resource."""
+    if ROOT not in queues:
+        return dict(held)
+    sums = {name: dict(amounts) for name, amounts in held.items()}
+    for name, amounts in held.items():
+        if not amounts:
+            continue
+        seen, above = {name}, parent_of(name, queues)
+        while above not in seen and above in sums:
+            for resource, value in amounts.items():
+                sums[above][resource] = sums[above].get(resource, 0) + value
+            seen.add(above)
+            above = parent_of(above, queues)
+    return sums
+
+
+def parent_of(name: str, queues: Mapping[str, Queue]) -> str:
+    """The queue above another: the root where none is named; the root is its own."""
+    return ROOT if name == ROOT else queues[name].parent or ROOT

@@ -18,7 +18,7 @@ FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
 class Setbacks:
     """Counts failures by pod and forgets placements when their time has come."""
 
-    def __init__(self, forget: Callable[[str], None], remembered: int = 50_000) -> None:
+    def __init__(self, forget: Callable[[str], object], remembered: int = 50_000) -> None:
         self._forget = forget
         self._failures: Recent[str, int] = Recent(remembered)
         self.lane: Lane[str, None] = Lane(LaneSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write)

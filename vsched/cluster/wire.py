@@ -81,6 +81,7 @@ class ObjectCondition(Wire):
     status: str = ""
     reason: str | None = None
     message: str | None = None
+    last_transition_time: Raw = NO_BYTES
 
 
 class ContainerStatus(Wire):
@@ -95,6 +96,7 @@ class PodStatus(Wire):
     """Where a pod is on its way."""
 
     phase: str | None = None
+    start_time: Timestamp | None = None
     nominated_node_name: str | None = None
     conditions: list[ObjectCondition] | None = None
     container_statuses: list[ContainerStatus] | None = None
@@ -180,6 +182,20 @@ class Guarantee(Wire):
     resource: ResourceList | None = None
 
 
+class NodeGroupTerms(Wire):
+    """Groups of nodes by name, that must or had better be (or not be) a queue's."""
+
+    required: list[str] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[str] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
+
+
+class QueueAffinity(Wire):
+    """Where a queue's pods belong."""
+
+    node_group_affinity: NodeGroupTerms | None = None
+    node_group_anti_affinity: NodeGroupTerms | None = None
+
+
 class QueueSpec(Wire):
     """A queue's claims."""
 
@@ -191,6 +207,7 @@ class QueueSpec(Wire):
     priority: int | None = None
     priority_class_name: str | None = None
     parent: str | None = None
+    affinity: QueueAffinity | None = None
 
 
 class QueueStatus(Wire):
@@ -205,6 +222,23 @@ class Queue(Wire):
     metadata: Metadata
     spec: QueueSpec = msgspec.field(default_factory=QueueSpec)
     status: QueueStatus = msgspec.field(default_factory=QueueStatus)
+
+
+class Target(Wire):
+    """Which object a command is about."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Command(Wire):
+    """bus.volcano.sh/v1alpha1 Command."""
+
+    metadata: Metadata
+    action: str | None = None
+    target: Target | None = None
 
 
 class PriorityClass(Wire):
@@ -222,9 +256,18 @@ class Namespace(Wire):
 
 
 class QuotaSpec(Wire):
-    """Hard limits; only the namespace weight is read."""
+    """Hard limits, and which pods they are for."""
 
     hard: ResourceList | None = None
+    scopes: list[str] | None = None
+    scope_selector: dict[str, Any] | None = None
+
+
+class QuotaStatus(Wire):
+    """The limits in force, and what counts against them already."""
+
+    hard: ResourceList | None = None
+    used: ResourceList | None = None
 
 
 class ResourceQuota(Wire):
@@ -232,6 +275,28 @@ class ResourceQuota(Wire):
 
     metadata: Metadata
     spec: QuotaSpec = msgspec.field(default_factory=QuotaSpec)
+    status: QuotaStatus = msgspec.field(default_factory=QuotaStatus)
+
+
+class BudgetSpec(Wire):
+    """Which pods a budget is about."""
+
+    selector: Raw = NO_BYTES
+
+
+class BudgetStatus(Wire):
+    """How many evictions a budget allows, and which were granted and are on their way."""
+
+    disruptions_allowed: int | None = None
+    disrupted_pods: dict[str, Any] | None = None
+
+
+class PodDisruptionBudget(Wire):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: Metadata
+    spec: BudgetSpec = msgspec.field(default_factory=BudgetSpec)
+    status: BudgetStatus = msgspec.field(default_factory=BudgetStatus)
 
 
 class SelectingSpec(Wire):
@@ -271,7 +336,19 @@ class Malformed(Wire):
     message: str
 
 
-Object = Pod | Node | PodGroup | Queue | PriorityClass | Namespace | ResourceQuota | Selecting | Malformed
+Object = (
+    Pod
+    | Node
+    | PodGroup
+    | Queue
+    | PriorityClass
+    | Namespace
+    | ResourceQuota
+    | PodDisruptionBudget
+    | Selecting
+    | Command
+    | Malformed
+)
 
 KINDS: dict[str, type[Wire]] = {
     kind.__name__: kind
@@ -283,6 +360,7 @@ KINDS: dict[str, type[Wire]] = {
         PriorityClass,
         Namespace,
         ResourceQuota,
+        PodDisruptionBudget,
         Service,
         ReplicationController,
         ReplicaSet,
@@ -295,17 +373,32 @@ GROUPS = {
     "PodGroup": "scheduling.volcano.sh",
     "Queue": "scheduling.volcano.sh",
     "PriorityClass": "scheduling.k8s.io",
+    "PodDisruptionBudget": "policy",
     "ReplicaSet": "apps",
     "StatefulSet": "apps",
 }
 """The API group of each kind that is not in the core group; others use the same names for other things."""
 
 NAMESPACED = frozenset(
-    {"Pod", "PodGroup", "ResourceQuota", "Service", "ReplicationController", "ReplicaSet", "StatefulSet"}
+    {
+        "Pod",
+        "PodGroup",
+        "ResourceQuota",
+        "PodDisruptionBudget",
+        "Service",
+        "ReplicationController",
+        "ReplicaSet",
+        "StatefulSet",
+    }
 )
 """The kinds of ``KINDS`` that live in a namespace."""
 
-_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
+HEEDED: dict[str, type[Wire]] = {"Command": Command}
+"""Kinds that are acted upon and not mirrored, by name on the wire."""
+
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
+}
 
 
 class _Identity(Wire):
@@ -322,7 +415,7 @@ class _Identified(Wire):
 
 
 def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
-    """An object of ``kind`` (one of ``KINDS``) from JSON; raises BadObject naming the object and the field."""
+    """An object of ``kind`` (one of the two tables) from JSON; raises BadObject naming the object and the field."""
     try:
         return _DECODERS[kind].decode(data)  # type: ignore[no-any-return]  # the table maps a kind to its struct
     except msgspec.DecodeError as error:

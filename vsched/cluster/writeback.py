@@ -9,21 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import pod_reference
+from vsched.cluster.bodies import pod_reference, podgroup_reference, taken_by
 from vsched.cluster.cache import Broken
 from vsched.cluster.complaints import Complaints
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.cluster.job_statuses import JobStatuses, JobStatusSettings, Told
 from vsched.cluster.lane import Lane
+from vsched.cluster.nominations import Nominations, NominationSettings
+from vsched.cluster.nominations import Told as NominationTold
 from vsched.cluster.pod_conditions import PodConditions, PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatuses, QueueStatusSettings
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Writer
 from vsched.kube.client import ApiClient
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 
 
@@ -34,6 +37,7 @@ class WritebackSettings:
     jobs: JobStatusSettings = field(default_factory=JobStatusSettings)
     queues: QueueStatusSettings = field(default_factory=QueueStatusSettings)
     pods: PodConditionSettings = field(default_factory=PodConditionSettings)
+    nominations: NominationSettings = field(default_factory=NominationSettings)
     events: EventSettings = field(default_factory=EventSettings)
 
 
@@ -41,8 +45,7 @@ class Mirror(Protocol):
     """What is asked of the mirror."""
 
     broken: dict[tuple[str, str], Broken]
-
-    def has_no_state(self, queue: str) -> bool: ...
+    blemished: dict[tuple[str, str], Broken]
 
 
 class Writeback:
@@ -56,14 +59,17 @@ class Writeback:
         clock: Clock,
         told: Told,
         mirror: Mirror,
+        nomination_told: NominationTold,
     ) -> None:
         served = Served(client)
-        self._mirror = mirror
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, told)
-        self.queues = QueueStatuses(writer, served, settings.queues, told)
+        self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, told)
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
-        self._complaints = Complaints(lambda: mirror.broken.values(), writer, served, self.events, clock)
+        self.nominations = Nominations(writer, settings.nominations, nomination_told)
+        self._complaints = Complaints(
+            lambda: chain(mirror.broken.values(), mirror.blemished.values()), writer, served, self.events, clock
+        )
 
     @property
     def lanes(self) -> Mapping[str, Lane[Any, Any]]:
@@ -72,6 +78,7 @@ class Writeback:
             "podgroups": self.jobs.lane,
             "queues": self.queues.lane,
             "pods": self.pods.lane,
+            "nominations": self.nominations.lane,
             "events": self.events.lane,
         }
 
@@ -79,8 +86,9 @@ class Writeback:
         """Take note of everything a cycle found out; ``snapshot`` is the one it ran on."""
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
-        self.queues.submit(snapshot, report, self._mirror.has_no_state)
+        self.queues.submit(snapshot, report)
         self.pods.submit(snapshot, report)
+        self.nominations.submit(report)
 
     def bound(self, bind: Bind) -> None:
         """Say on a pod that it was placed, if the budget of Events allows."""
@@ -92,6 +100,20 @@ class Writeback:
         """Say on a pod that its placement could not be carried out."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
+
+    def evicted(self, eviction: Evict, group_uid: str) -> None:
+        """Say on a pod, and on its PodGroup where it has one, who takes its room."""
+        about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
+        self.events.record(about, WARNING, "Evict", f"Evicted from {eviction.node}: {taken_by(eviction)}")
+        if group_uid:
+            # The same words for all of its pods, so that they are one Event with a count.
+            about = podgroup_reference(eviction.job, group_uid)
+            self.events.record(about, NORMAL, "Evict", f"Pods evicted: {taken_by(eviction)}")
+
+    def eviction_failed(self, eviction: Evict, message: str) -> None:
+        """Say on a pod that it was to go and stays."""
+        about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
+        self.events.record(about, WARNING, "FailedEviction", f"{taken_by(eviction)}: {message}")
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
@@ -105,6 +127,7 @@ class Writeback:
         left: Iterable[int] = await asyncio.gather(
             self.jobs.lane.drain(deadline_seconds),
             self.queues.lane.drain(deadline_seconds),
+            self.nominations.lane.drain(deadline_seconds),
             self.events.lane.drain(deadline_seconds),
         )
         return sum(left)

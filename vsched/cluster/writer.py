@@ -25,7 +25,7 @@ class Write(NamedTuple):
     """One request that changes something."""
 
     kind: str
-    """What it is about, for metrics: ``binding``, ``podgroup``, ``queue``, ``pod``, ``event``."""
+    """What it is about, for metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``."""
     method: str
     path: str
     body: bytes
@@ -41,10 +41,19 @@ class Answer(NamedTuple):
     body: bytes = b""
     seconds: float = 0.0
     """From the first attempt to the end, waits included."""
+    causes: tuple[str, ...] = ()
+    """The reasons a refusal gives one by one, such as ``DisruptionBudget``."""
+    asked_seconds: float = 0.0
+    """How long the API server asks to be left alone; 0 where it does not."""
 
     @property
     def done(self) -> bool:
         return 200 <= self.code < 300
+
+
+def may_help(answer: Answer) -> bool:
+    """Whether trying again may end otherwise, as far as the code says."""
+    return answer.code in RETRIED
 
 
 Tell = Callable[[str, int, float], None]
@@ -73,32 +82,31 @@ class Writer:
     def paused(self) -> bool:
         return not self._open.is_set()
 
-    async def send(self, write: Write, attempts: Attempts) -> Answer:
-        """The answer to a write, after as many attempts as are granted."""
+    async def send(self, write: Write, attempts: Attempts, again: Callable[[Answer], bool] = may_help) -> Answer:
+        """The answer to a write, after as many attempts as are granted; ``again`` says which are worth another."""
         began = time.perf_counter()
-        answer, asked_seconds = await self._once(write)
-        if answer.code in RETRIED:
+        answer = await self._once(write)
+        if again(answer):
             back_off = attempts.back_off()
-            while answer.code in RETRIED and back_off.failures + 1 < attempts.count:
-                await asyncio.sleep(back_off.next_seconds(asked_seconds))
-                answer, asked_seconds = await self._once(write)
+            while again(answer) and back_off.failures + 1 < attempts.count:
+                await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
+                answer = await self._once(write)
         return answer._replace(seconds=time.perf_counter() - began)
 
-    async def _once(self, write: Write) -> tuple[Answer, float]:
+    async def _once(self, write: Write) -> Answer:
         if not self._open.is_set():
             await self._open.wait()
         await self._bucket.take()
         began = time.perf_counter()
-        asked_seconds = 0.0
         try:
             found = await self._client.request(
                 write.method, write.path, body=write.body, content_type=write.content_type, attempts=1
             )
             answer = Answer(found.code, body=found.body)
         except ApiError as error:
-            answer = Answer(error.code, error.message)
-            asked_seconds = error.retry_after_seconds or 0.0
+            causes = tuple(cause.reason for cause in error.causes)
+            answer = Answer(error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0)
         except Unavailable as error:
             answer = Answer(NO_ANSWER, str(error))
         self._tell(write.kind, answer.code, time.perf_counter() - began)
-        return answer, asked_seconds
+        return answer

@@ -16,11 +16,16 @@ from vsched.clock import Clock, SystemClock
 from vsched.cluster.cache import Cache
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings, Outcome, Verdict
 from vsched.cluster.events import EventSettings
+from vsched.cluster.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.cluster.limits import TokenBucket
+from vsched.cluster.reprieves import Reprieves, ReprieveSettings
 from vsched.cluster.setbacks import Setbacks
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.cluster.writer import Writer
+from vsched.controllers.queue_controller import QueueController
+from vsched.daemon.calling import Caller
 from vsched.daemon.loop import Hands, Loop
+from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options
 from vsched.daemon.reload import PolicyFile
 from vsched.daemon.telemetry import Telemetry
@@ -34,7 +39,7 @@ from vsched.framework.trace import Trace
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.errors import ApiError, UnexpectedAnswer
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, Nominate
 from vsched.model.snapshot import Snapshot
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
@@ -73,17 +78,48 @@ class Daemon:
         self.policy = PolicyFile(options.policy_file, registry, clock)
         self.telemetry = Telemetry(clock, self._numbers)
         trigger = Trigger(options.period_seconds, options.window_seconds)
-        self.cache = Cache(frozenset(options.scheduler_names), options.default_queue, on_change=trigger.pull)
-        self.reflectors = reflectors(client, self.cache, self.telemetry.watch)
+        self.cache = Cache(
+            frozenset(options.scheduler_names),
+            options.default_queue,
+            # Whoever looks after the states knows that a new queue is about to be opened.
+            open_without_state=options.queue_controller,
+            on_change=trigger.pull,
+        )
         writer = Writer(client, TokenBucket(options.api_qps, options.api_burst), self.telemetry.request)
         self.dispatcher = Dispatcher(writer, self._carried_out, DispatchSettings(options.max_in_flight))
         self.setbacks = Setbacks(self.cache.forget)
+        evictions = EvictionSettings(delete=options.eviction_mode == "delete")
+        self.evictor = Evictor(writer, self._evicted, evictions, clock)
+        self.reprieves = Reprieves(self.cache, ReprieveSettings())
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         self.writeback = Writeback(
-            client, writer, WritebackSettings(events=events), clock, self._status_told, self.cache
+            client,
+            writer,
+            WritebackSettings(events=events),
+            clock,
+            self._status_told,
+            self.cache,
+            self._nomination_told,
         )
+        self.queue_controller: QueueController | None = None
+        if options.queue_controller:
+            self.queue_controller = QueueController(
+                client, writer, self.writeback.events, options.default_queue, self.telemetry.worry
+            )
+        sinks = self.queue_controller.sinks if self.queue_controller is not None else {}
+        self.reflectors = reflectors(client, self.cache, sinks, self.telemetry.watch)
         self.health = Health(clock, self._synced, self._absent)
-        hands = Hands(self.cache, _decide_with(registry), self._policy, self.dispatcher, self.writeback, self.telemetry)
+        self.caller = Caller()
+        self._call_problem = ""
+        hands = Hands(
+            self.cache,
+            _decide_with(registry, self.caller),
+            self._policy,
+            self.evictor,
+            self.dispatcher,
+            self.writeback,
+            self.telemetry,
+        )
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
@@ -95,10 +131,16 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
+        controllers = []
+        if self.queue_controller is not None:
+            controllers.append(LongLived("queues", self.queue_controller.run, "opens and closes queues as asked"))
         return (
             *follow,
+            *controllers,
             LongLived("sessions", self._sessions, "decides, once the mirror is complete"),
             LongLived("bindings", self.dispatcher.run, "carries placements out"),
+            LongLived("evictions", self.evictor.run, "carries evictions out"),
+            LongLived("reprieves", self.reprieves.run, "lets refused victims be victims again, in time"),
             LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
@@ -108,6 +150,7 @@ class Daemon:
     async def run(self) -> None:
         """Listen, run every task, and stop in order once told to; raises what a task dies of."""
         async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self.caller.close)
             await self._listen(stack)
             await self._reach_server()
             async with asyncio.TaskGroup() as group:
@@ -169,11 +212,16 @@ class Daemon:
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> None:
         """The session under way first, then what was decided, then what is to be told about it."""
         self.health.role = "stopping"
-        self.telemetry.note("stopping", bindings=self.dispatcher.depth + self.dispatcher.in_flight)
+        self.telemetry.note(
+            "stopping",
+            bindings=self.dispatcher.depth + self.dispatcher.in_flight,
+            evictions=self.evictor.depth + self.evictor.in_flight,
+        )
         self.loop.stop()
         deadline = time.monotonic() + self._options.drain_seconds
         await asyncio.wait((sessions,), timeout=self._options.drain_seconds)
-        left = await self.dispatcher.drain(max(0.0, deadline - time.monotonic()))
+        left_seconds = max(0.0, deadline - time.monotonic())
+        left = sum(await asyncio.gather(self.evictor.drain(left_seconds), self.dispatcher.drain(left_seconds)))
         left += await self.writeback.drain(max(0.0, deadline - time.monotonic()))
         if left:
             self.telemetry.worry("stopped with writes left", left=left)
@@ -187,6 +235,16 @@ class Daemon:
             began = time.perf_counter()
             await asyncio.sleep(BEAT_SECONDS)
             self.telemetry.lag(max(0.0, time.perf_counter() - began - BEAT_SECONDS))
+            self._tell_of_calls()
+
+    def _tell_of_calls(self) -> None:
+        """Say once that an extender does not answer, and once that it does again."""
+        problem = self.caller.problem
+        if problem and not self._call_problem:
+            self.telemetry.worry("extender does not answer", problem=problem)
+        elif self._call_problem and not problem:
+            self.telemetry.note("extender answers again")
+        self._call_problem = problem
 
     # -- connections between the parts
 
@@ -207,6 +265,30 @@ class Daemon:
                 self.setbacks.clear(bind.uid)
                 self.cache.forget(bind.uid)
 
+    def _evicted(self, outcome: EvictionOutcome) -> None:
+        eviction = outcome.eviction
+        self.telemetry.eviction(outcome)
+        match outcome.verdict:
+            case EvictionVerdict.EVICTED:
+                self.reprieves.granted(eviction.uid)
+                self.writeback.evicted(eviction, self.cache.group_uid(eviction.job))
+            case EvictionVerdict.GONE:
+                self.reprieves.granted(eviction.uid)
+            case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
+                self.reprieves.refused(eviction.uid, outcome.asked_seconds)
+                self.writeback.eviction_failed(eviction, outcome.message)
+            case EvictionVerdict.GAVE_UP:
+                self.reprieves.doubted(eviction.uid)
+                self.writeback.eviction_failed(eviction, outcome.message)
+            case EvictionVerdict.DROPPED:
+                self.cache.forget(eviction.uid)
+
+    def _nomination_told(self, nomination: Nominate, version: str | None) -> None:
+        if version is None:
+            self.cache.nomination_failed(nomination.uid, nomination.node)
+        else:
+            self.cache.nomination_written(nomination.uid, nomination.node, version)
+
     def _status_told(self, kind: str, key: str, version: str | None) -> None:
         if kind != "PodGroup":
             return
@@ -226,30 +308,18 @@ class Daemon:
             if awaited(kind, reflector).is_set() and not reflector.synced.is_set()
         }
 
-    def _numbers(self) -> Mapping[str, Mapping[str, float]]:
+    def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""
-        statistics = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
-        now = time.monotonic()
-        lanes = {name: float(len(lane)) for name, lane in self.writeback.lanes.items()}
         return {
-            "vsched_mirror_size": {name: float(size) for name, size in self.cache.describe().items()},
-            "vsched_watch_events_total": {kind: float(found.events) for kind, found in statistics.items()},
-            "vsched_watch_relists_total": {kind: float(found.relists) for kind, found in statistics.items()},
-            "vsched_watch_restarts_total": {kind: float(found.restarts) for kind, found in statistics.items()},
-            "vsched_watch_silence_seconds": {
-                kind: now - found.last_event_monotonic
-                for kind, found in statistics.items()
-                if found.last_event_monotonic is not None
-            },
-            "vsched_queue_depth": {"bindings": float(self.dispatcher.depth), **lanes},
-            "vsched_in_flight": {"bindings": float(self.dispatcher.in_flight)},
-            "vsched_events_dropped_total": dict(self.writeback.events.dropped),
+            **of_watches(self.reflectors),
+            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback),
+            "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }
 
 
-def _decide_with(registry: Registry) -> Callable[[Snapshot, Policy, Trace], CycleReport]:
+def _decide_with(registry: Registry, caller: Caller) -> Callable[[Snapshot, Policy, Trace], CycleReport]:
     def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-        return run_cycle(snapshot, policy, registry, trace)
+        return run_cycle(snapshot, policy, registry, trace, caller.cycle())
 
     return decide
 

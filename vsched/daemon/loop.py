@@ -11,6 +11,7 @@ from typing import Protocol
 
 from vsched.clock import Clock
 from vsched.cluster.dispatch import Dispatcher
+from vsched.cluster.evictions import Evictor
 from vsched.cluster.writeback import Writeback
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
@@ -43,6 +44,7 @@ class Hands:
     mirror: Mirror
     decide: Decide
     policy: Callable[[], Policy]
+    evictor: Evictor
     dispatcher: Dispatcher
     writeback: Writeback
     telemetry: Telemetry
@@ -92,6 +94,7 @@ class Loop:
         report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), trace)
         decided = time.perf_counter()
         hands.mirror.assume(report)
+        hands.evictor.submit(report.evictions)
         hands.dispatcher.submit(report.binds)
         hands.writeback.submit(report, snapshot)
         ended = time.perf_counter()

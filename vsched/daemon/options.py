@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
+
+EvictionMode = Literal["eviction", "delete"]
+"""Ask for evictions, which disruption budgets may refuse, or delete pods as Volcano does."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,6 +18,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Pods with any of these in ``spec.schedulerName`` are ours."""
     default_queue: str = "default"
     """The queue of PodGroups that name none."""
+    queue_controller: bool = True
+    """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
     policy_file: Path | None = None
     """None for the built-in policy."""
     period_seconds: float = 1.0
@@ -29,6 +35,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     api_burst: int = 2000
     max_in_flight: int = 32
     """Bindings on the wire at once."""
+    eviction_mode: EvictionMode = "eviction"
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0

@@ -5,19 +5,21 @@ Decides nothing. Other rooms hand over facts; which number or line they become i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 from prometheus_client import CollectorRegistry
 
 from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
+from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.cluster.limits import TokenBucket
 from vsched.daemon.reload import Reading
 from vsched.daemon.triggers import Reason
 from vsched.kube.deltas import Statistics
 from vsched.log import logger
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Findings
 from vsched.web.gauges import Gauges
@@ -36,7 +38,9 @@ RESULTS = {
 LINE_SECONDS = 1.0
 """Between two lines about sessions."""
 FAILURES_PER_SECOND = 5.0
-"""Lines about failed bindings; an outage fails thousands."""
+"""Lines about failed bindings and evictions; an outage fails thousands."""
+PREEMPT = "preempt"
+"""The action that Volcano's numbers of preemptions are about."""
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -87,7 +91,7 @@ class Telemetry:
         self._quiet_until = 0.0
         self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
         self._unsaid = 0
-        """Failed bindings that were counted only."""
+        """Failed bindings and evictions that were counted only."""
         Gauges(self.findings, numbers).register(self.registry)
 
     # -- sessions
@@ -99,6 +103,7 @@ class Telemetry:
         self._measure(report, timing)
         for bind in report.binds:
             self._assumed(snapshot, bind)
+        self._count_victims(report.evictions)
         if report.unschedulable:
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
         self._summary.add(report, timing)
@@ -147,6 +152,14 @@ class Telemetry:
         # The creation time stamp has whole seconds only, so an age may come out a little negative.
         return max(0.0, self._clock.now() - created) * 1e3
 
+    def _count_victims(self, evictions: Iterable[Evict]) -> None:
+        """Victims of one beneficiary by one action are one transaction."""
+        for (action, _), victims in Counter((one.action, one.beneficiary) for one in evictions).items():
+            self.metrics.eviction_transactions.labels(action).inc()
+            if action == PREEMPT:
+                self.metrics.preemptions.inc()
+                self.metrics.victims.set(victims)
+
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: told in full the first time, counted ever after."""
         self.metrics.failed_cycles.inc()
@@ -175,22 +188,39 @@ class Telemetry:
             if created is not None:
                 self.metrics.task.labels("Bound").observe(self._age_ms(created))
             return
-        self._say_failed(outcome)
+        self._say_failed("binding failed", outcome.bind, outcome)
 
-    def _say_failed(self, outcome: Outcome) -> None:
-        bind = outcome.bind
+    def eviction(self, outcome: EvictionOutcome) -> None:
+        """An eviction has been carried out, or not."""
+        eviction, verdict = outcome.eviction, outcome.verdict
+        self.metrics.evictions.labels(eviction.action, verdict.value).inc()
+        self.metrics.eviction_seconds.observe(outcome.seconds)
+        if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):
+            self._log.debug(
+                "eviction",
+                pod=f"{eviction.namespace}/{eviction.name}",
+                node=eviction.node,
+                verdict=verdict.value,
+                action=eviction.action,
+                beneficiary=eviction.beneficiary,
+            )
+            return
+        self._say_failed("eviction failed", eviction, outcome, action=eviction.action, beneficiary=eviction.beneficiary)
+
+    def _say_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
         if not self._complaints.try_take():
             self._unsaid += 1
             return
         unsaid, self._unsaid = self._unsaid, 0
         self._log.warning(
-            "binding failed",
-            pod=f"{bind.namespace}/{bind.name}",
-            node=bind.node,
+            event,
+            pod=f"{effect.namespace}/{effect.name}",
+            node=effect.node,
             verdict=outcome.verdict.value,
             code=outcome.code,
             message=outcome.message,
             unsaid=unsaid,
+            **fields,
         )
 
     # -- everything else

@@ -8,6 +8,7 @@ import msgspec
 
 from vsched.framework.extension import Refusal
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Cause, Entry
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
@@ -15,8 +16,10 @@ from vsched.model.job import Condition
 from vsched.model.plan import (
     Bind,
     CycleReport,
+    Evict,
     JobOutcome,
     NamespaceOutcome,
+    Nominate,
     QueueOutcome,
     Unschedulable,
 )
@@ -33,20 +36,18 @@ def close(session: Session, trace: Trace) -> CycleReport:
     with trace.span("close", "report"):
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
+        bound = {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
         for view in _views(session):
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(session, view, condition)
-            for verdict in _verdicts(session, view, jobs[view.key]):
+            for verdict in _verdicts(session, view, jobs[view.key], bound):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
         namespaces = namespace_outcomes(session)
-    names = session.nodes.statics.names
-    binds = tuple(
-        Bind(entry.task.uid, entry.task.namespace, entry.task.name, names[entry.row], entry.job.key)
-        for entry in session.committed
-    )
     return CycleReport(
-        binds=binds,
+        binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
+        evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
+        nominations=tuple(nominations(session, bound)),
         jobs=jobs,
         unschedulable=unschedulable,
         queues=queues,
@@ -56,13 +57,50 @@ def close(session: Session, trace: Trace) -> CycleReport:
 
 
 def _views(session: Session) -> Iterable[JobView]:
-    """Jobs that were or should have been worked on, then those that only changed since the last cycle."""
+    """Jobs that were or should have been worked on, those taken from, then those that changed since the last cycle."""
     yield from session.jobs.values()
     yield from session.stranded.values()
+    robbed = {key: view for key, view in session.victimised.items() if view.moved}
+    yield from robbed.values()
     jobs = session.snapshot.jobs
     for key in session.snapshot.changed:
-        if key not in session.jobs and key not in session.stranded and key in jobs:
+        if key not in session.jobs and key not in session.stranded and key not in robbed and key in jobs:
             yield JobView(jobs[key])
+
+
+# -- effects --------------------------------------------------------------------------------------------------------
+
+
+def _bind(session: Session, entry: Entry) -> Bind:
+    task, names = entry.task, session.nodes.statics.names
+    return Bind(task.uid, task.namespace, task.name, names[entry.row], entry.job.key)
+
+
+def _evict(session: Session, entry: Entry, cause: Cause) -> Evict:
+    task, names = entry.task, session.nodes.statics.names
+    node, job = names[entry.row], entry.job.key
+    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary)
+
+
+def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
+    """Nodes that are kept for tasks which wait for others to leave, and those that no longer are."""
+    freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
+    told = bound.copy()
+    for entry in session.ledger.log:
+        task, job = entry.task, entry.job
+        if entry.before is not Status.PENDING or task.uid in told:
+            continue
+        status, node, _ = job.moved.get(task.uid, (Status.PENDING, "", task))
+        kept = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
+        if kept and node != task.nominated:
+            told.add(task.uid)
+            lasting = job.key in freed_for or bool(task.nominated)
+            yield Nominate(task.uid, task.namespace, task.name, node, job.key, lasting)
+    for key in session.snapshot.nominated:
+        view = session.jobs.get(key)
+        for task in sorted(session.snapshot.jobs[key].pending.values(), key=lambda task: task.name):
+            if task.nominated and (view is None or task.uid not in view.moved):
+                yield Nominate(task.uid, task.namespace, task.name, "", key)
 
 
 # -- jobs -----------------------------------------------------------------------------------------------------------
@@ -103,7 +141,7 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     """The phase of reference 1.10; what this cycle placed but nobody has bound yet does not count as scheduled."""
     counts = view.job.counts
     unschedulable = condition is not None and condition.kind == "Unschedulable"
-    if counts[Status.RUNNING] and unschedulable:
+    if view.running and unschedulable:
         return Phase.UNKNOWN
     leaving = (
         sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
@@ -168,12 +206,11 @@ def _waits(why: Explanation | Refusal) -> bool:
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(session: Session, view: JobView, outcome: JobOutcome) -> Iterable[Unschedulable]:
+def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[str]) -> Iterable[Unschedulable]:
     """What to say of each pending task that was not placed for good."""
     if not view.pending_count and not view.waiting:
         return
     refusal = session.job_refusals.get(view.key)
-    bound = {entry.task.uid for entry in session.committed if entry.job is view} if view.moved else set()
     for uid, task in view.job.pending.items():
         if uid in bound or task.gated:
             continue
@@ -209,15 +246,19 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
     held = session.holdings.queue(name)
     division = session.plugins.division(queue)
     capability = queue.capability if division is None else division.capability
+    problem = None if division is None else division.problem
     return QueueOutcome(
         name=name,
         weight=queue.weight,
         share=0.0 if division is None else division.share,
         allocated=_named(names, held.items()),
+        subtree={} if division is None else _named(names, division.subtree.items()),
         deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
         capability=_named(names, capability),
         guarantee=_named(names, queue.guarantee),
         overused=division is not None and division.overused,
+        problem_reason="" if problem is None else problem.reason,
+        problem="" if problem is None else problem.message,
     )
 
 

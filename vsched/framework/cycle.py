@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from vsched.framework.callout import Callout
 from vsched.framework.closing import close
+from vsched.framework.holding import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
@@ -11,12 +13,24 @@ from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
 
-def run_cycle(snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace | None = None) -> CycleReport:
-    """Open a session, run the policy's actions in order, report. Equal inputs give equal reports."""
+def run_cycle(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    trace: Trace | None = None,
+    callout: Callout | None = None,
+) -> CycleReport:
+    """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
+
+    ``callout`` is for plugins that ask services outside; their answers are inputs too.
+    """
     trace = trace or Trace()
     with trace.span("session", "open"):
-        session = Session(snapshot, policy, registry, trace)
+        session = Session(snapshot, policy, registry, trace, callout)
+        hold_nominations(session)
     for name in policy.actions:
         with trace.span("action", name):
             registry.actions[name].run(session)
+    with trace.span("close", "plugins"):
+        session.plugins.end_cycle()
     return close(session, trace)

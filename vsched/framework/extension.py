@@ -15,8 +15,10 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.framework.callout import Callout
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import Switches
 from vsched.model.job import Condition, Job
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.queue import Queue
@@ -66,6 +68,10 @@ class Opening(NamedTuple):
     """Any job by key as the cycle sees it now, those it has no work for included; None where there is no such job."""
     hierarchy: bool
     """The plugin's ``enableHierarchy`` switch."""
+    switches: Switches = Switches()
+    """All of the plugin's switches: one decision of a plugin may rest on whether it takes part in another."""
+    callout: Callout | None = None
+    """The way out to services outside; None where the cycle is run without one."""
 
 
 class Plugin(Generic[ArgsT]):
@@ -115,6 +121,10 @@ class QueueOrder(Point):
     @abstractmethod
     def queue_key(self, queue: Queue) -> SortKey:
         """Smaller goes first."""
+
+    def queues_move_together(self) -> bool:
+        """Whether what one queue is given can change where another stands."""
+        return False
 
 
 class NamespaceOrder(Point):
@@ -245,8 +255,24 @@ class QueueScore(Point):
     def queue_score(self, queue: Queue) -> float:
         """Higher goes first; about 0 to 1 before the action's weight for this plugin."""
 
+    def queues_move_together(self) -> bool:
+        """Whether what one queue is given can change the score of another."""
+        return False
 
-class Preemptable(Point):
+
+class Retakable:
+    """What keeps two tasks from taking one place from each other in turn."""
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
+        """Whether the victim, waiting again, could be given the evictor's place by what this plugin looks at.
+
+        None from a plugin that abstains whatever it is asked. Asked with the victim out and the evictor placed in the
+        books.
+        """
+        return True
+
+
+class Preemptable(Retakable, Point):
     """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
 
     point = "preemptable"
@@ -255,10 +281,11 @@ class Preemptable(Point):
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
 
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool | None:
         """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
 
-        Asked once a job before any node is looked at, so quick. Must stay True while more tasks are evicted.
+        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
+        Must stay True while more tasks are evicted.
         """
         return False
 
@@ -267,7 +294,7 @@ class Preemptable(Point):
         return preemptor.job
 
 
-class Reclaimable(Point):
+class Reclaimable(Retakable, Point):
     """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
 
     point = "reclaimable"
@@ -276,10 +303,11 @@ class Reclaimable(Point):
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
 
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
         """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
 
-        Asked once a job before any node is looked at, so quick. Must stay True while more tasks are evicted.
+        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
+        Must stay True while more tasks are evicted.
         """
         return False
 
@@ -367,6 +395,42 @@ class NodeScore(Point):
         return None
 
 
+class QueuePlacement(Point):
+    """Which nodes the tasks of a queue may run on, amounts aside. Answers for all nodes at once."""
+
+    point = "predicate"
+
+    @abstractmethod
+    def queue_class(self, queue: str) -> Hashable:
+        """What of a queue decides; queues of equal class share masks and scores. None where nothing does."""
+
+    @abstractmethod
+    def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Checks by attributes of nodes alone: asked once a class and shape in a cycle, and remembered."""
+
+    def is_limited(self, queue: str) -> bool:
+        """Whether ``queue_limit_checks`` can have anything to say for the queue in this cycle."""
+        return False
+
+    def queue_limit_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Checks by what the queue holds as of now; asked before each placement where the queue is limited."""
+        return ()
+
+
+class QueuePreference(Point):
+    """How well nodes suit the tasks of a queue; added to the scores of ``NodeScore``."""
+
+    point = "node_order"
+
+    @abstractmethod
+    def queue_class(self, queue: str) -> Hashable:
+        """What of a queue decides; queues of equal class share scores. None where nothing does."""
+
+    @abstractmethod
+    def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
+        """Scores of all nodes by attributes alone; None where there are none. Not to be written to."""
+
+
 class PlacementListener(Point):
     """State that follows placements: told by the ledger forwards and in undo. Has no switch."""
 
@@ -381,6 +445,16 @@ class PlacementListener(Point):
         """The placement was taken back, or the task is to leave."""
 
 
+class CycleEnd(Point):
+    """Is told that the actions have run. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def end_cycle(self) -> None:
+        """Nothing is asked after this but what reports need."""
+
+
 class QueueDivision(NamedTuple):
     """How a plugin divides the cluster for one queue; for reports."""
 
@@ -391,6 +465,10 @@ class QueueDivision(NamedTuple):
     overused: bool
     capability: Amounts
     """What the queue may hold at most, as the plugin reads its spec."""
+    problem: Refusal | None = None
+    """Why the queue is left out, or what of its limits is not in force."""
+    subtree: Mapping[int, int] = {}
+    """What the queue and all below it hold; empty where the plugin keeps no tree of queues."""
 
 
 class QueueDivider(Point):

@@ -21,6 +21,7 @@ class JobView:
         "gates_minimum",
         "job",
         "key",
+        "leaving",
         "min_member",
         "moved",
         "namespace",
@@ -30,6 +31,7 @@ class JobView:
         "queue",
         "ready",
         "roles",
+        "running",
         "spec",
         "waiting",
     )
@@ -49,6 +51,9 @@ class JobView:
         """Tasks that count towards the minimum: allocated, bound, running, succeeded."""
         self.waiting = job.counts[Status.PIPELINED]
         """Tasks that wait for what others give back."""
+        self.leaving = job.counts[Status.RELEASING]
+        """Tasks on their way out, those that this cycle evicts included."""
+        self.running = job.counts[Status.RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = sum(task.shape.best_effort for task in job.pending.values())
         self.allocated: Vector = job.allocated.copy()
@@ -71,6 +76,8 @@ class JobView:
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
         self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
+        self.leaving += (after is Status.RELEASING) - (before is Status.RELEASING)
+        self.running += (after is Status.RUNNING) - (before is Status.RUNNING)
         if before is Status.PENDING or after is Status.PENDING:
             step = 1 if after is Status.PENDING else -1
             self.pending_count += step

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from vsched.framework.extension import (
     Allocatable,
+    CycleEnd,
     JobCondition,
     JobEnqueueable,
     JobEnqueued,
@@ -40,6 +41,8 @@ from vsched.framework.extension import (
     QueueDivider,
     QueueDivision,
     QueueOrder,
+    QueuePlacement,
+    QueuePreference,
     QueueScore,
     Reclaimable,
     Refusal,
@@ -50,6 +53,7 @@ from vsched.framework.extension import (
     VictimTasks,
     Vote,
 )
+from vsched.framework.fits import Judges
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.registry import Registry
@@ -61,6 +65,8 @@ from vsched.model.task import Task
 
 PointT = TypeVar("PointT", bound=Point)
 VictimAnswer = Callable[[Task, Sequence[Task]], Sequence[Task] | None]
+Retakes = Callable[[Task, Task], bool | None]
+Keeps = Callable[[Task, Standing], bool | None]
 OrderKey = tuple[SortKey | str, ...]
 
 
@@ -76,8 +82,9 @@ class PluginSet:
             for tier in self._tiers:
                 for plugin, _ in tier:
                     _measure(plugin, trace)
-        self.filters = [plugin for tier in self._in_tiers(NodeFilter) for plugin in tier]
-        self.scorers = [plugin for tier in self._in_tiers(NodeScore) for plugin in tier]
+        self.judges = Judges(
+            self._flat(NodeFilter), self._flat(NodeScore), self._flat(QueuePlacement), self._flat(QueuePreference)
+        )
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
@@ -87,7 +94,14 @@ class PluginSet:
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
-                    plugin.open(opening._replace(hierarchy=switches.hierarchy))
+                    plugin.open(opening._replace(hierarchy=switches.hierarchy, switches=switches))
+        ordering: list[QueueOrder | QueueScore] = [*self._flat(QueueOrder), *self._flat(QueueScore)]
+        self.queues_move_together = any(plugin.queues_move_together() for plugin in ordering)
+
+    def end_cycle(self) -> None:
+        """Tell whoever wants to know that the actions have run, in tier order."""
+        for plugin in self._flat(CycleEnd):
+            plugin.end_cycle()
 
     def listeners(self) -> list[PlacementListener]:
         """Plugins whose state follows placements."""
@@ -109,6 +123,8 @@ class PluginSet:
         self._queue_scores = {plugin.name: plugin.queue_score for plugin in self._flat(QueueScore)}
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
+        self.queues_move_together = False
+        """Whether what one queue is given can change where another stands; known once the plugins are open."""
 
     def _bind_decisions(self) -> None:
         self._valid = [plugin.job_valid for plugin in self._flat(JobValid)]
@@ -130,6 +146,8 @@ class PluginSet:
         self._reclaimable = [[plugin.reclaimable for plugin in tier] for tier in reclaiming]
         self._kept_from_preemptor = [[one.keeps_from_preemptor for one in tier] for tier in preempting if tier]
         self._kept_from_reclaimer = [[one.keeps_from_reclaimer for one in tier] for tier in reclaiming if tier]
+        self._retaking_in_queue = [[plugin.could_retake for plugin in tier] for tier in preempting if tier]
+        self._retaking_across = [[plugin.could_retake for plugin in tier] for tier in reclaiming if tier]
         self._preemptor_classes = [plugin.preemptor_class for tier in preempting for plugin in tier]
         self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
@@ -260,11 +278,11 @@ class PluginSet:
 
     def kept_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
         """Whether it is certain that no task of this job can be a victim of the preemptor."""
-        return all(any(keeps(preemptor, job) for keeps in tier) for tier in self._kept_from_preemptor)
+        return all(_tier_keeps(tier, preemptor, job) for tier in self._kept_from_preemptor)
 
     def kept_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
         """Whether it is certain that no task of this job can be a victim of the reclaimer."""
-        return all(any(keeps(reclaimer, job) for keeps in tier) for tier in self._kept_from_reclaimer)
+        return all(_tier_keeps(tier, reclaimer, job) for tier in self._kept_from_reclaimer)
 
     def preemptor_class(self, preemptor: Task) -> Hashable:
         """Preemptors of equal class in one queue with equal requests get equal answers."""
@@ -273,6 +291,14 @@ class PluginSet:
     def reclaimer_class(self, reclaimer: Task) -> Hashable:
         """Reclaimers of equal class in one queue with equal requests get equal answers."""
         return tuple([of(reclaimer) for of in self._reclaimer_classes])
+
+    def could_preempt_back(self, victim: Task, evictor: Task) -> bool:
+        """Whether some tier would let the victim, waiting again, take the evictor's place within their queue."""
+        return any(_tier_lets(tier, victim, evictor) for tier in self._retaking_in_queue)
+
+    def could_reclaim_back(self, victim: Task, evictor: Task) -> bool:
+        """Whether some tier would let the victim, waiting again, take the evictor's place in another queue."""
+        return any(_tier_lets(tier, victim, evictor) for tier in self._retaking_across)
 
     def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
         """Running tasks that had better be elsewhere, in the order of the candidates."""
@@ -336,6 +362,23 @@ def victims(tiers: Sequence[Sequence[VictimAnswer]], evictor: Task, candidates: 
         if agreed:
             return [task for task in candidates if task.uid in agreed]
     return []
+
+
+def _tier_keeps(tier: Sequence[Keeps], evictor: Task, job: Standing) -> bool:
+    """Whether a tier is certain to give no task of the job: one plugin is, or all of them abstain."""
+    abstain = True
+    for keeps in tier:
+        answer = keeps(evictor, job)
+        if answer:
+            return True
+        abstain = abstain and answer is None
+    return abstain
+
+
+def _tier_lets(tier: Sequence[Retakes], victim: Task, evictor: Task) -> bool:
+    """Whether a tier could let a victim have its place back: some plugin would, and none objects."""
+    answers = [answer for could_retake in tier if (answer := could_retake(victim, evictor)) is not None]
+    return bool(answers) and all(answers)
 
 
 def _number_of(name: str) -> int | None:

@@ -26,6 +26,14 @@ class Normalising(Protocol):
         """
 
 
+@runtime_checkable
+class NamingPlugins(Protocol):
+    """Arguments with keys that name plugins (``QueueScoreOrder.drf.weight``)."""
+
+    def named_plugins(self) -> Mapping[str, str]:
+        """Names of plugins by the key that names them."""
+
+
 class Switches(msgspec.Struct, frozen=True, kw_only=True):
     """Which of its extension points a plugin takes part in; ``hierarchy`` is a mode of the plugin, not a point."""
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from vsched.framework.callout import Callout
 from vsched.framework.extension import Opening, Refusal, Standing
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
@@ -33,7 +34,9 @@ PIPELINED = "Pipelined"
 class Session:
     """The cycle's snapshot, jobs, plugins, ledger and fitting, and what has been decided so far."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
+    ) -> None:
         self.snapshot = snapshot
         self.policy = policy
         self.nodes = snapshot.nodes.copy()
@@ -50,7 +53,9 @@ class Session:
         self.plugins = PluginSet(policy, registry, trace)
         self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners())
         self.committed: list[Entry] = []
-        """Placements to carry out, in decision order."""
+        """Placements and evictions to carry out, in decision order."""
+        self.held: dict[str, int] = {}
+        """Rows that were held from the start of the cycle for tasks with a nominated node, by uid."""
         self.job_refusals: dict[str, Refusal] = {
             key: Refusal(NO_SUCH_QUEUE, f"queue {job.queue} does not exist") for key, job in self.stranded.items()
         }
@@ -59,8 +64,12 @@ class Session:
         """Why a task was not placed, by uid; the last word counts."""
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
-        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, hierarchy=False))
-        self.fitting = Fitting(self.nodes, self.ledger.journal, self.plugins.filters, self.plugins.scorers)
+        self.plugins.open(
+            Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, hierarchy=False, callout=callout)
+        )
+        self.fitting = Fitting(
+            self.nodes, self.ledger.journal, self.plugins.judges, lambda task: self.jobs[task.job].queue
+        )
 
     def standing(self, key: str) -> Standing | None:
         """A job as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
@@ -96,7 +105,10 @@ class Session:
         )
 
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> Iterator[Task]:
-        """Ungated pending tasks of a job that this cycle has not placed, best-effort ones or the others."""
+        """Ungated pending tasks that this cycle has not placed or only holds a node for; best-effort or the others."""
         for task in job.job.pending.values():
-            if not task.gated and task.shape.best_effort is best_effort and task.uid not in job.moved:
+            if task.gated or task.shape.best_effort is not best_effort:
+                continue
+            moved = job.moved.get(task.uid)
+            if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
                 yield task

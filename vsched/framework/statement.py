@@ -1,17 +1,17 @@
-"""A try: placements that leave no trace unless they are committed or kept."""
+"""A try: placements and evictions that leave no trace unless they are committed or kept."""
 
 from __future__ import annotations
 
 from types import TracebackType
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Entry, Ledger
+from vsched.framework.ledger import Cause, Entry, Ledger
 from vsched.model.status import Status
 from vsched.model.task import Task
 
 
 class Statement:
-    """Placements of one try. Leaving the ``with`` block without ``commit`` or ``keep`` takes them all back."""
+    """The steps of one try. Leaving the ``with`` block without ``commit`` or ``keep`` takes them all back."""
 
     __slots__ = ("_committed", "_ledger", "_mark", "_open")
 
@@ -39,6 +39,14 @@ class Statement:
         """Reserve for a task what is on its way back."""
         self._ledger.place(job, task, row, Status.PIPELINED)
 
+    def withdraw(self, job: JobView, task: Task, row: int) -> None:
+        """Give up the reservation of a task that waits."""
+        self._ledger.withdraw(job, task, row)
+
+    def evict(self, job: JobView, task: Task, row: int, cause: Cause) -> None:
+        """Have a running task leave."""
+        self._ledger.evict(job, task, row, cause)
+
     def savepoint(self) -> int:
         """A point to roll back to."""
         return len(self._ledger.log)
@@ -48,18 +56,27 @@ class Statement:
         self._ledger.undo_to(savepoint)
 
     @property
-    def placed(self) -> int:
-        """How many placements stand."""
-        return len(self._ledger.log) - self._mark
+    def placed(self) -> bool:
+        """Whether any task was given a place."""
+        return any(entry.before is Status.PENDING for entry in self._ledger.log[self._mark :])
 
     @property
     def tasks(self) -> list[Task]:
-        """The tasks whose placements stand, in the order they were placed."""
-        return [entry.task for entry in self._ledger.log[self._mark :]]
+        """The tasks that were given a place, in the order they were."""
+        return [entry.task for entry in self._ledger.log[self._mark :] if entry.before is Status.PENDING]
+
+    @property
+    def evictions(self) -> list[Entry]:
+        """What leaves, in the order it was decided."""
+        return [entry for entry in self._ledger.log[self._mark :] if entry.status is Status.RELEASING]
 
     def commit(self) -> None:
-        """Carry the placements out: allocated tasks become bindings, in the order they were placed."""
-        self._committed.extend(entry for entry in self._ledger.log[self._mark :] if entry.status is Status.ALLOCATED)
+        """Carry the steps out: allocated tasks become bindings, released ones evictions, in the order decided."""
+        self._committed.extend(
+            entry
+            for entry in self._ledger.log[self._mark :]
+            if entry.status is Status.ALLOCATED or entry.status is Status.RELEASING
+        )
         self._open = False
 
     def keep(self) -> None:

@@ -1,4 +1,4 @@
-"""Binpack: how full a node would be in the requested resources, weighted (reference 4.9).
+"""Binpack: how full, or how free, a node would be in the requested resources, weighted (reference 4.9, 4.24).
 
 For many nodes at once and for one node in plain numbers, equal bit for bit: the same operations on the same doubles in
 the same order. Amounts are exact in doubles below 2**53.
@@ -15,13 +15,15 @@ from vsched.model.nodes import Floats, Ints
 
 
 class Wish(NamedTuple):
-    """One requested resource that binpack looks at."""
+    """One requested resource that counts."""
 
     column: int
     amount: int
     """What the pod asks for, base units."""
     weight: int
     """Above 0."""
+    free: bool = False
+    """Whether what would stay free counts, in place of what would be used."""
 
 
 def binpack(
@@ -32,7 +34,7 @@ def binpack(
     scale: float,
     some_lack: Sequence[bool],
 ) -> Floats:
-    """Scores by node: ``scale`` times the weighted mean of what would be used, 0 where a resource does not suffice.
+    """Scores by node: ``scale`` times the weighted mean of what counts, 0 where a resource does not suffice.
 
     ``idle`` and ``allocatable`` are [resource, node], float64 for speed; ``some_lack`` says for each wish whether some
     node has none of the resource at all: there it counts nothing, but its weight still divides.
@@ -43,7 +45,7 @@ def binpack(
         left = idle[wish.column] - wish.amount
         has = allocatable[wish.column]
         holds = left >= 0
-        full = np.subtract(has, left)
+        full = left.astype(np.float64) if wish.free else np.subtract(has, left)
         if wish.weight != 1:
             full *= float(wish.weight)
         if lacking:
@@ -74,5 +76,5 @@ def binpack_row(
         left = free - wish.amount
         if left < 0:
             return 0.0
-        total += (has - left) * float(wish.weight) / has
+        total += (left if wish.free else has - left) * float(wish.weight) / has
     return total / float(weight_sum) * scale if wishes else 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.budget import JobBudget
 from vsched.model.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
 from vsched.model.status import HOLDS, Phase, Status
 from vsched.model.task import Task
@@ -43,6 +44,12 @@ class JobSpec(msgspec.Struct, frozen=True):
     failed: int = 0
     preemptable: bool | None = None
     annotations: tuple[tuple[str, str], ...] = ()
+    waiting_seconds: float | None = None
+    """The longest it is to wait (``volcano.sh/sla-waiting-time``), None where it does not say."""
+    budget: JobBudget | None = None
+    """How many of its pods may be away (``volcano.sh/jdb-*``), None where it does not say."""
+    quota_request: tuple[tuple[str, int], ...] = ()
+    """What ``minResources`` names that only quotas know (``limits.cpu``, ``requests.cpu`` as ``cpu``); base units."""
     implicit: bool = False
     """Made up for pods of ours that name no PodGroup; there is no object to write to."""
 
@@ -50,7 +57,18 @@ class JobSpec(msgspec.Struct, frozen=True):
 class Job:
     """One PodGroup with its tasks and the sums over them."""
 
-    __slots__ = ("allocated", "counts", "frozen", "key", "pending", "pending_request", "priority", "spec", "tasks")
+    __slots__ = (
+        "allocated",
+        "counts",
+        "frozen",
+        "key",
+        "nominated",
+        "pending",
+        "pending_request",
+        "priority",
+        "spec",
+        "tasks",
+    )
 
     def __init__(self, key: str, spec: JobSpec, priority: int = 0) -> None:
         self.key = key
@@ -61,6 +79,8 @@ class Job:
         self.counts = [0] * len(Status)
         self.allocated: Vector = {}
         self.pending_request: Vector = {}
+        self.nominated = 0
+        """Pending tasks that a node is kept for."""
         self.frozen = False
 
     def clone(self) -> Job:
@@ -70,6 +90,7 @@ class Job:
         other.tasks, other.pending = self.tasks.copy(), self.pending.copy()
         other.counts = self.counts.copy()
         other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
+        other.nominated = self.nominated
         other.frozen = False
         return other
 
@@ -83,6 +104,7 @@ class Job:
             add(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:
             self.pending[task.uid] = task
+            self.nominated += bool(task.nominated)
             add(self.pending_request, task.shape.request)
 
     def drop(self, uid: str) -> Task | None:
@@ -95,6 +117,7 @@ class Job:
             subtract(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:
             del self.pending[uid]
+            self.nominated -= bool(task.nominated)
             subtract(self.pending_request, task.shape.request)
         return task
 
@@ -109,6 +132,11 @@ class Job:
             + counts[Status.ALLOCATED]
             + counts[Status.SUCCEEDED]
         )
+
+    @property
+    def holding(self) -> bool:
+        """Whether any task is bound or runs."""
+        return bool(self.counts[Status.BOUND] or self.counts[Status.RUNNING])
 
     @property
     def allocated_count(self) -> int:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from vsched.model.resources import ResourceAxis
+from vsched.model.resources import PODS, ResourceAxis
 
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -107,7 +107,18 @@ class NodeTable:
     from outside (reference 0.6).
     """
 
-    __slots__ = ("allocatable", "axis", "idle", "pipelined", "releasing", "requested", "scoring", "statics")
+    __slots__ = (
+        "allocatable",
+        "axis",
+        "idle",
+        "in_motion",
+        "pipelined",
+        "releasing",
+        "requested",
+        "scoring",
+        "statics",
+        "terminating",
+    )
 
     def __init__(
         self,
@@ -133,6 +144,11 @@ class NodeTable:
         """Used plus reserved: what scoring counts as taken."""
         self.scoring = scoring
         """``int64[2, node]``: cpu and memory taken, with Kubernetes' defaults for containers that ask for none."""
+        self.in_motion = bool(releasing.any() or pipelined.any())
+        """Whether anything leaves its node or waits for that: only then do idle and future idle differ."""
+        self.terminating: Ints = releasing[PODS].copy()
+        """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
+        gone, so nobody new waits for these; what this cycle evicts, it may count on."""
 
     def __len__(self) -> int:
         return len(self.statics)
@@ -158,7 +174,12 @@ class NodeTable:
     def future_idle(self, column: int) -> Ints:
         """Idle once everything releasing is back and everything pipelined has landed; may be negative."""
         future: Ints = self.idle[column] + self.releasing[column] - self.pipelined[column]
-        return future
+        return future - self.terminating if column == PODS else future
+
+    def future_idle_at(self, column: int, row: int) -> int:
+        """The same of one node."""
+        future = self.idle[column, row] + self.releasing[column, row] - self.pipelined[column, row]
+        return int(future - self.terminating[row] if column == PODS else future)
 
     def unreserved(self, column: int) -> Ints:
         """Idle that no pipelined task counts on: where one waits for more than is leaving, it reserves idle amounts."""

@@ -37,6 +37,8 @@ class Nominate(msgspec.Struct, frozen=True):
     name: str
     node: str
     job: str
+    lasting: bool = True
+    """Whether others were made to leave for it, so that the node is kept from cycle to cycle; else for this one."""
 
 
 class Unschedulable(msgspec.Struct, frozen=True):
@@ -84,6 +86,12 @@ class QueueOutcome(msgspec.Struct, frozen=True):
     capability: dict[str, int] = {}
     guarantee: dict[str, int] = {}
     overused: bool = False
+    problem_reason: str = ""
+    """What is wrong with the queue, in one word; empty while nothing is."""
+    problem: str = ""
+    """The same in a sentence."""
+    subtree: dict[str, int] = {}
+    """What it and all queues below it hold; empty where no plugin keeps a tree of queues."""
 
 
 class NamespaceOutcome(msgspec.Struct, frozen=True):

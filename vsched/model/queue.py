@@ -7,6 +7,18 @@ import msgspec
 from vsched.model.resources import NOTHING, Amounts
 
 OPEN, CLOSED, CLOSING, UNKNOWN = "Open", "Closed", "Closing", "Unknown"
+ROOT = "root"
+"""The queue that all others are below of."""
+
+
+class NodeGroups(msgspec.Struct, frozen=True):
+    """Which groups of nodes a queue's pods belong on (``spec.affinity``, reference 4.17)."""
+
+    required: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
+    """In the order of preference."""
+    anti_required: tuple[str, ...] = ()
+    anti_preferred: tuple[str, ...] = ()
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -17,6 +29,7 @@ class Queue(msgspec.Struct, frozen=True):
     created: float = 0.0
     weight: int = 1
     capability: Amounts = NOTHING
+    """Zeros are kept, as in what is deserved and guaranteed: a limit of none is not the absence of a limit."""
     deserved: Amounts = NOTHING
     guarantee: Amounts = NOTHING
     reclaimable: bool = True
@@ -25,6 +38,12 @@ class Queue(msgspec.Struct, frozen=True):
     parent: str = ""
     state: str = OPEN
     annotations: tuple[tuple[str, str], ...] = ()
+    affinity: NodeGroups | None = None
+    group_limits: tuple[tuple[str, Amounts], ...] | None = ()
+    """What it may hold on each group of nodes, zeros kept (``volcano.sh/nodegroup-resource-limits``).
+
+    None where that cannot be read, so that nothing may be placed by it.
+    """
 
     @property
     def open(self) -> bool:

@@ -92,6 +92,8 @@ class Rules(msgspec.Struct, frozen=True):
     """Any one term must hold; None where the pod has no required node affinity."""
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+    revocable: bool = False
+    """May use nodes that are lent for a time of the day only (``volcano.sh/revocable-zone``)."""
 
 
 class PodTerm(msgspec.Struct, frozen=True):
@@ -135,6 +137,15 @@ class HostPort(msgspec.Struct, frozen=True):
     ip: str = "0.0.0.0"
 
 
+class Strategy(msgspec.Struct, frozen=True):
+    """How a pod wants nodes to be scored by what it asks for, whatever the policy says."""
+
+    most: bool
+    """Fuller nodes are better; else emptier ones."""
+    weights: tuple[tuple[str, int], ...]
+    """By resource, or by the beginning of its name with a star after it; sorted. What is not here does not count."""
+
+
 class PodLabels(msgspec.Struct, frozen=True):
     """Namespace and labels of a pod, interned: what selectors of other pods look at."""
 
@@ -159,12 +170,23 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     spread: tuple[Spread, ...] = ()
     images: tuple[str, ...] = ()
     containers: int = 1
+    strategy: Strategy | None = None
+    """None where the policy decides."""
     best_effort: bool = False
     """Asks for nothing but a pod slot: backfill's business."""
 
 
 ShapeKey = tuple[
-    Amounts, int, int, Rules, tuple[HostPort, ...], PodAffinity | None, tuple[Spread, ...], tuple[str, ...], int
+    Amounts,
+    int,
+    int,
+    Rules,
+    tuple[HostPort, ...],
+    PodAffinity | None,
+    tuple[Spread, ...],
+    tuple[str, ...],
+    int,
+    Strategy | None,
 ]
 
 
@@ -200,10 +222,11 @@ class ShapeTable:
         spread: tuple[Spread, ...] = (),
         images: tuple[str, ...] = (),
         containers: int = 1,
+        strategy: Strategy | None = None,
     ) -> Shape:
         """The one shape of these values."""
         rules = self.rules(rules or Rules())
-        key = (request, scoring_cpu, scoring_memory, rules, ports, affinity, spread, images, containers)
+        key = (request, scoring_cpu, scoring_memory, rules, ports, affinity, spread, images, containers, strategy)
         shape = self._shapes.get(key)
         if shape is None:
             self._made += 1
@@ -218,6 +241,7 @@ class ShapeTable:
                 spread=spread,
                 images=images,
                 containers=containers,
+                strategy=strategy,
                 best_effort=len(request) <= 1 and all(column == 2 for column, _ in request),
             )
         return shape

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsched.model.budget import DisruptionBudget
 from vsched.model.job import Job
 from vsched.model.nodes import NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace, Queue
+from vsched.model.quota import Quota
 from vsched.model.resources import ResourceAxis, Vector
 from vsched.model.selections import Selections
 
@@ -55,6 +57,10 @@ class Snapshot:
     """Keys of jobs a cycle may do something for: PodGroup not yet admitted, or tasks pending."""
     changed: Sequence[str]
     """Keys of jobs that changed since the last snapshot: their status may have to be written."""
+    nominated: Sequence[str]
+    """Keys of jobs with pending tasks that a node is kept for, sorted."""
+    holders: Mapping[str, Mapping[str, Job]]
+    """Jobs with tasks that are bound or run, by queue, then key."""
     queues: Mapping[str, Queue]
     books: Mapping[str, QueueBooks]
     """Sums by queue name, of queues that have jobs."""
@@ -68,3 +74,11 @@ class Snapshot:
     """Allocatable of all nodes together, by column."""
     used: Sequence[int]
     """Used on all nodes together, by column."""
+    previous: float = 0.0
+    """``now`` of the snapshot before this one, 0 where there was none: what is done once in a while goes by it."""
+    budgets: Mapping[str, Sequence[DisruptionBudget]] = field(default_factory=dict)
+    """PodDisruptionBudgets that select pods, by namespace."""
+    quotas: Mapping[str, Sequence[Quota]] = field(default_factory=dict)
+    """ResourceQuotas without scopes, by namespace."""
+    priority_range: tuple[int, int] = (0, 0)
+    """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""

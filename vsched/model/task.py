@@ -33,6 +33,10 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     priority_class: str = ""
     condition: str = ""
     """Reason and message of its ``PodScheduled=False`` condition, to write it only when it changes."""
+    started: float = 0.0
+    """When its node took it up (``status.startTime``), seconds since the epoch; 0 where that is not known."""
+    protected_until: float = 0.0
+    """When the cool-down after it was scheduled is over (``volcano.sh/cooldown-time``); 0 where it has none."""
 
     @property
     def key(self) -> str:
@@ -59,4 +63,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.preempts,
             self.priority_class,
             self.condition,
+            self.started,
+            self.protected_until,
         )

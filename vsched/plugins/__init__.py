@@ -6,27 +6,46 @@ from typing import Any
 
 from vsched.framework.extension import Plugin
 from vsched.plugins.binpack import Binpack
+from vsched.plugins.capacity import Capacity
+from vsched.plugins.cdp import Cdp
 from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
+from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
+from vsched.plugins.nodegroup import NodeGroup
 from vsched.plugins.nodeorder import NodeOrder
 from vsched.plugins.overcommit import Overcommit
+from vsched.plugins.pdb import Pdb
 from vsched.plugins.predicates import Predicates
 from vsched.plugins.priority import Priority
 from vsched.plugins.proportion import Proportion
+from vsched.plugins.resourcequota import ResourceQuota
+from vsched.plugins.resourcestrategyfit import ResourceStrategyFit
+from vsched.plugins.sla import Sla
+from vsched.plugins.tdm import Tdm
 
 PLUGINS: tuple[type[Plugin[Any]], ...] = (
     # the order of jobs and tasks
     Priority,
     Drf,
+    Sla,
     # all or nothing, and what may be taken back
     Gang,
     Conformance,
+    Pdb,
+    Cdp,
     # who is admitted, and how much a queue gets
     Overcommit,
+    ResourceQuota,
     Proportion,
+    Capacity,
     # which nodes are possible, and which one is best
     Predicates,
     NodeOrder,
     Binpack,
+    ResourceStrategyFit,
+    NodeGroup,
+    Tdm,
+    # whatever a service outside decides
+    Extender,
 )

@@ -1,35 +1,228 @@
 """drf: dominant resource fairness among the jobs, and among the namespaces, of a queue (reference 4.4, seed 000).
 
 A job's share is the largest part it holds of any resource of the cluster; a namespace's share is the same for what it
-holds in the queue, divided by its weight. The smaller share goes first.
+holds in the queue, divided by its weight. The smaller share goes first, and may take from the larger. With
+``enableHierarchy`` queues are ordered by the tree that their annotations describe, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
-from vsched.framework.extension import JobOrder, NamespaceOrder, NoArgs, Opening, Plugin
+from vsched.framework.extension import (
+    JobOrder,
+    NamespaceOrder,
+    NoArgs,
+    Opening,
+    PlacementListener,
+    Plugin,
+    Preemptable,
+    QueueOrder,
+    QueueScore,
+    Reclaimable,
+    Standing,
+)
 from vsched.framework.jobs import JobView
 from vsched.kernels.fairness import dominant_share
+from vsched.model.queue import Queue
+from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract
+from vsched.model.task import Task
+from vsched.plugins._hierarchy import HierarchyTree, TreeKey
+
+SHARE_DELTA = 1e-6
+"""Shares closer than this count as equal (reference 4.4)."""
 
 
-class Drf(Plugin[NoArgs], JobOrder, NamespaceOrder):
-    """Orders jobs and namespaces by dominant share."""
+class Drf(
+    Plugin[NoArgs], JobOrder, NamespaceOrder, QueueOrder, QueueScore, Preemptable, Reclaimable, PlacementListener
+):
+    """Orders jobs and namespaces, and with hierarchy queues, by dominant share; the smaller takes from the larger."""
 
     name = "drf"
 
     def open(self, opening: Opening) -> None:
-        """Keep the cluster's total and what namespaces hold."""
+        """Keep what shares are made of; the tree is built when something is asked that needs it."""
+        self._opening = opening
+        self._shares = Shares(opening)
+        self._standing = opening.standing
+        self._by_namespace = opening.switches.namespace_order
+        self._by_hierarchy = opening.hierarchy
+        self._built: HierarchyTree | None = None
+
+    # -- orders -------------------------------------------------------------------------------------------------
+
+    def job_key(self, job: JobView) -> float:
+        """The job's dominant share; what it waits for counts as held."""
+        return self._shares.of(job.allocated)
+
+    def namespace_key(self, queue: str, namespace: str) -> float:
+        """The namespace's dominant share in the queue over its weight."""
+        return self._shares.of_namespace(queue, namespace)
+
+    def queue_key(self, queue: Queue) -> TreeKey:
+        """With hierarchy, where the queue stands in the tree, from the top down; without, all queues are equal."""
+        return self._tree.key(queue.name) if self._by_hierarchy else ()
+
+    def queue_score(self, queue: Queue) -> float:
+        """One less share over weight: with hierarchy of the queue's node of the tree, else of the queue itself."""
+        if self._by_hierarchy:
+            return 1.0 - self._tree.weighted_share(queue.name)
+        return 1.0 - self._shares.of_queue(queue) / queue.weight
+
+    def queues_move_together(self) -> bool:
+        """Queues below one node of the tree share its standing."""
+        return self._by_hierarchy
+
+    # -- within a queue -----------------------------------------------------------------------------------------
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Tasks of namespaces that have more even then, and where namespaces are equal, of jobs that have.
+
+        Even then: with the preemptor placed and the victim gone, all candidates before it counted as gone too. Jobs
+        that come out equal may take from each other; namespaces that do leave it to their jobs (seed 000).
+        """
+        own = self._standing(preemptor.job)
+        if own is None:
+            return []
+        comparison = Comparison(self._shares, own, preemptor, self._by_namespace)
+        return [
+            victim
+            for victim in candidates
+            if (job := self._standing(victim.job)) is not None and comparison.is_victim(victim, job)
+        ]
+
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """A job, or its namespace, that has less now will have less then.
+
+        Of the preemptor's namespace only its own job is certain to lose nothing; nothing is certain within a job.
+        """
+        own = self._standing(preemptor.job)
+        if own is None or job.key == own.key:
+            return False
+        shares, least = self._shares, self._share_then(own, preemptor)
+        if self._by_namespace and job.spec.namespace != preemptor.namespace:
+            least /= shares.weight(preemptor.namespace)
+            return least - shares.of_namespace(own.spec.queue, job.spec.namespace) > SHARE_DELTA
+        return least - shares.of(job.allocated) > SHARE_DELTA
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """The share that its job would have, and its namespace where that counts."""
+        own = self._standing(preemptor.job)
+        if own is None:
+            return None
+        return self._share_then(own, preemptor), preemptor.namespace if self._by_namespace else ""
+
+    def _share_then(self, own: Standing, preemptor: Task) -> float:
+        return self._shares.of(own.allocated, preemptor.shape.request)
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
+        """By the same comparison the other way round; between queues only where there is a hierarchy."""
+        ours, theirs = self._standing(victim.job), self._standing(evictor.job)
+        if ours is None or theirs is None:
+            return False
+        if ours.spec.queue == theirs.spec.queue:
+            return bool(self.preemptable(victim, [evictor]))
+        return bool(self.reclaimable(victim, [evictor])) if self._by_hierarchy else None
+
+    # -- between queues -----------------------------------------------------------------------------------------
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        """With hierarchy, tasks of queues that come after the reclaimer's even then; without, no opinion."""
+        if not self._by_hierarchy:
+            return None
+        tree, taker, request = self._tree, self._standing(reclaimer.job), reclaimer.shape.request
+        if taker is None or not tree.has(taker.key):
+            return []
+        return [
+            victim
+            for victim in candidates
+            if (giver := self._standing(victim.job)) is not None
+            and tree.has(giver.key)
+            and tree.goes_before(taker, request, giver, victim.shape.request)
+        ]
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
+        """With hierarchy nothing is certain."""
+        return False if self._by_hierarchy else None
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """With hierarchy, its job, whose leaf would grow; without, nothing decides."""
+        return reclaimer.job if self._by_hierarchy else None
+
+    # -- placements ---------------------------------------------------------------------------------------------
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """The job's leaf is stale, where there is a tree."""
+        if self._built is not None:
+            self._built.note(job, task.shape.request, 1)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """The job's leaf is stale, where there is a tree."""
+        if self._built is not None:
+            self._built.note(job, task.shape.request, -1)
+
+    @property
+    def _tree(self) -> HierarchyTree:
+        if self._built is None:
+            self._built = HierarchyTree(self._opening)
+        return self._built
+
+
+class Shares:
+    """Dominant shares of the cluster."""
+
+    def __init__(self, opening: Opening) -> None:
         self._total = opening.snapshot.total
         self._holdings = opening.holdings
         self._namespaces = opening.snapshot.namespaces
 
-    def job_key(self, job: JobView) -> float:
-        """The job's dominant share; what it waits for counts as held."""
-        return dominant_share(job.allocated, self._total)
+    def of(self, held: Mapping[int, int], request: Amounts = NOTHING) -> float:
+        """The share of what is held, and of a request on top of it."""
+        if request:
+            held = dict(held)
+            add(held, request)
+        return dominant_share(held, self._total)
 
-    def namespace_key(self, queue: str, namespace: str) -> float:
-        """The namespace's dominant share in the queue over its weight."""
-        held: Mapping[int, int] = self._holdings.namespace(queue, namespace)
+    def of_queue(self, queue: Queue) -> float:
+        """The share that a queue holds."""
+        return self.of(self._holdings.queue(queue.name))
+
+    def of_namespace(self, queue: str, namespace: str, request: Amounts = NOTHING) -> float:
+        """The share that a namespace holds in a queue, and of a request on top of it, over its weight."""
+        return self.of(self.held(queue, namespace), request) / self.weight(namespace)
+
+    def held(self, queue: str, namespace: str) -> Mapping[int, int]:
+        """What a namespace holds in a queue."""
+        return self._holdings.namespace(queue, namespace)
+
+    def weight(self, namespace: str) -> int:
+        """The weight of a namespace."""
         known = self._namespaces.get(namespace)
-        return dominant_share(held, self._total) / (1 if known is None else known.weight)
+        return 1 if known is None else known.weight
+
+
+class Comparison:
+    """One preemptor against candidates in turn; each counts as gone for those after it (reference 4.4)."""
+
+    def __init__(self, shares: Shares, own: Standing, preemptor: Task, by_namespace: bool) -> None:
+        request = preemptor.shape.request
+        self._shares = shares
+        self._by_namespace = by_namespace
+        self._queue, self._namespace = own.spec.queue, preemptor.namespace
+        self._job_share = shares.of(own.allocated, request)
+        self._namespace_share = shares.of_namespace(self._queue, self._namespace, request) if by_namespace else 0.0
+        self._jobs: dict[str, Vector] = {}
+        self._namespaces: dict[str, Vector] = {}
+
+    def is_victim(self, victim: Task, job: Standing) -> bool:
+        """Whether the preemptor may take from this task of this job."""
+        request, namespace = victim.shape.request, victim.namespace
+        rest = self._jobs.setdefault(job.key, dict(job.allocated))
+        subtract(rest, request)
+        if self._by_namespace and namespace != self._namespace:
+            remaining = self._namespaces.setdefault(namespace, dict(self._shares.held(self._queue, namespace)))
+            subtract(remaining, request)
+            ahead = self._namespace_share - self._shares.of(remaining) / self._shares.weight(namespace)
+            if abs(ahead) > SHARE_DELTA:
+                return ahead < 0
+        return self._job_share - self._shares.of(rest) <= SHARE_DELTA

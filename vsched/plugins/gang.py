@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from vsched.framework.extension import (
     JobCondition,
@@ -17,11 +17,11 @@ from vsched.framework.extension import (
     Preemptable,
     Reclaimable,
     Refusal,
+    Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
 from vsched.model.job import Condition
-from vsched.model.status import Status
 from vsched.model.task import Task
 
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
@@ -38,8 +38,8 @@ class Gang(
     name = "gang"
 
     def open(self, opening: Opening) -> None:
-        """Keep the jobs, to look up the minimum of a victim's job."""
-        self._jobs = opening.snapshot.jobs
+        """Keep how jobs stand, to look up what a victim's job has beyond its minimum."""
+        self._standing = opening.standing
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Enough tasks exist for every role's minimum and for the job's."""
@@ -80,11 +80,33 @@ class Gang(
         """Tasks that their jobs can lose without falling below their minimum."""
         return self._spare(candidates)
 
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """Jobs that have no more than their minimum."""
+        return job.ready <= job.spec.min_member
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+        """Jobs that have no more than their minimum."""
+        return job.ready <= job.spec.min_member
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """Who asks does not matter."""
+        return None
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """Who asks does not matter."""
+        return None
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool:
+        """Only from a job that has more than its minimum once everything it waits for is there."""
+        job = self._standing(evictor.job)
+        waiting = job.waiting if isinstance(job, JobView) else 0
+        return job is not None and job.ready + waiting > job.spec.min_member
+
     def _spare(self, candidates: Sequence[Task]) -> list[Task]:
         left: dict[str, int] = {}
         spare: list[Task] = []
         for victim in candidates:
-            job = self._jobs.get(victim.job)
+            job = self._standing(victim.job)
             if job is None:
                 continue
             ready = left.get(victim.job, job.ready)
@@ -99,7 +121,7 @@ class Gang(
             return None
         if job.is_ready:
             return Condition("Scheduled", "True", READY_REASON, "")
-        if job.ready + job.job.counts[Status.RELEASING] >= job.min_member:
+        if not job.pending_count and job.ready + job.leaving >= job.min_member:
             return None
         refusal = self.job_valid(job)
         if refusal is not None:

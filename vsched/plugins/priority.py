@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import JobOrder, JobStarving, NoArgs, Opening, Plugin, Preemptable, TaskOrder
+from vsched.framework.extension import (
+    JobOrder,
+    JobStarving,
+    NoArgs,
+    Opening,
+    Plugin,
+    Preemptable,
+    QueueScore,
+    Standing,
+    TaskOrder,
+)
 from vsched.framework.jobs import JobView
+from vsched.model.queue import Queue
 from vsched.model.task import Task
 
 
-class Priority(Plugin[NoArgs], JobOrder, TaskOrder, Preemptable, JobStarving):
+class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, JobStarving):
     """Orders by priority, and lets the higher take from the lower."""
 
     name = "priority"
 
     def open(self, opening: Opening) -> None:
-        """Keep the jobs, to look up whose priority a victim has."""
+        """Keep the jobs, to look up whose priority a victim has, and what priorities there are."""
         self._jobs = opening.snapshot.jobs
+        self._range = opening.snapshot.priority_range
+        self._lowest: dict[str, int] = {}
+        """The lowest priority of a job's tasks, by job, where it was asked for."""
 
     def job_key(self, job: JobView) -> int:
         """Higher priority first."""
@@ -25,6 +39,15 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, Preemptable, JobStarving):
     def task_key(self, task: Task) -> int:
         """Higher priority first."""
         return -task.priority
+
+    def queue_score(self, queue: Queue) -> float:
+        """Where the queue's priority is between the lowest and the highest there are; 0 where all are equal (seed 004).
+
+        The range is that of the cluster's PriorityClasses and of its queues. Classes that Kubernetes reserves for the
+        system (above 1,000,000,000) are left out unless a queue has such a priority: they would press all others to 0.
+        """
+        low, high = self._range
+        return (queue.priority - low) / (high - low) if high > low else 0.0
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
         """Tasks of jobs of lower priority; within the preemptor's own job, tasks of lower priority."""
@@ -39,6 +62,22 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, Preemptable, JobStarving):
                 else self._jobs[victim.job].priority < own
             )
         ]
+
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """Other jobs of no lower priority."""
+        return job.key != preemptor.job and job.priority >= self._jobs[preemptor.job].priority
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """The priority of its job; where it could take from its own job, that job and its own priority too."""
+        own = self._jobs[preemptor.job]
+        lowest = self._lowest.get(own.key)
+        if lowest is None:
+            lowest = self._lowest[own.key] = min(task.priority for task in own.tasks.values())
+        return own.priority if lowest >= preemptor.priority else (own.priority, own.key, preemptor.priority)
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool:
+        """Only what has the higher priority of the two."""
+        return bool(self.preemptable(victim, [evictor]))
 
     def job_starving(self, job: JobView) -> bool:
         """Some task is neither placed nor waiting for room."""

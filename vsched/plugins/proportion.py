@@ -6,7 +6,7 @@ no request that would lead past it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,17 +22,22 @@ from vsched.framework.extension import (
     QueueDivider,
     QueueDivision,
     QueueOrder,
+    QueueScore,
+    Reclaimable,
     Refusal,
+    Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.why import exceeding
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
+from vsched.kernels.quota import dense, limit_of
 from vsched.model.job import without_gated
 from vsched.model.nodes import Floats
 from vsched.model.queue import Queue
-from vsched.model.resources import CPU, MEMORY, Amounts, Vector, add
+from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
 
 QUEUE_NOT_OPEN = "QueueNotOpen"
 QUEUE_OVER_SHARE = "QueueOverShare"
@@ -40,7 +45,16 @@ QUEUE_FULL = "QueueQuotaInsufficient"
 
 
 class Proportion(
-    Plugin[NoArgs], QueueOrder, Overused, Allocatable, Preemptive, JobEnqueueable, JobEnqueued, QueueDivider
+    Plugin[NoArgs],
+    QueueOrder,
+    QueueScore,
+    Overused,
+    Allocatable,
+    Preemptive,
+    Reclaimable,
+    JobEnqueueable,
+    JobEnqueued,
+    QueueDivider,
 ):
     """Divides the cluster by weight, and holds queues to their part."""
 
@@ -51,6 +65,7 @@ class Proportion(
         snapshot = opening.snapshot
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
+        self._standing = opening.standing
         self._queues = snapshot.queues
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
@@ -78,6 +93,10 @@ class Proportion(
         """Higher priority first, then the smaller share."""
         return (-queue.priority, self.share(queue))
 
+    def queue_score(self, queue: Queue) -> float:
+        """One less the share: a queue that has what it deserves scores 0, one that has more scores less (seed 004)."""
+        return 1.0 - self.share(queue)
+
     def overused(self, queue: Queue) -> bool:
         """The queue holds all it deserves, of every resource."""
         held = self._holdings.queue(queue.name)
@@ -99,6 +118,45 @@ class Proportion(
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """The same as allocatable: what is taken from others has to be deserved."""
         return self.allocatable(queue, request) is None
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Tasks of queues that hold more than they deserve of something that the task asks for (reference 4.5).
+
+        More of anything is not enough: a queue could take back at once what is within its share, and the two queues
+        would go on taking it from each other. Each victim counts as gone for those after it.
+        """
+        left: dict[str, Vector] = {}
+        victims: list[Task] = []
+        for victim in candidates:
+            job = self._standing(victim.job)
+            if job is None:
+                continue
+            queue = job.spec.queue
+            held = left.setdefault(queue, dict(self._holdings.queue(queue)))
+            if self._exceeds(queue, held, (column for column, _ in victim.shape.request)):
+                subtract(held, victim.shape.request)
+                victims.append(victim)
+        return victims
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool:
+        """Only from a queue that holds more than it deserves of something that the evictor asks for."""
+        return bool(self.reclaimable(victim, [evictor]))
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+        """Jobs that hold nothing of which their queue has more than it deserves."""
+        queue = job.spec.queue
+        return not self._exceeds(queue, self._holdings.queue(queue), job.allocated)
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """Who asks does not matter."""
+        return None
+
+    def _exceeds(self, queue: str, held: Mapping[int, int], columns: Iterable[int]) -> bool:
+        """Whether more than deserved is held of any of these resources, pod slots aside; False for unknown queues."""
+        deserved = self._deserved.get(queue)
+        if deserved is None:
+            return False
+        return any(held.get(column, 0) >= deserved.get(column, 0.0) + EPSILON for column in columns if column != PODS)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """What is held and admitted already, and the job's minimum, fit what the queue may hold at most."""
@@ -138,11 +196,11 @@ def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
     width = len(snapshot.total)
     guaranteed = np.zeros(width)
     for queue in snapshot.queues.values():
-        guaranteed += _dense(queue.guarantee, width)
+        guaranteed += dense(queue.guarantee, width)
     free = np.maximum(np.array(snapshot.total, dtype=np.float64) - guaranteed, 0.0)
     limits = np.empty((len(queues), width))
     for row, queue in enumerate(queues):
-        limits[row] = np.minimum(free + _dense(queue.guarantee, width), _capability(queue.capability, width))
+        limits[row] = np.minimum(free + dense(queue.guarantee, width), limit_of(queue.capability, width))
     return limits
 
 
@@ -152,25 +210,10 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
     floor = np.zeros((len(queues), width))
     for row, queue in enumerate(queues):
         books = snapshot.books[queue.name]
-        request[row] = _dense(books.allocated.items(), width) + _dense(books.pending.items(), width)
-        floor[row] = _dense(queue.guarantee, width)
+        request[row] = dense(books.allocated.items(), width) + dense(books.pending.items(), width)
+        floor[row] = np.minimum(dense(queue.guarantee, width), limits[row])  # not past its own capability
     weights = np.array([queue.weight for queue in queues], dtype=np.float64)
     return Demand(weights, request, limits, floor)
-
-
-def _dense(amounts: Iterable[tuple[int, int]], width: int) -> Floats:
-    row = np.zeros(width)
-    for column, value in amounts:
-        row[column] = value
-    return row
-
-
-def _capability(capability: Amounts, width: int) -> Floats:
-    row = np.full(width, np.inf)
-    for column, value in capability:
-        if value > 0 or column not in (CPU, MEMORY):
-            row[column] = value
-    return row
 
 
 def _nonzero(row: Floats) -> dict[int, float]:

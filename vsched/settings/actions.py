@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from vsched.framework.policy import NamingPlugins
 from vsched.framework.registry import Registry
 from vsched.settings.arguments import read_arguments
-from vsched.settings.names import ACTIONS_IN_THE_FIELD
+from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
 from vsched.settings.problems import Problems, did_you_mean
 from vsched.settings.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.values import read_fields
 
 _EXAMPLE = 'a comma separated text such as "enqueue, allocate, backfill"'
 
@@ -56,6 +58,7 @@ def read_configurations(entry: Entry | None, registry: Registry, problems: Probl
             found = read_arguments(given.value, args_type, f"{path}.arguments", given.line, problems)
             if found is not None:
                 args[name.text] = found
+                _check_plugins(found, given.value, f"{path}.arguments", registry, problems)
     for action in registry.actions.values():
         if action.name not in args:
             default = read_arguments(None, action.args_type, f"configurations.{action.name}", 1, problems)
@@ -87,6 +90,17 @@ def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
     line = entry_of_name.line if entry_of_name else node.line
     problems.add(line, f"{path}.name", "missing; expected the name of an action")
     return None
+
+
+def _check_plugins(args: msgspec.Struct, node: Node, path: str, registry: Registry, problems: Problems) -> None:
+    """Report plugins that nobody knows among those that the arguments name; one that is only not used is no mistake."""
+    if not isinstance(args, NamingPlugins) or not isinstance(node, Keyed):
+        return
+    known = PLUGINS_IN_THE_FIELD | set(registry.plugins)
+    lines = read_fields(node, type(args), path, Problems(problems.where)).lines
+    for key, plugin in args.named_plugins().items():
+        if plugin not in known:
+            problems.add(lines[key], f"{path}.{key}", f"unknown plugin {plugin!r}{did_you_mean(plugin, known)}")
 
 
 def _report_absent(name: Scalar, path: str, registry: Registry, problems: Problems) -> None:

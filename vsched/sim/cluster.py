@@ -18,7 +18,6 @@ import yaml
 from vsched.errors import BadInput
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, start_engine
-from vsched.sim.controllers.queues import QUEUES, SYSTEM_QUEUES, system_queue
 from vsched.sim.fleet import read_fleet, uniform_fleet
 from vsched.sim.kinds import Obj
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
@@ -64,7 +63,6 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         try:
-            self._bootstrap()
             await self._server.start(self._host, self._port)
             if self._settings.controllers is not None:
                 self._engine = start_engine(self.store, self.client, self._settings.controllers)
@@ -128,14 +126,6 @@ class Cluster:
             path.write_text(yaml.safe_dump(self.kubeconfig(), sort_keys=False), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-
-    def _bootstrap(self) -> None:
-        """The queues Volcano makes itself; an API server alone has none."""
-        if self._settings.controllers is None:
-            return
-        for row in SYSTEM_QUEUES:
-            if self.client.get(QUEUES, "", row["name"]) is None:
-                self.client.create(QUEUES, system_queue(row))
 
 
 def _check_loopback(host: str) -> None:

@@ -39,6 +39,13 @@ class Metrics:
         )
         self.attempts = counter("volcano_schedule_attempts_total", "Attempts to place a pod, by result.", "result")
 
+        self.victims = gauge("volcano_pod_preemption_victims", "Pods the latest preemption takes the room of.")
+        # A counter in all but its type: the library ends the names of counters in _total, and this one does not.
+        self.preemptions = gauge("volcano_total_preemption_attempts", "Jobs for which preempt evicted pods.")
+        self.eviction_transactions = counter(
+            "volcano_eviction_transactions_total", "Jobs for which a session evicted pods, by action.", "action"
+        )
+
         # -- new ones
         self.bound = counter("vsched_pods_bound_total", "Pods whose binding the API server accepted.")
         self.cycle = histogram("vsched_cycle_seconds", "Deciding alone, by what started it.", "reason", buckets=SECONDS)
@@ -56,6 +63,12 @@ class Metrics:
         self.bindings = counter("vsched_bindings_total", "Placements carried out, by how they ended.", "verdict")
         self.bind_seconds = histogram(
             "vsched_binding_seconds", "A placement, attempts and waits included.", buckets=SECONDS
+        )
+        self.evictions = counter(
+            "vsched_evictions_total", "Evictions carried out, by how they ended.", "action", "verdict"
+        )
+        self.eviction_seconds = histogram(
+            "vsched_eviction_seconds", "An eviction, attempts and waits included.", buckets=SECONDS
         )
         self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
         self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")

@@ -1,4 +1,4 @@
-"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets, queues.
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets.
 
 The table of contents; ``every_controller`` lists them.
 """
@@ -17,7 +17,6 @@ from vsched.sim.controllers.kubelet import Addresses, Kubelets, NodeAgents
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
 from vsched.sim.controllers.pods import PodTimes
-from vsched.sim.controllers.queues import Queues
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.tasks import JobTimes
 from vsched.sim.controllers.workloads import DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
@@ -63,7 +62,6 @@ def every_controller(
         DisruptionBudgets(client, roster),
         GarbageCollector(client, roster, registry, catch_up),
         Namespaces(client, roster, registry),
-        Queues(client, roster),
     ]
 
 

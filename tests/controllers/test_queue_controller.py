@@ -1,0 +1,214 @@
+"""Queues at an embedded cluster with the daemon: asked to open and close, and made where they are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.controllers.asking import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
+from tests.daemon.fault_proxy import FaultProxy
+from tests.daemon.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
+from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
+from vsched.sim.cluster import Cluster
+
+Ask = Callable[[Cluster, str], None]
+BY_COMMAND: tuple[Ask, Ask] = (
+    lambda cluster, name: order(cluster, "CloseQueue", name),
+    lambda cluster, name: order(cluster, "OpenQueue", name),
+)
+BY_ANNOTATION: tuple[Ask, Ask] = (
+    lambda cluster, name: wish(cluster, name, "closed"),
+    lambda cluster, name: wish(cluster, name, "open"),
+)
+EITHER_WAY = pytest.mark.parametrize(("close", "open_"), [BY_COMMAND, BY_ANNOTATION], ids=["Command", "annotation"])
+
+
+async def test_queues_open_by_themselves_and_those_there_must_be_are_made() -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster, scheduling(cluster.url, default_queue="main"):
+        await until(lambda: states(cluster, "root", "main", "q") == ["Open"] * 3)
+        assert found(cluster, "root")["spec"]["reclaimable"] is False
+        main = found(cluster, "main")["spec"]
+        assert (main["weight"], main["reclaimable"], main["parent"]) == (1, True, "root")
+
+
+async def test_a_queue_that_is_there_is_not_made_over() -> None:
+    async with Cluster(manifests=[queue("default", weight=5)]) as cluster, scheduling(cluster.url):
+        await until(lambda: states(cluster, "root", "default") == ["Open", "Open"])
+        assert found(cluster, "default")["spec"]["weight"] == 5
+
+
+async def test_queues_are_made_once_the_api_server_lets_us() -> None:
+    async with Cluster() as cluster:
+        proxy = FaultProxy(cluster.url)
+        await proxy.up()
+        proxy.spoil("POST", ".*/queues", 403, times=2)
+        async with scheduling(proxy.url):
+            await until(lambda: states(cluster, "root", "default") == ["Open", "Open"])
+        await proxy.down()
+
+
+@EITHER_WAY
+async def test_an_empty_queue_is_closed_and_opened(close: Ask, open_: Ask) -> None:
+    async with Cluster([node("n1")], manifests=[queue("q")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        close(cluster, "q")
+        await until(lambda: state(cluster, "q") == "Closed")
+        members = gang("g", 2)
+        members[0]["spec"]["queue"] = "q"
+        cluster.apply(members)
+        await until(lambda: "queue q is Closed, not Open" in events(cluster, "g").get("Unschedulable", ""))
+        assert nodes_of(cluster, "g-") == {}
+        open_(cluster, "q")
+        await until(lambda: state(cluster, "q") == "Open")
+        await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+        await until(lambda: not cluster.client.list(COMMANDS))
+        assert {"QueueClosed", "QueueOpen"} <= events(cluster, "q").keys()
+
+
+@EITHER_WAY
+async def test_a_queue_with_podgroups_is_closing_until_the_last_is_gone(close: Ask, open_: Ask) -> None:
+    groups = [podgroup(name, 1, queue="q") for name in "ab"]
+    async with Cluster(manifests=[queue("q"), *groups]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        await until(lambda: queue_status(cluster, "q").get("inqueue") == 2)
+        close(cluster, "q")
+        await until(lambda: state(cluster, "q") == "Closing")
+        await until(lambda: "2 PodGroups remain" in events(cluster, "q").get("QueueClosing", ""))
+        cluster.client.delete(PODGROUPS, "default", "a")
+        open_(cluster, "q")
+        await until(lambda: state(cluster, "q") == "Open")
+        close(cluster, "q")
+        await until(lambda: state(cluster, "q") == "Closing")
+        cluster.client.delete(PODGROUPS, "default", "b")
+        await until(lambda: state(cluster, "q") == "Closed")
+
+
+async def test_a_command_changes_the_annotation_so_that_there_is_one_truth() -> None:
+    async with Cluster(manifests=[queue("q", wish="closed")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Closed")
+        order(cluster, "OpenQueue", "q")
+        await until(lambda: state(cluster, "q") == "Open")
+        assert annotations(cluster, "q")[STATE_WISH] == "open"
+        wish(cluster, "q", "closed")
+        await until(lambda: state(cluster, "q") == "Closed")
+
+
+async def test_of_many_commands_the_last_one_counts() -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        for action in ["CloseQueue", "OpenQueue"] * 3 + ["CloseQueue"]:
+            order(cluster, action, "q")
+            await cluster.settle()
+        await until(lambda: not cluster.client.list(COMMANDS))
+        await until(lambda: state(cluster, "q") == "Closed")
+
+
+async def test_what_is_below_a_queue_is_closed_and_opened_with_it() -> None:
+    rows = [queue("a"), queue("b", "a"), queue("c", "b"), queue("own", "b", wish="closed")]
+    async with Cluster(manifests=rows) as cluster, scheduling(cluster.url):
+        await until(lambda: states(cluster, "a", "b", "c", "own") == ["Open", "Open", "Open", "Closed"])
+        order(cluster, "CloseQueue", "a")
+        await until(lambda: states(cluster, "a", "b", "c", "own") == ["Closed"] * 4)
+        assert [CLOSED_BY_PARENT in annotations(cluster, name) for name in ("a", "b", "c", "own")] == [
+            False,
+            True,
+            True,
+            False,
+        ]
+        order(cluster, "OpenQueue", "c")
+        await until(lambda: "its parent b is Closed" in events(cluster, "c").get("CommandRefused", ""))
+        order(cluster, "OpenQueue", "a")
+        await until(lambda: states(cluster, "a", "b", "c", "own") == ["Open", "Open", "Open", "Closed"])
+        await until(lambda: not any(CLOSED_BY_PARENT in annotations(cluster, name) for name in "abc"))
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "about", "told"),
+    [
+        pytest.param("CloseQueue", "root", "root", "root holds all queues together", id="to close the root"),
+        pytest.param(
+            "AbortQueue", "q", "q", "'AbortQueue' is unknown (expected OpenQueue or CloseQueue)", id="unknown"
+        ),
+    ],
+)
+async def test_a_command_that_cannot_be_carried_out_is_told_so_and_gone(
+    action: str, name: str, about: str, told: str
+) -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster, scheduling(cluster.url):
+        await until(lambda: states(cluster, "root", "q") == ["Open", "Open"])
+        order(cluster, action, name)
+        await until(lambda: told in events(cluster, about).get("CommandRefused", ""))
+        await until(lambda: not cluster.client.list(COMMANDS))
+        assert state(cluster, name) == "Open"
+
+
+async def test_commands_about_queues_that_are_gone_are_gone_and_those_about_other_kinds_stay() -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        order(cluster, "CloseQueue", "nowhere", uid="u1")
+        order(cluster, "CloseQueue", "q", uid="of-the-one-before")
+        order(cluster, "AbortJob", "job", uid="u2", kind="Job")
+        await until(lambda: len(cluster.client.list(COMMANDS)) == 1)
+        assert cluster.client.list(COMMANDS)[0]["target"]["kind"] == "Job"
+        told = [event["message"] for event in cluster.client.list("events", "default")]
+        await until(lambda: state(cluster, "q") == "Open")
+        assert {"Queue nowhere does not exist any more", "Queue q does not exist any more"} >= set(told)
+
+
+async def test_an_annotation_that_is_no_state_is_told_once_and_ignored() -> None:
+    async with Cluster(manifests=[queue("q", wish="shut")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        await until(
+            lambda: "'shut' is unknown (expected open or closed)" in events(cluster, "q").get("BadQueueState", "")
+        )
+        wish(cluster, "q", "closed")
+        await until(lambda: state(cluster, "q") == "Closed")
+        told = [event for event in cluster.client.list("events", "default") if event["reason"] == "BadQueueState"]
+        assert [event["count"] for event in told] == [1]
+
+
+async def test_a_word_that_is_no_state_becomes_unknown_and_a_request_ends_that() -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster, scheduling(cluster.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        cluster.client.patch_status(QUEUES, "", "q", lambda obj: {**obj, "status": {**obj["status"], "state": "Ajar"}})
+        await until(lambda: state(cluster, "q") == "Unknown")
+        assert "'Ajar' is unknown" in events(cluster, "q").get("QueueUnknown", "'Ajar' is unknown")
+        order(cluster, "OpenQueue", "q")
+        await until(lambda: state(cluster, "q") == "Open")
+
+
+@pytest.mark.parametrize("code", [500, 409, 0], ids=["an internal error", "a conflict", "a lost answer"])
+async def test_a_request_survives_writes_that_fail(code: int) -> None:
+    async with Cluster(manifests=[queue("q", wish="open")]) as cluster:
+        proxy = FaultProxy(cluster.url)
+        await proxy.up()
+        async with scheduling(proxy.url):
+            await until(lambda: state(cluster, "q") == "Open")
+            for method in ("PATCH", "DELETE"):
+                proxy.spoil(method, r".*/(queues/q(/status)?|commands/.*)", code, times=2)
+            order(cluster, "CloseQueue", "q")
+            await until(lambda: state(cluster, "q") == "Closed" and not cluster.client.list(COMMANDS))
+            assert annotations(cluster, "q")[STATE_WISH] == "closed"
+        await proxy.down()
+
+
+async def test_another_controller_may_look_after_the_queues() -> None:
+    async with (
+        Cluster([node("n1")], manifests=[queue("q")]) as cluster,
+        scheduling(cluster.url, queue_controller=False) as daemon,
+    ):
+        cluster.apply(gang("g", 2))
+        await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+        assert "Command" not in daemon.reflectors
+        assert not cluster.client.get(QUEUES, "", "root")
+        assert state(cluster, "q") == ""
+
+
+async def test_what_a_scheduler_before_this_one_left_in_a_status_is_taken_out() -> None:
+    async with Cluster(manifests=[queue("q")]) as cluster:
+        left = {"allocated": {"cpu": "3", "nvidia.com/gpu": "4"}, "state": "Open"}
+        cluster.client.patch_status(QUEUES, "", "q", lambda obj: {**obj, "status": left})
+        async with scheduling(cluster.url):
+            await until(lambda: queue_status(cluster, "q").get("running") == 0)
+            await until(lambda: queue_status(cluster, "q").get("allocated") == {})

@@ -1,0 +1,67 @@
+"""resourcequota: which jobs fit the quotas of their namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.plans import plan, policy_of
+from tests.support.worlds import World
+from vsched.framework.extension import NoArgs, Refusal, Vote
+from vsched.plugins.resourcequota import ResourceQuota
+
+
+def asks(quota: str, wanted: str) -> Vote | Refusal:
+    minimum = f"minResources={wanted}" if wanted else ""
+    world = World(f"node n1 cpu=1\n{quota}\njob ns/a {minimum}")
+    return world.opened(ResourceQuota(NoArgs())).job_enqueueable(world.jobs["ns/a"])
+
+
+@pytest.mark.parametrize(
+    ("quota", "wanted", "fits"),
+    [
+        pytest.param("", "cpu:99", True, id="a namespace without quotas"),
+        pytest.param("quota other/q cpu=1", "cpu:99", True, id="the quota of another namespace"),
+        pytest.param("quota ns/q cpu=0", "", True, id="a job that states no minimum"),
+        pytest.param("quota ns/q cpu=4", "cpu:4", True, id="up to the quota"),
+        pytest.param("quota ns/q cpu=4", "cpu:4001m", False, id="not beyond it"),
+        pytest.param("quota ns/q cpu=4 used=cpu:3", "cpu:2", False, id="what is used counts"),
+        pytest.param("quota ns/q requests.cpu=4", "cpu:5", False, id="requests are the plain resource"),
+        pytest.param("quota ns/q cpu=4", "requests.cpu:5", False, id="so they are in the job's minimum"),
+        pytest.param("quota ns/q requests.cpu=4", "cpu:1,requests.cpu:5", False, id="of two words the larger counts"),
+        pytest.param("quota ns/q limits.memory=1Gi", "memory:2Gi", True, id="limits are not requests"),
+        pytest.param("quota ns/q limits.memory=1Gi", "limits.memory:2Gi", False, id="limits where the job names them"),
+        pytest.param("quota ns/q requests.example.com/gpu=1", "gpu:2", False, id="requests of an extended resource"),
+        pytest.param("quota ns/q requests.example.com/gpu=0", "gpu:1", False, id="a quota of zero forbids"),
+        pytest.param("quota ns/q pods=2 used=pods:1", "pods:2", False, id="pods where the job names them"),
+        pytest.param("quota ns/q cpu=4 used=cpu:9", "memory:1Gi", True, id="only what is asked for is compared"),
+        pytest.param("quota ns/q count/pods=0 services=0", "cpu:1", True, id="counts of objects are not compared"),
+        pytest.param("quota ns/q cpu=9\nquota ns/r cpu=1", "cpu:2", False, id="every quota has to agree"),
+    ],
+)
+def test_a_minimum_against_the_quotas(quota: str, wanted: str, fits: bool) -> None:
+    assert (asks(quota, wanted) is Vote.PERMIT) is fits
+
+
+def test_a_refusal_names_the_quota_and_the_amounts() -> None:
+    answer = asks("quota ns/small requests.cpu=4 memory=1Gi used=requests.cpu:2500m", "cpu:2,memory:2Gi")
+
+    assert answer == Refusal(
+        "NamespaceQuotaInsufficient",
+        "resource quota small insufficient: memory (2Gi asked, 0 used, 1Gi allowed), "
+        "requests.cpu (2 asked, 2500m used, 4 allowed)",
+    )
+
+
+def test_what_the_cycle_admits_counts_within_the_namespace() -> None:
+    text = """
+quota ns/q cpu=4
+quota other/q cpu=4
+job ns/a age=3 minResources=cpu:3
+job ns/b age=2 minResources=cpu:2
+job ns/c age=1 minResources=cpu:1
+job other/d minResources=cpu:4
+"""
+    decided = plan(f"node n1 cpu=1\n{text}", policy_of("resourcequota predicates"))
+
+    assert decided.phases() == {"a": "Inqueue", "b": "Pending", "c": "Inqueue", "d": "Inqueue"}
+    assert decided.message("ns/b") == "resource quota q insufficient: cpu (2 asked, 3 used, 4 allowed)"

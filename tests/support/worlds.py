@@ -1,0 +1,48 @@
+"""A cluster in the language of ``tests.support.plans``, as the plugins of one cycle see it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tests.support.plans import NOW, manifests, mirror
+from vsched.framework.extension import Opening, Plugin
+from vsched.framework.holdings import Holdings
+from vsched.framework.jobs import JobView
+from vsched.model.task import Task
+
+PluginT = TypeVar("PluginT", bound=Plugin[Any])
+
+
+class World:
+    """The cluster that a text describes, at a time; ``previous`` is when the cycle before was."""
+
+    def __init__(self, text: str, *, now: float = NOW, previous: float | None = None) -> None:
+        self._cache = mirror(manifests(text))
+        if previous is not None:
+            self._cache.snapshot(previous)
+        self.turn(now)
+
+    def turn(self, now: float) -> None:
+        """The next cycle begins."""
+        self.snapshot = self._cache.snapshot(now)
+        self.nodes = self.snapshot.nodes.copy()
+        self.jobs = {key: JobView(job) for key, job in self.snapshot.jobs.items()}
+
+    def opened(self, plugin: PluginT, *, hierarchy: bool = False) -> PluginT:
+        """The plugin at the beginning of the cycle."""
+        plugin.open(Opening(self.snapshot, self.nodes, self.jobs, Holdings(self.snapshot), self.jobs.get, hierarchy))
+        return plugin
+
+    def task(self, name: str) -> Task:
+        """The pod ``job.number`` of whatever namespace."""
+        found = [task for job in self.snapshot.jobs.values() for task in job.tasks.values() if task.name == name]
+        assert len(found) == 1, name
+        return found[0]
+
+    def tasks(self, names: str) -> list[Task]:
+        """Several pods, by names with blanks in between."""
+        return [self.task(name) for name in names.split()]
+
+    def row(self, node: str) -> int:
+        """The row of a node."""
+        return self.nodes.statics.row[node]

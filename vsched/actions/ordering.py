@@ -1,0 +1,62 @@
+"""In which order an action takes queues and their jobs: by what plugins compare, or by what they score (seed 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated
+
+import msgspec
+
+from vsched.framework.jobs import JobView
+from vsched.framework.pluginset import OrderKey, PluginSet
+from vsched.model.queue import Queue
+
+Weight = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class OrderingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of every action that takes queues in turn."""
+
+    by_score: bool = msgspec.field(default=False, name="QueueScoreOrderEnable")
+    """Queues by the sum of the plugins' scores, the highest first, in place of the plugins' comparisons."""
+    weights: dict[str, Weight] = msgspec.field(default_factory=dict, name="QueueScoreOrder.*.weight")
+    """What a plugin's score counts, by plugin; one that is not named, or gives no scores, has no say."""
+    across_queues: bool = msgspec.field(default=False, name="JobOrderAcrossQueues")
+    """Jobs of higher priority first, whatever their queue; the order of queues decides among jobs of one priority."""
+
+    def named_plugins(self) -> Mapping[str, str]:
+        """The plugins that weights are given for."""
+        return {f"QueueScoreOrder.{plugin}.weight": plugin for plugin in self.weights}
+
+
+class QueueOrdering:
+    """The order of queues, and of jobs across them, that one action was told to keep."""
+
+    def __init__(self, plugins: PluginSet, args: OrderingArgs) -> None:
+        self.plugins = plugins
+        self._args = args
+
+    def queue_key(self, queue: Queue) -> OrderKey:
+        """Where a queue stands as of now; smaller goes first. Equal scores go by age, then uid, then name."""
+        if not self._args.by_score:
+            return self.plugins.queue_key(queue)
+        return -self.plugins.queue_score(queue, self._args.weights), queue.created, queue.uid, queue.name
+
+    def waves(self, jobs: Iterable[JobView]) -> Iterator[list[JobView]]:
+        """Jobs that compete by queue, namespace and the plugins' order, one list after the other.
+
+        One list of all; across queues a list for each priority, the highest first. Empty lists are left out.
+        """
+        waves: dict[int, list[JobView]] = {}
+        for job in jobs:
+            waves.setdefault(-job.priority if self._args.across_queues else 0, []).append(job)
+        for _, wave in sorted(waves.items()):
+            yield wave
+
+    def drained(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[JobView]:
+        """The jobs in order, worked out once: all of the first queue, then all of the next; across queues by wave."""
+        order: list[JobView] = []
+        for wave in self.waves(jobs):
+            keys = {name: self.queue_key(queues[name]) for name in {job.queue for job in wave}}
+            order += sorted(wave, key=lambda job: (keys[job.queue], self.plugins.job_key(job)))
+        return order

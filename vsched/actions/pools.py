@@ -1,0 +1,204 @@
+"""Whom a kind of evictor may take from, node by node, and which nodes were found not worth another look.
+
+Collected once for all evictors of one class: what an evictor of that class could not get, the next one cannot get
+either, unless the node changed since. Evictions only ever shrink what may be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+
+from vsched.actions.taking import Taking
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.model.nodes import Ints, Mask
+from vsched.model.queue import Queue
+from vsched.model.shape import Shape
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+POOLS_MAX = 64
+"""Classes of evictors remembered at a time, oldest dropped first."""
+
+
+class Refusals:
+    """Nodes that cannot be freed for one shape, as of a position in the ledger's journal."""
+
+    __slots__ = ("mask", "position")
+
+    def __init__(self, nodes: int, position: int) -> None:
+        self.mask: Mask = np.zeros(nodes, dtype=np.bool_)
+        self.position = position
+
+
+class Pool:
+    """The candidates of one class of evictors; a superset of what is left, whatever was evicted since."""
+
+    def __init__(self, session: Session, taking: Taking, task: Task) -> None:
+        self._session = session
+        self._order = EvictionOrder(session, taking.queue)
+        self._evicted = session.ledger.evicted
+        self._rows: dict[int, list[Task]] = {}
+        self._rows_of: dict[str, list[int]] = {}
+        self._ordered: set[int] = set()
+        self._refusals: dict[Shape, Refusals] = {}
+        self.hopeless: dict[Hashable, int] = {}
+        """What was asked for in vain, with the length of the ledger's log at that time."""
+        nodes = len(session.nodes)
+        self.present: Mask = np.zeros(nodes, dtype=np.bool_)
+        """bool[nodes]: nodes with candidates."""
+        self.freeable: dict[int, Ints] = {}
+        """What all candidates of a node hold together, ``int64[nodes]`` by column."""
+        held: dict[Shape, list[int]] = {}
+        for victim, row in _candidates(session, taking, task):
+            self._rows.setdefault(row, []).append(victim)
+            held.setdefault(victim.shape, []).append(row)
+        for shape, rows in held.items():
+            counts = np.bincount(rows, minlength=nodes)
+            self.present |= counts > 0
+            for column, amount in shape.request:
+                sums = self.freeable.get(column)
+                self.freeable[column] = counts * amount if sums is None else sums + counts * amount
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of its candidates are still there."""
+        return self._evicted == self._session.ledger.evicted
+
+    def candidates(self, row: int) -> list[Task]:
+        """Those of a node that are still there, in the order in which they would go (reference 7.3)."""
+        if row not in self._ordered:
+            self._rows[row] = self._order.sorted(self._rows.get(row, []))
+            self._ordered.add(row)
+        return [victim for victim in self._rows[row] if not is_moved(self._session, victim)]
+
+    def open_to(self, taking: Taking, task: Task) -> Mask:
+        """bool[nodes]: where some candidate's job is not certain to be kept from the task, as things stand now."""
+        if not self._rows_of:
+            for row, victims in self._rows.items():
+                for victim in victims:
+                    self._rows_of.setdefault(victim.job, []).append(row)
+        mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
+        for key, rows in self._rows_of.items():
+            job = self._session.standing(key)
+            if job is not None and not taking.keeps(task, job):
+                mask[rows] = True
+        return mask
+
+    def worthwhile(self, shape: Shape, mask: Mask) -> Mask:
+        """The nodes of a mask that have candidates and were not refused as they are now."""
+        refusals = self._current(shape)
+        result: Mask = mask & self.present & ~refusals.mask
+        return result
+
+    def refuse(self, shape: Shape, row: int) -> None:
+        """The node cannot be freed for the shape, as it is now."""
+        refusals = self._current(shape)
+        refusals.mask[row] = True
+
+    def forgive(self, shape: Shape, row: int) -> None:
+        """What the refusal of a node rested on was taken back."""
+        self._current(shape).mask[row] = False
+
+    def _current(self, shape: Shape) -> Refusals:
+        journal = self._session.ledger.journal
+        refusals = self._refusals.get(shape)
+        if refusals is None:
+            refusals = self._refusals[shape] = Refusals(len(self._session.nodes), len(journal))
+        if refusals.position != len(journal):
+            refusals.mask[journal[refusals.position :]] = False
+            refusals.position = len(journal)
+        return refusals
+
+
+class Pools:
+    """The pools of one action."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pools: dict[Hashable, Pool] = {}
+
+    def of(self, taking: Taking, task: Task) -> Pool:
+        """The pool of the task's class, collected when first asked for."""
+        key = taking.evictor_class(task)
+        pool = self._pools.get(key)
+        if pool is None:
+            if len(self._pools) >= POOLS_MAX:
+                del self._pools[next(iter(self._pools))]
+            pool = self._pools[key] = Pool(self._session, taking, task)
+        return pool
+
+
+def is_moved(session: Session, victim: Task) -> bool:
+    """Whether this cycle has evicted the task already."""
+    job = session.standing(victim.job)
+    return isinstance(job, JobView) and victim.uid in job.moved
+
+
+class EvictionOrder:
+    """In which order candidates of one node are evicted: what goes last in every order is the first to leave.
+
+    Queues by the plugins' own order of victims, then the last queue first; the last job first; the last task first
+    (reference 7.3). Where a queue and a job stand is looked up once.
+    """
+
+    def __init__(self, session: Session, evictor: Queue) -> None:
+        self._session = session
+        self._evictor = evictor
+        self._queues: dict[str, tuple[Any, Any]] = {}
+        self._jobs: dict[str, Any] = {}
+
+    def sorted(self, tasks: list[Task]) -> list[Task]:
+        """The tasks, the first to leave first."""
+        if len(tasks) < 2:
+            return tasks
+        by_job: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_job.setdefault(task.job, []).append(task)
+        jobs = sorted(by_job, key=self._last, reverse=True)
+        jobs.sort(key=self._first)
+        ordered = self._session.plugins.ordered_tasks
+        return [task for key in jobs for task in reversed(ordered(by_job[key]))]
+
+    def _first(self, key: str) -> Any:
+        return self._queue(self._session.snapshot.jobs[key].spec.queue)[0]
+
+    def _last(self, key: str) -> Any:
+        job = self._jobs.get(key)
+        if job is None:
+            view = self._session.view(key)
+            assert view is not None, "candidates are tasks of jobs of the snapshot"
+            job = self._jobs[key] = (self._queue(view.queue)[1], self._session.plugins.job_key(view))
+        return job
+
+    def _queue(self, name: str) -> tuple[Any, Any]:
+        keys = self._queues.get(name)
+        if keys is None:
+            plugins, queue = self._session.plugins, self._session.snapshot.queues[name]
+            keys = self._queues[name] = plugins.victim_queue_key(queue, self._evictor), plugins.queue_key(queue)
+        return keys
+
+
+def _candidates(session: Session, taking: Taking, task: Task) -> Iterator[tuple[Task, int]]:
+    rows = session.nodes.statics.row
+    for job in taking.holders():
+        standing = session.standing(job.key) or job
+        if taking.keeps(task, standing):
+            continue
+        moved = standing.moved if isinstance(standing, JobView) else ()
+        for victim in job.tasks.values():
+            if (
+                (victim.status is Status.RUNNING or victim.status is Status.BOUND)
+                and victim.preemptable
+                and victim.uid not in moved
+                and taking.takes(task, victim)
+            ):
+                row = rows.get(victim.node)
+                if row is not None:
+                    yield victim, row

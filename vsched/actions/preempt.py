@@ -1,0 +1,114 @@
+"""preempt: starving jobs take from others of their queue, and tasks from lesser ones of their job (reference 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from vsched.actions.allocate import workable
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.pools import Pools
+from vsched.actions.taking import Preempting, PreemptingWithin
+from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.model.task import Task
+
+Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+PRIORITY_OFFSET = 1 << 31
+"""Makes priorities positive, so that more victims never weigh less than fewer."""
+
+
+class PreemptArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of preempt."""
+
+    topology_aware: bool = msgspec.field(default=False, name="enableTopologyAwarePreemption")
+    """Compare what several nodes would cost, rather than take the first that does in the order of scores."""
+    percentage: Percent = msgspec.field(default=10, name="minCandidateNodesPercentage")
+    """How many of the nodes are compared, in percent of all."""
+    at_least: Count = msgspec.field(default=1, name="minCandidateNodesAbsolute")
+    at_most: Count = msgspec.field(default=100, name="maxCandidateNodesAbsolute")
+    workers: Count = msgspec.field(default=16, name="topologyAwarePreemptWorkerNum")
+    """Accepted; one node is tried after the other."""
+    error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
+    """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
+
+
+def preempt(session: Session) -> None:
+    """Queue by queue: first between its jobs, then inside each of them."""
+    args = session.args("preempt", PreemptArgs)
+    pick = _cheapest(args) if args.topology_aware else first_that_does
+    pools = Pools(session)
+    ordering = QueueOrdering(session.plugins, args)
+    starving = [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
+    for wave in ordering.waves(starving):
+        queues = {job.queue: session.snapshot.queues[job.queue] for job in wave}
+        for name in sorted(queues, key=lambda name: ordering.queue_key(queues[name])):
+            jobs = sorted((job for job in wave if job.queue == name), key=session.plugins.job_key)
+            for job in jobs:
+                between_jobs(session, job, pools, pick)
+            for job in jobs:
+                within_job(session, job, pools, pick)
+
+
+def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
+    """Room for a starving job from other jobs of its queue, for its minimum or not at all."""
+    tasks = unplaced(session, job)
+    if tasks and session.plugins.job_starving(job):
+        take_for(session, Preempting(session, job), pools, tasks, pick)
+
+
+def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
+    """Room for tasks of a starving job from its own tasks of less priority, until one finds none."""
+    taking = PreemptingWithin(session, job)
+    for task in unplaced(session, job):
+        if not session.plugins.job_starving(job):
+            return
+        with session.statement() as statement:
+            attempt = Attempt(session, taking, pools, statement, pick)
+            placed = attempt.place(task)
+            if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
+                attempt.give_up()
+                return
+            statement.commit()
+
+
+def unplaced(session: Session, job: JobView) -> list[Task]:
+    """Tasks of a job that have no place and wait for none, in their order."""
+    pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
+    return session.plugins.ordered_tasks(pending)
+
+
+# -- topology-aware ---------------------------------------------------------------------------------------------------
+
+
+def _cheapest(args: PreemptArgs) -> Pick:
+    def pick(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
+        """Of the first nodes that can be freed, in the order of their names, the one that costs least."""
+        wanted = max(len(attempt.session.nodes) * args.percentage // 100, args.at_least, 1)
+        wanted = min(wanted, max(args.at_most, 1))
+        found: list[Taken] = []
+        for row in sorted(rows):
+            before = attempt.statement.savepoint()
+            taken = attempt.try_row(task, row)
+            if taken is not None:
+                found.append(taken)
+                attempt.statement.rollback(before)
+            if len(found) == wanted:
+                break
+        if not found:
+            return None
+        return attempt.try_row(task, min(found, key=_cost).row)
+
+    return pick
+
+
+def _cost(taken: Taken) -> tuple[int, int, int, float]:
+    """Whom it costs, how much and how many; then how long ago the most important victim began (reference 3.4)."""
+    highest = max(victim.priority for victim in taken.victims)
+    weight = sum(victim.priority + PRIORITY_OFFSET for victim in taken.victims)
+    earliest = min(victim.started for victim in taken.victims if victim.priority == highest)
+    return highest, weight, len(taken.victims), -earliest

@@ -1,0 +1,150 @@
+"""Who may take from whom: within a queue, within a job, and across queues (reference 3.4, 3.5)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from typing import ClassVar
+
+from vsched.framework.extension import Standing
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.model.job import Job
+from vsched.model.queue import Queue
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+PREEMPT, RECLAIM = "preempt", "reclaim"
+
+
+class Taking(ABC):
+    """What one job may do to others."""
+
+    action: ClassVar[str]
+    by_score: ClassVar[bool]
+    """Whether nodes are tried in the order of their scores, else in that of their names."""
+    waits_alone: ClassVar[bool]
+    """Whether a job that nobody has to leave for is made to wait for what is on its way back."""
+
+    def __init__(self, session: Session, job: JobView) -> None:
+        self.session = session
+        self.plugins = session.plugins
+        self.job = job
+        self.queue = session.queue(job)
+
+    @abstractmethod
+    def holders(self) -> Iterable[Job]:
+        """The jobs that tasks may be taken from, plugins aside."""
+
+    @abstractmethod
+    def keeps(self, task: Task, job: Standing) -> bool:
+        """Whether it is certain that this job loses nothing to the task."""
+
+    @abstractmethod
+    def takes(self, task: Task, victim: Task) -> bool:
+        """Whether a victim comes into question for the task, plugins aside."""
+
+    @abstractmethod
+    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
+        """The candidates that the plugins agree to."""
+
+    @abstractmethod
+    def evictor_class(self, task: Task) -> Hashable:
+        """Tasks of equal class may take from the same victims."""
+
+    @abstractmethod
+    def may_take(self, task: Task) -> bool:
+        """Whether anything may be taken for the task at all."""
+
+    @abstractmethod
+    def comes_back(self, victim: Task, evictor: Task) -> bool:
+        """Whether the victim's job could have the evictor's place back in its turn."""
+
+
+class Preempting(Taking):
+    """A job takes from other jobs of its queue."""
+
+    action = PREEMPT
+    by_score = True
+    waits_alone = True
+
+    def holders(self) -> Iterable[Job]:
+        for key, job in self.session.snapshot.holders.get(self.queue.name, {}).items():
+            if key != self.job.key:
+                yield job
+
+    def keeps(self, task: Task, job: Standing) -> bool:
+        return self.plugins.kept_from_preemptor(task, job)
+
+    def takes(self, task: Task, victim: Task) -> bool:
+        return victim.shape.best_effort or not task.shape.best_effort
+
+    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
+        return self.plugins.preemptable(task, candidates)
+
+    def evictor_class(self, task: Task) -> Hashable:
+        # The job's own tasks are left out of the victims, so a job that holds something is a class of its own.
+        own = self.job.key if self.job.job.holding else ""
+        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.plugins.preemptor_class(task)
+
+    def may_take(self, task: Task) -> bool:
+        return task.preempts
+
+    def comes_back(self, victim: Task, evictor: Task) -> bool:
+        robbed = self.session.view(victim.job)
+        return (
+            victim.preempts
+            and robbed is not None
+            and self.plugins.job_starving(robbed)
+            and self.plugins.could_preempt_back(victim, evictor)
+        )
+
+
+class PreemptingWithin(Preempting):
+    """A task takes from other tasks of its job."""
+
+    def holders(self) -> Iterable[Job]:
+        return (self.job.job,)
+
+    def evictor_class(self, task: Task) -> Hashable:
+        return "within", self.job.key, task.priority, task.shape.best_effort, self.plugins.preemptor_class(task)
+
+
+class Reclaiming(Taking):
+    """A job takes from jobs of other queues."""
+
+    action = RECLAIM
+    by_score = False
+    waits_alone = False
+
+    def holders(self) -> Iterable[Job]:
+        queues = self.session.snapshot.queues
+        for name, jobs in self.session.snapshot.holders.items():
+            if name != self.queue.name and name in queues and queues[name].reclaimable:
+                yield from jobs.values()
+
+    def keeps(self, task: Task, job: Standing) -> bool:
+        return self.plugins.kept_from_reclaimer(task, job)
+
+    def takes(self, task: Task, victim: Task) -> bool:
+        return victim.status is Status.RUNNING
+
+    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
+        return self.plugins.reclaimable(task, candidates)
+
+    def evictor_class(self, task: Task) -> Hashable:
+        return RECLAIM, self.queue.name, self.plugins.reclaimer_class(task)
+
+    def may_take(self, task: Task) -> bool:
+        return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
+
+    def comes_back(self, victim: Task, evictor: Task) -> bool:
+        robbed = self.session.view(victim.job)
+        if robbed is None or not victim.preempts or not self.plugins.job_starving(robbed):
+            return False
+        queue: Queue = self.session.queue(robbed)
+        return (
+            not self.plugins.overused(queue)
+            and self.plugins.preemptive(queue, victim.shape.request)
+            and self.plugins.could_reclaim_back(victim, evictor)
+        )

@@ -1,0 +1,294 @@
+"""The search for victims, one for preempt and reclaim: room for a job that others are to leave.
+
+Everything is tried on the books first. A statement is committed only once every task of the job's minimum has a place
+with the victims gone, rules about nodes and queues included; no victim is among them that the placement could do
+without, and none whose job could have the place back in its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.actions.allocate import choose, waits_for
+from vsched.actions.pools import Pool, Pools
+from vsched.actions.taking import Taking
+from vsched.framework.extension import Refusal
+from vsched.framework.fitting import Choice
+from vsched.framework.ledger import Cause
+from vsched.framework.session import Session
+from vsched.framework.statement import Statement
+from vsched.framework.why import Explanation
+from vsched.model.nodes import Mask
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+
+LOOK_AGAIN_AFTER = 16
+"""After so many rows in vain it is worth asking for each job whether it has anything to give any more."""
+
+Pick = Callable[["Attempt", Task, Sequence[int]], "Taken | None"]
+"""How a node is picked among those worth a try: the rows come in the order in which they are to be tried."""
+
+
+class Taken(NamedTuple):
+    """A place that was freed for a task."""
+
+    task: Task
+    row: int
+    victims: tuple[Task, ...]
+
+
+class Attempt:
+    """One job's try to get room for its tasks."""
+
+    def __init__(self, session: Session, taking: Taking, pools: Pools, statement: Statement, pick: Pick) -> None:
+        self.session = session
+        self.taking = taking
+        self.statement = statement
+        self._pools = pools
+        self._pick = pick
+        self._start = statement.savepoint()
+        self._used: dict[Hashable, Pool] = {}
+        """Pools by what of tasks can matter to plugins."""
+        self._barred: set[str] = set()
+        """Victims that could come back for their places, by uid."""
+        self._tentative: list[tuple[Pool, Shape, int]] = []
+        """Refusals that rest on what this attempt has done to the books."""
+        self._taken: list[Taken] = []
+        self._said: dict[str, Explanation | Refusal | None] = {}
+        """What was said of tasks before they were given a place, by uid."""
+
+    def place(self, task: Task) -> bool:
+        """Give a task a place: one with room if there is any, else one that others leave."""
+        if not self.taking.may_take(task):
+            return False
+        choice = self._choice_without_victims(task)
+        if choice is not None:
+            if task.shape.best_effort:
+                return False  # backfill is to place it, at once
+            self.statement.pipeline(self.taking.job, task, choice.row)
+            self._say(task, choice)
+            return True
+        pool = self._pool(task)
+        if not pool or (pool.complete and not self._queue_could_take(pool, task)):
+            return False
+        rows = self._rows(pool, task)
+        taken = self._pick(self, task, rows) if len(rows) else None
+        if taken is None:
+            return False
+        self._taken.append(taken)
+        self._say(task, Choice(taken.row, waits=True))
+        return True
+
+    def is_sound(self) -> bool:
+        """Whether no victim could still come back for a place once everything is where it is to be."""
+        return not any(self.taking.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
+
+    def give_up(self) -> None:
+        """Take everything back, and forget what rested on it."""
+        self.statement.rollback(self._start)
+        for pool, shape, row in self._tentative:
+            pool.forgive(shape, row)
+        for uid, said in self._said.items():
+            if said is None:
+                self.session.task_refusals.pop(uid, None)
+            else:
+                self.session.task_refusals[uid] = said
+
+    def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
+        """The rows where something may be had after all that this attempt has done so far."""
+        mask = self._pool(task).open_to(self.taking, task)
+        return [row for row in rows if mask[row]]
+
+    def try_row(self, task: Task, row: int) -> Taken | None:
+        """Have as few victims as possible leave the row, and put the task there; None where that is not to be had."""
+        pool = self._pool(task)
+        while True:
+            before = self.statement.savepoint()
+            victims = self._free(pool, task, row)
+            if victims is None:
+                self.statement.rollback(before)
+                pool.refuse(task.shape, row)
+                if before != self._start:
+                    self._tentative.append((pool, task.shape, row))
+                return None
+            self.statement.pipeline(self.taking.job, task, row)
+            returning = {victim.uid for victim in victims if self.taking.comes_back(victim, task)}
+            if not returning:
+                return Taken(task, row, tuple(victims))
+            self.statement.rollback(before)
+            self._barred |= returning
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _pool(self, task: Task) -> Pool:
+        """The pool of a task's class as it was before the attempt: nothing that was done since adds to it."""
+        alike = (task.shape, task.labels, task.priority, task.preemptable)
+        pool = self._used.get(alike)
+        if pool is None:
+            pool = self._used[alike] = self._pools.of(self.taking, task)
+        return pool
+
+    def _choice_without_victims(self, task: Task) -> Choice | None:
+        if self.session.plugins.allocatable(self.taking.queue, task.shape.request) is not None:
+            return None
+        return choose(self.session, task)
+
+    def _say(self, task: Task, choice: Choice) -> None:
+        self._said.setdefault(task.uid, self.session.task_refusals.get(task.uid))
+        self.session.task_refusals[task.uid] = waits_for(self.session, choice)
+
+    def _queue_could_take(self, pool: Pool, task: Task) -> bool:
+        """Whether the task's queue may have room for it: asked with the node that frees most, resource by resource."""
+        queue, allocatable = self.taking.queue, self.session.plugins.allocatable
+        for column, amount in task.shape.request:
+            part = ((column, amount),)
+            if allocatable(queue, part) is None:
+                continue
+            if column not in pool.freeable:
+                return False
+            row, before = int(pool.freeable[column].argmax()), self.statement.savepoint()
+            for victim in pool.candidates(row):
+                self._evict(victim, row)
+            refusal = allocatable(queue, part)
+            self.statement.rollback(before)
+            if refusal is not None:
+                return False
+        return True
+
+    def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
+        """The nodes worth a try, in the order in which they are to be tried."""
+        mask: Mask = pool.worthwhile(task.shape, self.session.fitting.candidates(task, pool.freeable))
+        rows = np.flatnonzero(mask)
+        if self.taking.by_score and len(rows) > 1:
+            ranked = self.session.fitting.ranking(task, mask)
+            rows = rows[np.argsort(-ranked[rows], kind="stable")]
+        found: list[int] = rows.tolist()
+        return found
+
+    def _free(self, pool: Pool, task: Task, row: int) -> list[Task] | None:
+        """Evict from a row what makes room for the task; None where that is not enough."""
+        candidates = [victim for victim in pool.candidates(row) if victim.uid not in self._barred]
+        agreed = self.taking.agreed(task, candidates) if candidates else []
+        if not agreed or not self._would_do(task, row, agreed):
+            return None
+        before = self.statement.savepoint()
+        victims = self._evict_until_it_fits(task, row, agreed)
+        return None if victims is None else self._reprieve(task, row, victims, before)
+
+    def _would_do(self, task: Task, row: int, victims: Sequence[Task]) -> bool:
+        """Whether the row has room for the task with these gone, amounts alone."""
+        for column, amount in task.shape.request:
+            free = self.session.nodes.future_idle_at(column, row)
+            if free + sum(_amount(victim, column) for victim in victims) < amount:
+                return False
+        return True
+
+    def _fits(self, task: Task, row: int) -> bool:
+        return (
+            self._would_do(task, row, ())
+            and self.session.plugins.allocatable(self.taking.queue, task.shape.request) is None
+            and self.session.fitting.fits_at(task, row)
+        )
+
+    def _evict_until_it_fits(self, task: Task, row: int, agreed: Sequence[Task]) -> list[Task] | None:
+        victims: list[Task] = []
+        for victim in agreed:
+            self._evict(victim, row)
+            victims.append(victim)
+            if self._fits(task, row):
+                return victims
+        return None
+
+    def _reprieve(self, task: Task, row: int, victims: list[Task], before: int) -> list[Task]:
+        """Let stay whoever the placement can do without, the most valuable first; the last one it cannot."""
+        for spared in reversed(victims[:-1]):
+            fewer = [victim for victim in victims if victim is not spared]
+            if not self._would_do_again(task, row, fewer, before):
+                continue
+            victims = fewer
+        self._replay(row, victims, before)
+        return victims
+
+    def _would_do_again(self, task: Task, row: int, victims: list[Task], before: int) -> bool:
+        self._replay(row, victims, before)
+        return self._fits(task, row)
+
+    def _replay(self, row: int, victims: list[Task], before: int) -> None:
+        self.statement.rollback(before)
+        for victim in victims:
+            self._evict(victim, row)
+
+    def _evict(self, victim: Task, row: int) -> None:
+        job = self.session.view(victim.job)
+        assert job is not None, "candidates are tasks of jobs of the snapshot"
+        self.statement.evict(job, victim, row, Cause(self.taking.action, self.taking.job.key))
+
+
+def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
+    """The first row in their order that can be freed."""
+    for tried, row in enumerate(rows):
+        if tried == LOOK_AGAIN_AFTER:
+            rows = attempt.still_open(task, rows[tried:])
+            return next((taken for row in rows if (taken := attempt.try_row(task, row))), None)
+        taken = attempt.try_row(task, row)
+        if taken is not None:
+            return taken
+    return None
+
+
+def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
+    """Get room for as many tasks as a starving job wants, and at least for its minimum; True where that succeeds."""
+    job = taking.job
+    asked = pools.of(taking, tasks[0]), signature(session, taking, tasks)
+    if asked[0].hopeless.get(asked[1]) == len(session.ledger.log):
+        return False
+    with session.statement() as statement:
+        attempt = Attempt(session, taking, pools, statement, pick)
+        for left, task in _countdown(tasks):
+            if not session.plugins.job_starving(job):
+                break
+            if not attempt.place(task) and session.plugins.tasks_missing(job) > job.waiting + left:
+                break
+        if (
+            statement.placed
+            and session.plugins.job_pipelined(job)
+            and attempt.is_sound()
+            and (statement.evictions or (taking.waits_alone and not _allocate_follows(session, taking.action)))
+        ):
+            statement.commit()
+            return True
+        attempt.give_up()
+    asked[0].hopeless[asked[1]] = len(session.ledger.log)
+    return False
+
+
+def signature(session: Session, taking: Taking, tasks: Sequence[Task]) -> tuple[object, ...]:
+    """What a job asks for: what was in vain for one is in vain for another of the same class that asks for the same."""
+    counts: dict[Shape, int] = {}
+    for task in tasks:
+        counts[task.shape] = counts.get(task.shape, 0) + 1
+    labels = frozenset(task.labels for task in tasks)
+    job = taking.job
+    return tuple(counts.items()), labels, session.plugins.tasks_missing(job) - job.waiting
+
+
+def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
+    """Each task with the number of those after it."""
+    for position, task in enumerate(tasks, start=1):
+        yield len(tasks) - position, task
+
+
+def _allocate_follows(session: Session, action: str) -> bool:
+    """Whether a placement that nobody has to leave for is still to be made in this cycle, and at once."""
+    actions = session.policy.actions
+    return "allocate" in actions[actions.index(action) :]
+
+
+def _amount(task: Task, column: int) -> int:
+    for own, amount in task.shape.request:
+        if own == column:
+            return amount
+    return 0

@@ -1,0 +1,91 @@
+"""PodDisruptionBudgets and ResourceQuotas to the model: pure functions of one object each; raise BadObject."""
+
+from __future__ import annotations
+
+from sys import intern
+
+from vsched.cluster import wire
+from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
+from vsched.errors import BadObject, BadQuantity
+from vsched.model.budget import DisruptionBudget
+from vsched.model.quantity import parse_quantity
+from vsched.model.quota import Quota, QuotaLine
+from vsched.model.resources import is_schedulable, scale_of
+
+REQUESTS, LIMITS = "requests.", "limits."
+_ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
+_OWN = "volcano.sh/namespace."
+"""Lines of a quota that limit nothing: weights."""
+
+
+def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
+    """The budget as its status stands, None where it selects no pod: without a selector; an empty one selects all."""
+    metadata, at = found.metadata, "spec.selector"
+    try:
+        selector = selector_of(decoded(found.spec.selector, LabelSelector, at), at, {})
+    except BadObject as error:
+        raise BadObject(f"{wire.named('PodDisruptionBudget', metadata)}: {error}") from None
+    if selector is None:
+        return None
+    return DisruptionBudget(
+        intern(metadata.namespace or "default"),
+        metadata.name,
+        selector,
+        max(0, found.status.disruptions_allowed or 0),
+        frozenset(found.status.disrupted_pods or ()),
+    )
+
+
+def quota_of(found: wire.ResourceQuota) -> Quota | None:
+    """What a quota limits of pods' resources; None where that is nothing, or only pods of a certain kind (scopes)."""
+    spec, status = found.spec, found.status
+    if spec.scopes or spec.scope_selector:
+        return None
+    at = "spec.hard" if status.hard is None else "status.hard"
+    hard = (spec.hard if status.hard is None else status.hard) or {}
+    used = status.used or {}
+    try:
+        lines = tuple(
+            QuotaLine(
+                intern(name),
+                resource,
+                _amount(resource, quantity, f"{at}.{name}"),
+                _amount(resource, used.get(name, 0), f"status.used.{name}"),
+            )
+            for name, quantity in sorted(hard.items())
+            if (resource := _limited_by(name))
+        )
+    except BadObject as error:
+        raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {error}") from None
+    return Quota(found.metadata.name, lines) if lines else None
+
+
+def quota_request_of(resources: wire.ResourceList | None, at: str) -> tuple[tuple[str, int], ...]:
+    """What a ResourceList names that only quotas know, base units by what is counted; raises BadObject."""
+    return tuple(
+        sorted(
+            (resource, _amount(resource, quantity, f"{at}.{name}"))
+            for name, quantity in (resources or {}).items()
+            if name.startswith((REQUESTS, LIMITS)) and (resource := _limited_by(name))
+        )
+    )
+
+
+def _limited_by(name: str) -> str:
+    """What a line of a quota counts, empty where that is nothing the scheduler keeps books of."""
+    if name.startswith(LIMITS):
+        return intern(name) if is_schedulable(name.removeprefix(LIMITS)) else ""
+    if _ON_STORAGE_CLASSES in name or name.startswith(_OWN):
+        return ""
+    resource = name.removeprefix(REQUESTS)
+    return intern(resource) if is_schedulable(resource) else ""
+
+
+def _amount(resource: str, quantity: str | float, at: str) -> int:
+    try:
+        value = parse_quantity(str(quantity).strip(), scale_of(resource.removeprefix(LIMITS)))
+    except BadQuantity as error:
+        raise BadObject(f"{at}: {error}") from None
+    if value < 0:
+        raise BadObject(f"{at}: {quantity!r} is negative (expected zero or more)")
+    return value

@@ -1,0 +1,271 @@
+"""Brings queues to the states that requests and their PodGroups lead to, and makes the queues there must be.
+
+Level-triggered: a queue is looked at when anything its state follows from changed, and again while a write fails. Every
+write names the version it was decided on, so what was decided on old news is refused and looked at again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+import orjson
+
+from vsched.cluster import wire
+from vsched.cluster.bodies import GROUP_PATH, queue_path, queue_reference
+from vsched.cluster.events import NORMAL, WARNING, EventRecorder
+from vsched.cluster.job_statuses import version_of
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import Attempts
+from vsched.cluster.served import Served
+from vsched.cluster.writer import Write, Writer
+from vsched.controllers.queue_records import Order, QueueRecords, Record
+from vsched.controllers.queues import (
+    ACTIONS,
+    CLOSED_BY_PARENT,
+    STATE_WISH,
+    WISHES,
+    Verdict,
+    boot_queues,
+    decide,
+    refusal_of,
+)
+from vsched.errors import VschedError
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.deltas import Sink
+from vsched.kube.errors import NotFound
+from vsched.kube.paths import ApiResource
+from vsched.model.queue import CLOSING, ROOT, UNKNOWN
+
+COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
+
+Worry = Callable[..., None]
+"""Says in the log what is wrong: a sentence, and fields."""
+
+
+class QueueControllerSettings(msgspec.Struct, frozen=True):
+    """Bounds of what is written about the states of queues."""
+
+    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
+    """Waits after writes that failed, those decided on old news among them."""
+
+
+class QueueController:
+    """Looks after the states of queues."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        default_queue: str,
+        worry: Worry,
+        settings: QueueControllerSettings | None = None,
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._served = Served(client)
+        self._events = events
+        self._default_queue = default_queue
+        self._worry = worry
+        self._settings = settings or QueueControllerSettings()
+        self._records = QueueRecords(default_queue, self._touched)
+        self._done: dict[str, set[str]] = {}
+        """Uids of Commands that were carried out and deleted, but that the watch still shows; by queue."""
+        self._blamed: dict[str, str] = {}
+        """Annotations that were complained of, by queue."""
+        self._back_offs: dict[str, BackOff] = {}
+        """Of queues for which something failed."""
+        self._lane: Lane[str, None] = Lane(self._settings.lane, self._look)
+
+    @property
+    def sinks(self) -> Mapping[str, Sink[wire.Object]]:
+        """Who is to be told of which kind."""
+        return self._records.feeds
+
+    async def run(self) -> None:
+        """Look after queues, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._lane.run(), name="queue-states")
+            group.create_task(self._make_missing(), name="queues-there-must-be")
+
+    def _touched(self, name: str) -> None:
+        self._lane.put(name, None)
+
+    # -- one queue
+
+    async def _look(self, name: str, _: None) -> None:
+        try:
+            settled = await self._settle(name)
+        except VschedError:
+            settled = False
+        if settled:
+            self._back_offs.pop(name, None)
+        else:
+            back_off = self._back_offs.setdefault(name, BackOff(self._settings.retry))
+            self._lane.put(name, None, back_off.next_seconds())
+
+    async def _settle(self, name: str) -> bool:
+        """Do what there is to do for a queue; False where something of it failed. Raises what the client raises."""
+        record, command = self._records.queue(name), self._next_command(name)
+        if record is None:
+            self._blamed.pop(name, None)
+        if command is not None and (record is None or command.target_uid not in ("", record.uid)):
+            return await self._dismiss(name, command)
+        if record is None or not record.readable:
+            return True  # what is asked of a queue that cannot be read waits until it can be
+        self._complain_of_wish(record)
+        if command is not None:
+            return await self._obey(record, command)
+        return await self._carry_out(record, decide(self._records.standing(record)), "")
+
+    def _next_command(self, name: str) -> Order | None:
+        """The oldest Command about a queue that was not carried out yet."""
+        orders = self._records.orders(name)
+        done = self._done.get(name)
+        if done is not None:
+            done &= {order.uid for order in orders}
+            if not done:
+                del self._done[name]
+        return next((order for order in orders if not done or order.uid not in done), None)
+
+    async def _obey(self, record: Record, command: Order) -> bool:
+        """Carry out a Command, or say why not; it is gone afterwards."""
+        standing = self._records.standing(record)
+        asked = ACTIONS.get(command.action, "")
+        verdict = decide(standing, asked)
+        refusal = verdict.refusal
+        if refusal and await self._is_behind(standing.parent):
+            return False
+        if not asked:
+            refusal = f"action: {command.action!r} is unknown (expected {' or '.join(ACTIONS)})"
+        if not await self._carry_out(record, verdict, "" if refusal else f" as {command} asks"):
+            return False
+        if refusal:
+            about = queue_reference(record.name, record.uid)
+            self._events.record(about, WARNING, "CommandRefused", f"{command}: {refusal}")
+        return await self._remove(record.name, command)
+
+    async def _dismiss(self, name: str, command: Order) -> bool:
+        """Delete a Command whose queue is gone; False where it is there and only the watch is behind."""
+        try:
+            found = await self._client.get(queue_path(name, subresource=False))
+        except NotFound:
+            pass
+        else:
+            if command.target_uid in ("", found["metadata"]["uid"]):
+                return False
+        message = f"Queue {name} does not exist" + (" any more" if command.target_uid else "")
+        self._events.record(command.reference, WARNING, "CommandRefused", message)
+        return await self._remove(name, command)
+
+    async def _is_behind(self, name: str) -> bool:
+        """Whether a queue has changed since the watch last told of it; it is asked before a request is turned down."""
+        record = self._records.queue(name)
+        if record is None:
+            return False
+        found = await self._client.get(queue_path(name, subresource=False))
+        return bool(found["metadata"]["resourceVersion"] != record.version)
+
+    async def _remove(self, name: str, command: Order) -> bool:
+        path = COMMANDS.path(command.namespace, command.name)
+        body = orjson.dumps({"preconditions": {"uid": command.uid}})
+        answer = await self._writer.send(Write("command", "DELETE", path, body), self._settings.attempts)
+        if not answer.done and answer.code != 404:
+            return False
+        self._done.setdefault(name, set()).add(command.uid)
+        return True
+
+    def _complain_of_wish(self, record: Record) -> None:
+        """Say once of an annotation that it cannot be followed."""
+        problem = ""
+        if record.wish and record.wish not in WISHES:
+            problem = f"{record.wish[:40]!r} is unknown (expected {' or '.join(WISHES)})"
+        elif record.name == ROOT and record.wish:
+            problem = refusal_of(self._records.standing(record), WISHES[record.wish])
+        if not problem:
+            self._blamed.pop(record.name, None)
+        elif self._blamed.get(record.name) != record.wish:
+            self._blamed[record.name] = record.wish
+            message = f"metadata.annotations[{STATE_WISH}]: {problem}"
+            self._events.record(queue_reference(record.name, record.uid), WARNING, "BadQueueState", message)
+
+    # -- writing
+
+    async def _carry_out(self, record: Record, verdict: Verdict, because: str) -> bool:
+        """Write what differs, and the state in any case where somebody asked for it; False where that failed.
+
+        The mark that a queue is closed for its parent's sake goes up before it is closed, and down after it is open:
+        whatever happens in between, nobody forgets to open it again.
+        """
+        version = record.version
+        notes: dict[str, str | None] = {}
+        if verdict.by_parent and not record.by_parent:
+            notes[CLOSED_BY_PARENT] = "true"
+        if verdict.wish != WISHES.get(record.wish, ""):
+            notes[STATE_WISH] = next(word for word, state in WISHES.items() if state == verdict.wish)
+        if notes:
+            noted = await self._annotate(record.name, notes, version)
+            if noted is None:
+                return False
+            version = noted
+        if because or verdict.state != record.state:
+            if not await self._set_state(record.name, verdict.state, version):
+                return False
+            self._tell(record, verdict, because)
+        if record.by_parent and not verdict.by_parent:
+            return await self._annotate(record.name, {CLOSED_BY_PARENT: None}, "") is not None
+        return True
+
+    async def _annotate(self, name: str, notes: Mapping[str, str | None], version: str) -> str | None:
+        """Set annotations of a queue, over this version only where one is given; the new version, None on failure."""
+        body = orjson.dumps({"metadata": {"annotations": notes, **_over(version)}})
+        write = Write("queue", "PATCH", queue_path(name, subresource=False), body, MERGE_PATCH)
+        return version_of(await self._writer.send(write, self._settings.attempts))
+
+    async def _set_state(self, name: str, state: str, version: str) -> bool:
+        subresource = await self._served.has("queues/status")
+        body = orjson.dumps({"metadata": _over(version), "status": {"state": state}})
+        write = Write("queue", "PATCH", queue_path(name, subresource), body, MERGE_PATCH)
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.code == 404:
+            # The object is gone, or its definition has changed under us.
+            self._served.forget()
+        return answer.done
+
+    def _tell(self, record: Record, verdict: Verdict, because: str) -> None:
+        """Say on a queue what became of it; that a new one is open goes without saying."""
+        about = queue_reference(record.name, record.uid)
+        if verdict.state == UNKNOWN:
+            told = f"status.state: {record.state[:40]!r} is unknown; ask for the state the queue is to have"
+            self._events.record(about, WARNING, "QueueUnknown", told)
+        elif record.state and verdict.state != record.state:
+            parent = " with its parent" if verdict.by_parent and not because else ""
+            left = self._records.standing(record).podgroups if verdict.state == CLOSING else 0
+            remain = f"; {left} PodGroup{'s remain' if left > 1 else ' remains'}" if left else ""
+            self._events.record(
+                about, NORMAL, f"Queue{verdict.state}", f"{record.state} to {verdict.state}{because or parent}{remain}"
+            )
+
+    async def _make_missing(self) -> None:
+        """Make the queues there must be; one that is there stays as it is."""
+        await self._records.complete.wait()
+        for name, body in boot_queues(self._default_queue).items():
+            back_off = BackOff(self._settings.retry)
+            while self._records.queue(name) is None:
+                write = Write("queue", "POST", f"{GROUP_PATH}/queues", orjson.dumps(body))
+                answer = await self._writer.send(write, self._settings.attempts)
+                if answer.done or answer.code == 409:
+                    break
+                if not back_off.failures:
+                    self._worry("queue cannot be created", queue=name, problem=answer.message)
+                await asyncio.sleep(back_off.next_seconds())
+
+
+def _over(version: str) -> dict[str, str]:
+    """The part of an object's metadata that makes a write be refused over any other version."""
+    return {"resourceVersion": version} if version else {}

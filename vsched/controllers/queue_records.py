@@ -1,0 +1,237 @@
+"""What is known of queues, of the PodGroups in them and of the Commands about them, as their watches tell it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from sys import intern
+from typing import Generic, NamedTuple, TypeVar
+
+from vsched.cluster import wire
+from vsched.cluster.bodies import BATCH_GROUP, Reference
+from vsched.cluster.ingest_objects import created_of
+from vsched.controllers.queues import CLOSED_BY_PARENT, SHUT, STATE_WISH, WISHES, Standing
+from vsched.kube.deltas import BrokenObject, Delta
+from vsched.model.queue import CLOSED, OPEN, ROOT
+
+V = TypeVar("V")
+
+
+class Record(NamedTuple):
+    """A Queue object, as far as its state is concerned."""
+
+    name: str
+    uid: str
+    version: str
+    state: str
+    parent: str
+    wish: str
+    """Its annotation, word for word."""
+    by_parent: bool
+    readable: bool = True
+    """False where the object could not be decoded: it is there, and nothing is known of it."""
+
+
+class Order(NamedTuple):
+    """A Command about a queue. Sorts by age."""
+
+    created: float
+    namespace: str
+    name: str
+    uid: str
+    action: str
+    target: str
+    target_uid: str
+
+    def __str__(self) -> str:
+        return f"Command {self.namespace}/{self.name}"
+
+    @property
+    def reference(self) -> Reference:
+        """What an Event about it hangs on."""
+        return Reference("bus.volcano.sh/v1alpha1", "Command", self.namespace, self.name, self.uid)
+
+
+class Feed(Generic[V]):
+    """The objects of one kind, each cut down to what matters here; a reflector's sink."""
+
+    def __init__(
+        self,
+        cut: Callable[[wire.Object], V | None],
+        changed: Callable[[str, V | None, V | None], None],
+        listed: Callable[[], None],
+    ) -> None:
+        self.found: dict[str, V] = {}
+        """By name, with its namespace where the kind has one."""
+        self.listed = False
+        self._cut = cut
+        self._changed = changed
+        self._note_listed = listed
+
+    def replace(self, items: list[wire.Object], resource_version: str) -> None:
+        """These are all there are."""
+        fresh = {_key(item): item for item in items}
+        for key in self.found.keys() - fresh.keys():
+            self._set(key, None)
+        for key, item in fresh.items():
+            self._set(key, self._cut(item))
+        self.listed = True
+        self._note_listed()
+
+    def apply(self, delta: Delta, item: wire.Object) -> None:
+        """One of them changed."""
+        self._set(_key(item), None if delta is Delta.DELETED else self._cut(item))
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """Nobody knows which object it is, so nothing can be done about it; the reflector counts it."""
+
+    def _set(self, key: str, value: V | None) -> None:
+        before = self.found.pop(key, None)
+        if value is not None:
+            self.found[key] = value
+        if before != value:
+            self._changed(key, before, value)
+
+
+class QueueRecords:
+    """The three feeds together; ``touched`` is told the name of every queue that may have to change."""
+
+    def __init__(self, default_queue: str, touched: Callable[[str], None]) -> None:
+        self.complete = asyncio.Event()
+        """Set when queues and PodGroups are listed: nothing can be said before."""
+        self._default_queue = default_queue
+        self._touched = touched
+        self._counts: Counter[str] = Counter()
+        self._below: dict[str, set[str]] = {}
+        """Queues by the parent they name."""
+        self._targets: dict[str, dict[str, Order]] = {}
+        """Commands by the queue they are about."""
+        self._queues: Feed[Record] = Feed(record_of, self._queue_changed, self._note_listed)
+        self._podgroups: Feed[str] = Feed(self._queue_of, self._podgroup_changed, self._note_listed)
+        self._commands: Feed[Order] = Feed(order_of, self._command_changed, self._note_listed)
+
+    @property
+    def feeds(self) -> Mapping[str, Feed[Record] | Feed[str] | Feed[Order]]:
+        """The sinks of the kinds that are followed."""
+        return {"Queue": self._queues, "PodGroup": self._podgroups, "Command": self._commands}
+
+    def queue(self, name: str) -> Record | None:
+        """A queue as its object is."""
+        return self._queues.found.get(name)
+
+    def orders(self, name: str) -> list[Order]:
+        """The Commands about a queue, oldest first."""
+        return sorted(self._targets.get(name, {}).values())
+
+    def standing(self, record: Record) -> Standing:
+        """What the state of a queue follows from."""
+        known = Standing(
+            record.name, record.state, WISHES.get(record.wish, ""), record.by_parent, self._counts[record.name]
+        )
+        parent = self._parent(record)
+        if parent is None:
+            return known
+        # A parent that cannot be read is as it was last acted upon.
+        state = parent.state if parent.readable else CLOSED if record.by_parent else OPEN
+        return known._replace(parent=parent.name, parent_state=state)
+
+    def _parent(self, record: Record) -> Record | None:
+        """The queue above that can hold this one shut: not the root, and none in a ring of parents."""
+        above, seen = self.queue(record.parent), {record.name}
+        found = above
+        while above is not None and above.name != ROOT:
+            if above.name in seen:
+                return None
+            seen.add(above.name)
+            above = self.queue(above.parent)
+        return None if found is None or found.name == ROOT or record.name == ROOT else found
+
+    def _touch(self, name: str) -> None:
+        if self.complete.is_set():
+            self._touched(name)
+
+    def _note_listed(self) -> None:
+        """Everything is looked at once, when it is known what there is."""
+        if not self.complete.is_set() and self._queues.listed and self._podgroups.listed:
+            self.complete.set()
+            for name in [*self._queues.found, *self._targets]:
+                self._touched(name)
+
+    def _queue_changed(self, name: str, before: Record | None, after: Record | None) -> None:
+        for record in (before, after):
+            if record is not None and record.parent:
+                below = self._below.setdefault(record.parent, set())
+                (below.add if record is after else below.discard)(name)
+                if not below:
+                    del self._below[record.parent]
+        self._touch(name)
+        if (before.state if before is not None else "") != (after.state if after is not None else ""):
+            for child in sorted(self._below.get(name, ())):
+                self._touch(child)
+
+    def _podgroup_changed(self, key: str, before: str | None, after: str | None) -> None:
+        if before is not None:
+            self._counts[before] -= 1
+            if not self._counts[before]:
+                del self._counts[before]
+                record = self.queue(before)
+                if record is not None and record.state in SHUT:
+                    self._touch(before)
+        if after is not None:
+            self._counts[after] += 1
+
+    def _command_changed(self, key: str, before: Order | None, after: Order | None) -> None:
+        for order in (before, after):
+            if order is not None:
+                about = self._targets.setdefault(order.target, {})
+                about.pop(key, None)
+                if order is after:
+                    about[key] = order
+                if not about:
+                    del self._targets[order.target]
+                self._touch(order.target)
+
+    def _queue_of(self, item: wire.Object) -> str | None:
+        return intern(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
+
+
+def record_of(item: wire.Object) -> Record | None:
+    """What of a Queue matters here."""
+    metadata = item.metadata
+    if isinstance(item, wire.Malformed):
+        return Record(metadata.name, metadata.uid, metadata.resource_version, "", "", "", False, readable=False)
+    if not isinstance(item, wire.Queue):
+        return None
+    annotations = metadata.annotations or {}
+    return Record(
+        intern(metadata.name),
+        metadata.uid,
+        metadata.resource_version,
+        item.status.state or "",
+        item.spec.parent or "",
+        annotations.get(STATE_WISH, ""),
+        annotations.get(CLOSED_BY_PARENT) == "true",
+    )
+
+
+def order_of(item: wire.Object) -> Order | None:
+    """A Command that is about a queue; others are for others."""
+    if not isinstance(item, wire.Command) or item.target is None:
+        return None
+    metadata, target = item.metadata, item.target
+    if (target.api_version.partition("/")[0], target.kind) != (BATCH_GROUP, "Queue"):
+        return None
+    return Order(
+        created_of(metadata),
+        metadata.namespace,
+        metadata.name,
+        metadata.uid,
+        item.action or "",
+        target.name,
+        target.uid,
+    )
+
+
+def _key(item: wire.Object) -> str:
+    return f"{item.metadata.namespace}/{item.metadata.name}" if item.metadata.namespace else item.metadata.name

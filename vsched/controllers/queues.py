@@ -1,0 +1,108 @@
+"""The states of queues, and what leads from one to another (reference 5.1). Pure: what is known in, a verdict out.
+
+Who asks: a Command, which is carried out once, and the annotation ``scheduling.volcano.sh/queue-state``, which stands.
+A Command is the later word: where there is an annotation it is changed to what the Command asked for, so that there is
+one truth. A queue below one that is not open is not open either; it opens again with its parent, unless it was closed
+for its own sake.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from vsched.cluster.bodies import BATCH_VERSION
+from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, UNKNOWN
+
+STATE_WISH = "scheduling.volcano.sh/queue-state"
+"""Annotation: the state that a queue is to have."""
+WISHES = {"open": OPEN, "closed": CLOSED}
+"""Values of ``STATE_WISH``, and the state each asks for."""
+CLOSED_BY_PARENT = "volcano.sh/closed-by-parent"
+"""Annotation, "true": the queue is closed for its parent's sake alone."""
+ACTIONS = {"OpenQueue": OPEN, "CloseQueue": CLOSED}
+"""Actions of Commands about queues, and the state each asks for."""
+
+SHUT = (CLOSING, CLOSED)
+_USUAL = ("", OPEN, CLOSING, CLOSED)
+"""States that lead on without being asked; any other word leads to Unknown, which only a request ends."""
+
+
+class Standing(NamedTuple):
+    """What is known of a queue."""
+
+    name: str
+    state: str = OPEN
+    """As its object has it: empty, or any word at all."""
+    wish: str = ""
+    """The state its annotation asks for, empty where there is none."""
+    by_parent: bool = False
+    """Closed for its parent's sake alone."""
+    podgroups: int = 0
+    parent: str = ""
+    parent_state: str = OPEN
+
+
+class Verdict(NamedTuple):
+    """What is to become of a queue."""
+
+    state: str
+    by_parent: bool
+    wish: str
+    refusal: str = ""
+    """Why a request is not carried out."""
+
+
+def decide(queue: Standing, asked: str = "") -> Verdict:
+    """The next state of a queue, given the state that a Command asks for, if any."""
+    refusal = refusal_of(queue, asked) if asked else ""
+    if refusal:
+        asked = ""
+    wish = asked if asked and queue.wish else queue.wish
+    wanted = asked or ("" if refusal_of(queue, queue.wish) else queue.wish)
+    state, by_parent = _below_a_shut_one(queue, queue.wish) if _is_shut_above(queue) else (None, False)
+    if wanted == CLOSED:
+        state, by_parent = _shut(queue), False
+    return Verdict(state or _on_its_own(queue, wanted), by_parent, wish, refusal)
+
+
+def refusal_of(queue: Standing, asked: str) -> str:
+    """Why a queue cannot have the state asked for, empty where it can."""
+    if asked == CLOSED and queue.name == ROOT:
+        return f"{ROOT} holds all queues together and cannot be closed"
+    if asked == OPEN and _is_shut_above(queue):
+        return f"its parent {queue.parent} is {queue.parent_state} and has to be opened first"
+    return ""
+
+
+def _is_shut_above(queue: Standing) -> bool:
+    return queue.parent_state in SHUT
+
+
+def _on_its_own(queue: Standing, wanted: str) -> str:
+    """The state of a queue that nothing above it closes."""
+    if wanted == OPEN or queue.by_parent or not queue.state:
+        return OPEN
+    if queue.state == CLOSING:
+        return _shut(queue)
+    return queue.state if queue.state in _USUAL else UNKNOWN
+
+
+def _below_a_shut_one(queue: Standing, wish: str) -> tuple[str, bool]:
+    """The state of a queue whose parent is not open, and whether that is for the parent's sake alone."""
+    if queue.state not in _USUAL and wish != OPEN:
+        return UNKNOWN, queue.by_parent
+    return _shut(queue), queue.by_parent or wish == OPEN or queue.state not in SHUT
+
+
+def _shut(queue: Standing) -> str:
+    return CLOSING if queue.podgroups and queue.state != CLOSED else CLOSED
+
+
+def boot_queues(default_queue: str) -> dict[str, dict[str, Any]]:
+    """The queues there must be, by name, as objects (reference 1.6)."""
+    specs: dict[str, dict[str, Any]] = {ROOT: {"weight": 1, "reclaimable": False}}
+    specs.setdefault(default_queue, {"weight": 1, "reclaimable": True, "parent": ROOT})
+    return {
+        name: {"apiVersion": BATCH_VERSION, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+        for name, spec in specs.items()
+    }

@@ -1,0 +1,238 @@
+"""Calls out of a cycle over HTTP: from the thread that decides, one at a time, each and all together bounded.
+
+A call is made in a thread of its own while the caller waits for it no longer than it may, so name look-ups, hand-shakes
+and answers that drip are bounded like everything else. A service that stays silent is left alone for ten times as long
+as it kept a cycle waiting last, so it never costs more than a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from socket import SHUT_RDWR
+from types import TracebackType
+from typing import Self
+from urllib.parse import SplitResult, urlsplit
+
+from vsched.errors import Unavailable
+from vsched.framework.callout import Endpoint
+
+ANSWER_BYTES_MAX = 10 << 20
+FAILURES_IN_A_ROW = 3
+"""After so many calls without an answer no more are made in the cycle."""
+REST_FACTOR = 10
+"""How many times as long as its last failure took a silent service is left alone."""
+
+
+class Silent(Unavailable):
+    """Nothing came back at all, or not in time."""
+
+
+class Caller:
+    """Makes the calls of one cycle after the other, over a connection that is kept."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
+        self._link: Link | None = None
+        self._abandoned: Future[bytes] | None = None
+        self._failures = 0
+        """Calls in a row without an answer."""
+        self._rests_until = 0.0
+        self.counts = {"answered": 0, "failed": 0, "skipped": 0}
+        """Calls by how they ended."""
+        self.problem = ""
+        """What was wrong with the last call that was made; empty where nothing was."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; a call that is under way ends without an answer."""
+        link, self._link = self._link, None
+        if link is not None:
+            link.cut()
+            self._pool.submit(link.drop)
+        self._pool.shutdown(wait=False)
+
+    def cycle(self) -> CycleCalls:
+        """The calls of one cycle."""
+        return CycleCalls(self, self._monotonic)
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether the service has been silent too often to be asked more in this cycle."""
+        return self._failures >= FAILURES_IN_A_ROW
+
+    @property
+    def rests(self) -> bool:
+        """Whether the service is left alone for now."""
+        return self._monotonic() < self._rests_until
+
+    def make(self, endpoint: Endpoint, verb: str, body: bytes, seconds: float) -> bytes:
+        """One call within so many seconds; raises Unavailable."""
+        began = self._monotonic()
+        try:
+            answer = self._exchange(f"{endpoint.url}/{verb}", body, seconds)
+        except Unavailable as error:
+            self.counts["failed"] += 1
+            self.problem = str(error)
+            if isinstance(error, Silent):
+                self._failures += 1
+                if self.worn_out:
+                    now = self._monotonic()
+                    self._rests_until = now + REST_FACTOR * (now - began)
+            raise
+        self._failures = 0
+        self.counts["answered"] += 1
+        self.problem = ""
+        return answer
+
+    def _exchange(self, url: str, body: bytes, seconds: float) -> bytes:
+        seconds = self._after_abandoned(url, seconds)
+        address = urlsplit(url)
+        target = f"{address.path}?{address.query}" if address.query else address.path
+        try:
+            link = self._link_to(f"{address.scheme}://{address.netloc}")
+            call = self._pool.submit(link.post, target, body, seconds)
+        except RuntimeError:  # closed
+            raise Unavailable(f"{url}: not called any more") from None
+        try:
+            return call.result(seconds)
+        except TimeoutError:
+            self._abandoned, self._link = call, None
+            link.cut()
+            raise Silent(f"{url}: no answer within {seconds:.2g} s") from None
+
+    def _after_abandoned(self, url: str, seconds: float) -> float:
+        """What is left of the time once the thread is free: a name look-up, say, cannot be broken off."""
+        if self._abandoned is None:
+            return seconds
+        began = self._monotonic()
+        if not wait((self._abandoned,), seconds).done:
+            raise Silent(f"{url}: an earlier call has not come to its end yet")
+        self._abandoned = None
+        return max(0.0, seconds - (self._monotonic() - began))
+
+    def _link_to(self, base: str) -> Link:
+        if self._link is None or self._link.base != base:
+            if self._link is not None:
+                self._pool.submit(self._link.drop)
+            self._link = Link(base)
+        return self._link
+
+
+class CycleCalls:
+    """The calls of one cycle; a ``Callout``."""
+
+    def __init__(self, caller: Caller, monotonic: Callable[[], float]) -> None:
+        self._caller = caller
+        self._monotonic = monotonic
+        self._spent_seconds = 0.0
+        self._given_up = ""
+
+    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+        """One call within what the cycle has left; raises Unavailable."""
+        if not self._given_up and self._caller.rests:
+            self._given_up = "is left alone after it was silent"
+        if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
+            self._given_up = f"took all of the {endpoint.cycle_seconds:g} s of the cycle"
+        if self._given_up:
+            self._caller.counts["skipped"] += 1
+            raise Unavailable(f"{endpoint.url} {self._given_up}")
+        began = self._monotonic()
+        seconds = min(endpoint.timeout_seconds, endpoint.cycle_seconds - self._spent_seconds)
+        try:
+            return self._caller.make(endpoint, verb, body, seconds)
+        finally:
+            self._spent_seconds += self._monotonic() - began
+            if self._caller.worn_out:
+                self._given_up = "was silent too often in this cycle"
+
+
+class Link:
+    """A connection to one service, opened when it is needed and kept while it works.
+
+    Everything but ``cut`` happens in the one thread that makes calls.
+    """
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        """``http(s)://host[:port]``."""
+        self._connection: HTTPConnection | None = None
+        self._cut = False
+
+    def post(self, target: str, body: bytes, seconds: float) -> bytes:
+        """POST JSON; the body of a successful answer. Raises Unavailable."""
+        try:
+            return self._post(target, body, seconds)
+        except TimeoutError:
+            self.drop()
+            raise Silent(f"{self.base}{target}: no answer within {seconds:.2g} s") from None
+        except OSError as error:
+            self.drop()
+            raise Silent(f"{self.base}{target}: {error or type(error).__name__}") from None
+        except (HTTPException, Unavailable) as error:
+            self.drop()
+            raise Unavailable(f"{self.base}{target}: {error or type(error).__name__}") from None
+
+    def cut(self) -> None:
+        """End the call that is under way, from another thread."""
+        self._cut = True
+        sock = None if self._connection is None else self._connection.sock
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(SHUT_RDWR)
+
+    def drop(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _post(self, target: str, body: bytes, seconds: float) -> bytes:
+        if self._connection is not None:
+            try:
+                return self._exchange(self._connection, target, body, seconds)
+            except ConnectionError:  # closed since the last call, as services do: once more on a new one
+                self.drop()
+        self._check()
+        connection = self._connection = _connection(urlsplit(self.base), seconds)
+        connection.connect()
+        return self._exchange(connection, target, body, seconds)
+
+    def _check(self) -> None:
+        if self._cut:
+            raise Unavailable("the caller has stopped waiting")
+
+    def _exchange(self, connection: HTTPConnection, target: str, body: bytes, seconds: float) -> bytes:
+        self._check()
+        connection.sock.settimeout(seconds)
+        connection.request("POST", target, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        if not 200 <= response.status < 300:
+            raise Unavailable(f"answered {response.status} {response.reason}")
+        answer = response.read(ANSWER_BYTES_MAX + 1)
+        if len(answer) > ANSWER_BYTES_MAX:
+            raise Unavailable(f"answered more than {ANSWER_BYTES_MAX >> 20} MiB")
+        if response.length:
+            raise Unavailable("the answer broke off")
+        if response.will_close:
+            self.drop()
+        return answer
+
+
+def _connection(address: SplitResult, seconds: float) -> HTTPConnection:
+    host = address.hostname or ""
+    if address.scheme == "https":
+        return HTTPSConnection(host, address.port, timeout=seconds, context=ssl.create_default_context())
+    return HTTPConnection(host, address.port, timeout=seconds)

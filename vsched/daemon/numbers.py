@@ -1,0 +1,44 @@
+"""Numbers that are read off the parts of a daemon at every scrape, rather than counted as things happen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from vsched.cluster import wire
+from vsched.cluster.cache import Cache
+from vsched.cluster.dispatch import Dispatcher
+from vsched.cluster.evictions import Evictor
+from vsched.cluster.writeback import Writeback
+from vsched.kube.reflector import Reflector
+
+Numbers = Mapping[str, Mapping[str, float]]
+"""By name, then by the only label."""
+
+
+def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
+    """How the watch of each kind is doing."""
+    statistics = {kind: reflector.statistics for kind, reflector in reflectors.items()}
+    now = time.monotonic()
+    return {
+        "vsched_watch_events_total": {kind: float(found.events) for kind, found in statistics.items()},
+        "vsched_watch_relists_total": {kind: float(found.relists) for kind, found in statistics.items()},
+        "vsched_watch_restarts_total": {kind: float(found.restarts) for kind, found in statistics.items()},
+        "vsched_watch_silence_seconds": {
+            kind: now - found.last_event_monotonic
+            for kind, found in statistics.items()
+            if found.last_event_monotonic is not None
+        },
+    }
+
+
+def of_hands(cache: Cache, dispatcher: Dispatcher, evictor: Evictor, writeback: Writeback) -> Numbers:
+    """Sizes of the mirror, and what waits to be carried out or written."""
+    lanes = {name: float(len(lane)) for name, lane in writeback.lanes.items()}
+    depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
+    return {
+        "vsched_mirror_size": {name: float(size) for name, size in cache.describe().items()},
+        "vsched_queue_depth": {**depths, **lanes},
+        "vsched_in_flight": {"bindings": float(dispatcher.in_flight), "evictions": float(evictor.in_flight)},
+        "vsched_events_dropped_total": dict(writeback.events.dropped),
+    }

@@ -1,0 +1,270 @@
+"""Feasibility and scores of all nodes, worked out once a shape and kept current by the rows that changed.
+
+For each (shape, class of labels, class of queue) there is a ``ShapeFit``: which nodes attributes allow, which have
+room, what each scores. The ledger's journal says which rows changed since; only those are worked out again. What
+placements of other pods can change as a whole (ports, pod affinity, spread) and scores on a scale of the candidates are
+asked for anew before each choice, and only for shapes that have such rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.extension import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
+from vsched.framework.why import Explanation
+from vsched.model.nodes import Floats, Ints, Mask, NodeTable
+from vsched.model.resources import PODS
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+
+ROWS_ONE_BY_ONE = 6
+"""Up to this many changed rows are cheaper in plain numbers than in arrays."""
+
+FITS_MAX = 256
+"""Shapes remembered at a time, oldest dropped first: at 5,000 nodes each takes 45 KB."""
+
+FULL_AT_FRACTION = 3
+"""When more than a third of the rows changed, all are worked out again."""
+
+
+class Judges(NamedTuple):
+    """Who has a say in where tasks go, amounts aside."""
+
+    filters: Sequence[NodeFilter] = ()
+    scorers: Sequence[NodeScore] = ()
+    placements: Sequence[QueuePlacement] = ()
+    preferences: Sequence[QueuePreference] = ()
+
+
+class Room(NamedTuple):
+    """How many tasks of one shape there is room for."""
+
+    tasks: int
+    full: Explanation
+    """What is in the way of one more."""
+
+
+class ShapeFit:
+    """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
+
+    __slots__ = (
+        "allowed",
+        "checks",
+        "dynamic",
+        "explanation",
+        "failed",
+        "position",
+        "preference",
+        "ranked",
+        "room",
+        "shape",
+    )
+
+    def __init__(
+        self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool, preference: Floats | None
+    ) -> None:
+        self.shape = shape
+        self.allowed = allowed
+        """bool[nodes] by attributes alone; None where every node is allowed."""
+        self.checks = checks
+        self.dynamic = dynamic
+        self.preference = preference
+        """float64[nodes]: what the queue adds to the scores; None where it has no preference."""
+        self.position = -1
+        """Journal entries taken in so far; -1 before the first time."""
+        self.ranked: Floats = np.empty(0)
+        """float64[nodes]: the score where the node is allowed and has room, else minus infinity."""
+        self.explanation: tuple[int, Explanation] | None = None
+        self.room: tuple[int, Room] | None = None
+        self.failed = False
+        """Whether a task found no node in this cycle: only then is it worth counting room."""
+
+
+class Fits:
+    """The fits of one cycle's node table."""
+
+    def __init__(self, nodes: NodeTable, journal: list[int], judges: Judges, queue_of: Callable[[Task], str]) -> None:
+        self._nodes = nodes
+        # Views on the arrays: an element read through one costs a third of numpy's own indexing.
+        self._idle = nodes.idle.data
+        self._leaving = nodes.releasing.data
+        self._reserved = nodes.pipelined.data
+        self._journal = journal
+        self._filters = judges.filters
+        self._scorers = judges.scorers
+        self._placements = judges.placements
+        self._preferences = judges.preferences
+        self._by_queue = bool(judges.placements or judges.preferences)
+        self._queue_of = queue_of
+        self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeFit] = {}
+
+    def current(self, task: Task) -> ShapeFit:
+        """The fit of a task's shape and classes, as of now."""
+        task_class = self._class_of(task)
+        key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
+        fit = self._fits.get(key)
+        if fit is None:
+            if len(self._fits) >= FITS_MAX:
+                del self._fits[next(iter(self._fits))]
+            fit = self._fits[key] = self._begin(task, task_class)
+        position = len(self._journal)
+        if fit.position != position:
+            self._refresh(fit)
+            fit.position = position
+        return fit
+
+    def scores(self, fit: ShapeFit) -> Floats:
+        """What each node scores, whether it has room or not; the caller's to change."""
+        total: Floats | None = None
+        for scorer in self._scorers:
+            scores = scorer.score(fit.shape, self._nodes, slice(None))
+            if scores is not None:
+                total = scores if total is None else np.add(total, scores, out=total)
+        if total is None:
+            total = np.zeros(len(self._nodes))
+        return total if fit.preference is None else np.add(total, fit.preference, out=total)
+
+    def with_relative(self, fit: ShapeFit, task: Task, ranked: Floats) -> Floats:
+        """The scores with those on a scale of the candidates, where there are any."""
+        # Asked every time: a pod placed meanwhile may be the first with preferences that concern this one.
+        if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
+            candidates = ranked > -np.inf
+            if candidates.any():
+                for scorer in self._scorers:
+                    scores = scorer.relative_score(fit.shape, task.labels, self._nodes, candidates)
+                    if scores is not None:
+                        ranked = ranked + scores
+        return ranked
+
+    def dynamic_checks(self, fit: ShapeFit, task: Task) -> list[Check]:
+        """Checks that placements of this cycle may have changed."""
+        task_class = self._class_of(task)
+        found = [
+            check
+            for position, one in enumerate(self._filters)
+            for check in one.dynamic_checks(fit.shape, self._one_class(task_class, position), self._nodes)
+        ]
+        for placement in self._placements:
+            found += placement.queue_limit_checks(self._queue_of(task), fit.shape, self._nodes)
+        return found
+
+    def fits_later(self, fit: ShapeFit, row: int, slots: int = 0) -> bool:
+        """By attributes and amounts alone, once what leaves the row has left; ``slots`` more pods count as gone."""
+        if fit.allowed is not None and not fit.allowed[row]:
+            return False
+        return all(
+            self._idle[column, row] + self._returning(column, row) + (slots if column == PODS else 0) >= amount
+            for column, amount in fit.shape.request
+        )
+
+    def is_left(self, row: int) -> bool:
+        """Whether anything is leaving the row."""
+        return self._leaving[PODS, row] > 0
+
+    # -- classes ------------------------------------------------------------------------------------------------
+
+    def _class_of(self, task: Task) -> Hashable:
+        filters = self._filters
+        if len(filters) == 1:
+            return filters[0].task_class(task.shape, task.labels)
+        return tuple(one.task_class(task.shape, task.labels) for one in filters)
+
+    def _one_class(self, task_class: Hashable, position: int) -> Hashable:
+        return task_class if len(self._filters) == 1 else task_class[position]  # type: ignore[index]  # the tuple above
+
+    def _queue_class(self, task: Task) -> Hashable:
+        queue = self._queue_of(task)
+        return (
+            tuple(one.queue_class(queue) for one in self._placements),
+            tuple(one.queue_class(queue) for one in self._preferences),
+        )
+
+    # -- keeping a fit current ----------------------------------------------------------------------------------
+
+    def _begin(self, task: Task, task_class: Hashable) -> ShapeFit:
+        shape, nodes = task.shape, self._nodes
+        checks = [check for one in self._filters for check in one.static_checks(shape, nodes)]
+        dynamic = any(
+            one.is_dynamic(shape, self._one_class(task_class, position)) for position, one in enumerate(self._filters)
+        )
+        preference: Floats | None = None
+        if self._by_queue:
+            queue = self._queue_of(task)
+            for placement in self._placements:
+                checks += placement.queue_checks(queue, shape, nodes)
+                dynamic = dynamic or placement.is_limited(queue)
+            for one in self._preferences:
+                scores = one.queue_score(queue, shape, nodes)
+                if scores is not None:
+                    preference = scores if preference is None else preference + scores
+        allowed: Mask | None = None
+        for check in checks:
+            allowed = check.passes if allowed is None else allowed & check.passes
+        return ShapeFit(shape, allowed, checks, dynamic, preference)
+
+    def _refresh(self, fit: ShapeFit) -> None:
+        if fit.position < 0:
+            self._refresh_all(fit)
+            return
+        changed = self._journal[fit.position :]
+        if len(changed) > ROWS_ONE_BY_ONE:
+            changed = list(dict.fromkeys(changed))
+        if len(changed) <= ROWS_ONE_BY_ONE:
+            for row in changed:
+                self._refresh_row(fit, row)
+        elif len(changed) * FULL_AT_FRACTION < len(self._nodes):
+            self._refresh_rows(fit, changed)
+        else:
+            self._refresh_all(fit)
+
+    def _refresh_all(self, fit: ShapeFit) -> None:
+        total = self.scores(fit)
+        room = fit.allowed
+        for column, amount in fit.shape.request:
+            enough = self._free(column) >= amount
+            room = enough if room is None else room & enough
+        fit.ranked = total if room is None or room.all() else np.where(room, total, -np.inf)
+
+    def _free(self, column: int) -> Ints:
+        """What a task may take now: idle, but for what pipelined tasks count on."""
+        return self._nodes.unreserved(column) if self._nodes.in_motion else self._nodes.idle[column]
+
+    def _refresh_rows(self, fit: ShapeFit, rows: list[int]) -> None:
+        nodes, shape = self._nodes, fit.shape
+        index = np.array(rows)
+        total = np.zeros(len(rows))
+        for scorer in self._scorers:
+            scores = scorer.score(shape, nodes, rows)
+            if scores is not None:
+                total += scores
+        if fit.preference is not None:
+            total += fit.preference[index]
+        room = np.ones(len(rows), dtype=np.bool_) if fit.allowed is None else fit.allowed[index]
+        for column, amount in shape.request:
+            room &= self._free(column)[index] >= amount
+        fit.ranked[index] = np.where(room, total, -np.inf)
+
+    def _refresh_row(self, fit: ShapeFit, row: int) -> None:
+        if fit.allowed is not None and not fit.allowed[row]:
+            return
+        idle = self._idle
+        for column, amount in fit.shape.request:
+            free = idle[column, row]
+            if self._nodes.in_motion:
+                free += min(0, self._returning(column, row))
+            if free < amount:
+                fit.ranked[row] = -np.inf
+                return
+        total = 0.0
+        for scorer in self._scorers:
+            total += scorer.score_row(fit.shape, self._nodes, row)
+        # Last, as for all rows at once: sums of floats depend on their order.
+        fit.ranked[row] = total if fit.preference is None else total + fit.preference[row]
+
+    def _returning(self, column: int, row: int) -> int:
+        """What will be idle on a row beyond what is now; negative where more is reserved than is on its way back."""
+        amount: int = self._leaving[column, row] - self._reserved[column, row]
+        return amount - int(self._nodes.terminating[row]) if column == PODS else amount

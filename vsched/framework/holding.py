@@ -1,0 +1,46 @@
+"""Room that earlier cycles freed for tasks is kept for them: whoever has a nominated node holds it from the start.
+
+Nothing else remembers what was freed for whom. A nomination stands as long as its job could still be placed with
+it; what no longer holds is not reserved, and the end of the cycle takes it back (``framework.closing``).
+"""
+
+from __future__ import annotations
+
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.framework.statement import Statement
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+
+def hold_nominations(session: Session) -> None:
+    """Reserve their nominated nodes for the jobs that can still make use of them, in job order."""
+    jobs = [session.jobs[key] for key in session.snapshot.nominated if key in session.jobs]
+    for job in sorted(jobs, key=session.plugins.job_key):
+        if job.waiting_to_enter or session.plugins.job_valid(job) is not None:
+            continue
+        with session.statement() as statement:
+            held = _hold(session, job, statement)
+            if held and session.plugins.job_pipelined(job):
+                statement.keep()
+                session.held |= {task.uid: row for task, row in held}
+
+
+def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Task, int]]:
+    held: list[tuple[Task, int]] = []
+    queue = session.queue(job)
+    for task in session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.nominated):
+        row = session.nodes.statics.row.get(task.nominated)
+        if row is None or task.gated or not session.fitting.can_hold(task, row):
+            continue
+        if session.plugins.allocatable(queue, task.shape.request) is None:
+            statement.pipeline(job, task, row)
+            held.append((task, row))
+    return held
+
+
+def lift(session: Session, statement: Statement, job: JobView, task: Task) -> None:
+    """Free what is held for a task, to place it for good; a rollback of the statement holds it again."""
+    row = session.held.get(task.uid)
+    if row is not None and job.moved.get(task.uid, (Status.PENDING,))[0] is Status.PIPELINED:
+        statement.withdraw(job, task, row)

@@ -1,0 +1,34 @@
+"""How many pods may be away at a time: disruption budgets of pods by their labels, and those of jobs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.model.shape import Selector
+
+
+class DisruptionBudget(msgspec.Struct, frozen=True):
+    """A PodDisruptionBudget that selects pods of its namespace, as its status stands."""
+
+    namespace: str
+    name: str
+    selector: Selector
+    allowed: int
+    """How many more pods may be evicted."""
+    disrupted: frozenset[str] = frozenset()
+    """Names of pods whose eviction was granted, and is counted in ``allowed`` already."""
+
+
+class JobBudget(msgspec.Struct, frozen=True):
+    """How many pods of a job have to stay, or may be away (reference 0.4)."""
+
+    number: int
+    percent: bool = False
+    """``number`` is a percentage of the job's pods, rounded up."""
+    unavailable: bool = False
+    """``number`` may be away; else so many have to stay."""
+
+    def spare(self, tasks: int, running: int, finished: int) -> int:
+        """How many of the running pods may go; ``tasks`` counts all, ``finished`` those that succeeded or failed."""
+        bound = -(-self.number * tasks // 100) if self.percent else self.number
+        return max(0, bound - (tasks - finished - running) if self.unavailable else running - bound)

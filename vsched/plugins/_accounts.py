@@ -1,0 +1,216 @@
+"""What each queue deserves, is guaranteed and may hold, and what it and all below it hold: the books of capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.extension import Refusal
+from vsched.framework.holdings import Holdings
+from vsched.kernels.fairness import ratio
+from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
+from vsched.model.nodes import Floats, Mask
+from vsched.model.queue import ROOT, Queue
+from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract
+from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.plugins._queuetree import QueueTree
+
+LEFT_OUT = "LeftOut"
+CLIPPED = "LimitsClipped"
+
+
+class Terms(NamedTuple):
+    """One queue's amounts in force, base units by column."""
+
+    deserved: Mapping[int, int]
+    """Zeros are kept where a resource other than cpu and memory is named with none."""
+    guarantee: Amounts
+    limit: Mapping[int, float]
+    """What it may hold, of every resource; infinity where there is no limit."""
+    ceiling: Mapping[int, float]
+    """What it may hold and have admitted."""
+
+
+Standing = tuple[float, bool, int]
+"""Share, whether nothing is deserved, and the place by age, then name: smaller goes first."""
+
+
+class Account:
+    """One queue's terms, its place among the queues, and what it and all below it hold."""
+
+    __slots__ = ("_rank", "_standing", "above", "admitted", "best_effort", "name", "subtree", "terms")
+
+    def __init__(
+        self, name: str, terms: Terms, above: tuple[Account, ...] = (), *, inner: bool = False, rank: int = 0
+    ) -> None:
+        self.name = name
+        self._rank = rank
+        self._standing: Standing | None = None
+        self.terms = terms
+        self.above = above
+        """Accounts of the queues above, nearest first, the root last; none where queues are flat."""
+        self.subtree: Vector | None = {} if inner else None
+        """What a queue with children and all below it hold; None where holdings say it."""
+        self.admitted: Vector = {}
+        """Admitted but not held yet, less what jobs hold beyond their minimum; all below included."""
+        self.best_effort = not any(amount for column, amount in terms.deserved.items() if column != PODS)
+        """Whether it deserves nothing, pods apart."""
+
+    def held(self, holdings: Holdings) -> Mapping[int, int]:
+        """What the queue and all below it hold now."""
+        return holdings.queue(self.name) if self.subtree is None else self.subtree
+
+    def share(self, holdings: Holdings) -> float:
+        """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""
+        if self.best_effort:
+            return 1.0
+        held = self.held(holdings)
+        return max(ratio(held.get(column, 0), amount) for column, amount in self.terms.deserved.items() if amount)
+
+    def standing(self, holdings: Holdings) -> Standing:
+        """Where the queue stands among those below one parent; remembered until it is told of a change."""
+        if self._standing is None:
+            self._standing = self.share(holdings), self.best_effort, self._rank
+        return self._standing
+
+    def shift(self, amounts: Amounts, sign: int) -> None:
+        """What the queue and all below it hold changes by these amounts."""
+        self._standing = None
+        if self.subtree is not None:
+            (add if sign > 0 else subtract)(self.subtree, amounts)
+
+    def count(self, books: QueueBooks) -> None:
+        """Count the jobs of a queue at or below this one, as they are when the cycle opens."""
+        if self.subtree is not None:
+            add(self.subtree, books.allocated.items())
+        add(self.admitted, books.inqueue.items())
+        subtract(self.admitted, books.elastic.items())
+
+
+class Accounts(NamedTuple):
+    """The accounts of all queues, and what is wrong with queues."""
+
+    by_queue: dict[str, Account]
+    """Every queue that is not left out."""
+    problems: dict[str, Refusal]
+    """What is wrong with a queue, by name."""
+
+
+def flat_accounts(snapshot: Snapshot) -> Accounts:
+    """Every queue by itself: what it may hold is the cluster less what others are guaranteed (reference 4.6)."""
+    queues = [Queue(ROOT), *snapshot.queues.values()]
+    quota, stated = _stated(queues, len(snapshot.total))
+    limits = real_limits(_total(snapshot), quota, tree_of([0] * len(queues)))
+    deserved = np.maximum(np.minimum(quota.deserved, limits), quota.guarantee)
+    terms = _terms(Quota(quota.guarantee, deserved, quota.capability), stated, limits, limits)
+    by_queue = {
+        queue.name: Account(queue.name, found) for queue, found in zip(queues[1:], list(terms)[1:], strict=True)
+    }
+    return _counted(Accounts(by_queue, {}), snapshot)
+
+
+def tree_accounts(snapshot: Snapshot) -> Accounts:
+    """Queues in a tree: none has more than its parent passes on, and none holds more than its parent may.
+
+    The root is limited by its capability alone, so that jobs may be admitted that the cluster is to grow for; what may
+    be held at once is worked out from what the cluster has, so that guarantees are kept free.
+    """
+    tree, known = QueueTree(snapshot.queues), snapshot.queues
+    queues = [known.get(ROOT) or Queue(ROOT), *(known[name] for name in tree.parents)]
+    rows = {queue.name: row for row, queue in enumerate(queues)}
+    shape = tree_of([0, *(rows[parent] for parent in tree.parents.values())])
+    asked, stated = _stated(queues, len(snapshot.total))
+    quota = in_force(asked, stated, shape)
+    total = _total(snapshot)
+    limits, ceilings = (real_limits(top, quota, shape) for top in (total, np.full_like(total, np.inf)))
+    aged = sorted(queues, key=lambda queue: (queue.created, queue.name))
+    ranks = {queue.name: rank for rank, queue in enumerate(aged)}
+    by_queue: dict[str, Account] = {}
+    for queue, terms in zip(queues, _terms(quota, stated, limits, ceilings), strict=True):
+        parent = by_queue.get(tree.parents.get(queue.name, ""))
+        above = () if parent is None else (parent, *parent.above)
+        by_queue[queue.name] = Account(queue.name, terms, above, inner=queue.name in tree.inner, rank=ranks[queue.name])
+    cuts = {queues[row].name: cut for row, cut in _cuts(snapshot.axis.names, asked, quota).items()}
+    return _counted(Accounts(by_queue, _problems(snapshot, tree, cuts)), snapshot)
+
+
+def _problems(snapshot: Snapshot, tree: QueueTree, cuts: Mapping[str, str]) -> dict[str, Refusal]:
+    """What to say of queues: left out, cut down, or with jobs where none belong."""
+    problems = {name: Refusal(LEFT_OUT, why) for name, why in tree.left_out.items()}
+    for name, cut in cuts.items():
+        problems[name] = Refusal(CLIPPED, f"cut down to what its parent {tree.parents[name]} passes on: {cut}")
+    for name in tree.inner & snapshot.books.keys():
+        cut = f"; {problems[name].message}" if name in problems else ""
+        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing, as it has child queues{cut}")
+    return problems
+
+
+def _stated(queues: Sequence[Queue], width: int) -> tuple[Quota, Stated]:
+    """What the queues state, a row each."""
+    guarantees, deserved = [queue.guarantee for queue in queues], [queue.deserved for queue in queues]
+    quota = Quota(
+        np.array([dense(amounts, width) for amounts in guarantees]),
+        np.array([dense(amounts, width) for amounts in deserved]),
+        np.array([limit_of(queue.capability, width) for queue in queues]),
+    )
+    return quota, Stated(_named(guarantees, width), _named(deserved, width))
+
+
+def _named(found: Sequence[Amounts], width: int) -> Mask:
+    named = np.zeros((len(found), width), dtype=np.bool_)
+    for row, amounts in enumerate(found):
+        for column, _ in amounts:
+            named[row, column] = True
+    return named
+
+
+def _terms(quota: Quota, stated: Stated, limits: Floats, ceilings: Floats) -> Iterator[Terms]:
+    """The terms of each row."""
+    kept = quota.deserved > 0
+    kept |= (stated.deserved | stated.guarantee) & ~np.isin(np.arange(kept.shape[1]), (CPU, MEMORY))
+    rows = zip(
+        kept.tolist(),
+        quota.deserved.tolist(),
+        quota.guarantee.tolist(),
+        limits.tolist(),
+        ceilings.tolist(),
+        strict=True,
+    )
+    for keeps, deserved, guarantee, limit, ceiling in rows:
+        yield Terms(
+            {column: int(deserved[column]) for column, keep in enumerate(keeps) if keep},
+            tuple((column, int(value)) for column, value in enumerate(guarantee) if value),
+            dict(enumerate(limit)),
+            dict(enumerate(ceiling)),
+        )
+
+
+def _counted(accounts: Accounts, snapshot: Snapshot) -> Accounts:
+    """The accounts with what jobs hold and have admitted counted in."""
+    for name, books in snapshot.books.items():
+        account = accounts.by_queue.get(name)
+        if account is not None:
+            for one in (account, *account.above):
+                one.count(books)
+    return accounts
+
+
+def _total(snapshot: Snapshot) -> Floats:
+    return np.array(snapshot.total, dtype=np.float64)
+
+
+def _cuts(names: Sequence[str], stated: Quota, found: Quota) -> dict[int, str]:
+    """What of the stated amounts is not in force, as the rest of a sentence, by row; ``names`` are of resources."""
+    told: dict[int, list[str]] = {}
+    for word, before, after in zip(Quota._fields, stated, found, strict=True):
+        cuts: dict[int, list[str]] = {}
+        for row, column in np.argwhere((after < before) & np.isfinite(before)).tolist():
+            if row:
+                name = names[column]
+                amounts = (format_amount(name, int(rows[row, column])) for rows in (before, after))
+                cuts.setdefault(row, []).append(f"{name} {' to '.join(amounts)}")
+        for row, cut in cuts.items():
+            told.setdefault(row, []).append(f"{word} of {', '.join(cut)}")
+    return {row: "; ".join(words) for row, words in told.items()}

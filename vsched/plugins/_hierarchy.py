@@ -1,0 +1,248 @@
+"""The tree of hierarchical fairness: queues hang where their annotations put them, jobs are its leaves (reference 4.4).
+
+Built at the first question, so a cycle that asks none pays nothing. A placement makes one job stale; the next question
+works out the nodes above it again, and the rest only where the set of exhausted resources changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from vsched.framework.extension import Opening, Standing
+from vsched.framework.jobs import JobView
+from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
+from vsched.model.nodes import Floats, Mask
+from vsched.model.queue import Queue
+from vsched.model.resources import Amounts
+from vsched.model.status import Phase
+
+PATH = "volcano.sh/hierarchy"
+"""Annotation of a queue: the path to it from the root, ``root/science/physics``; the first part is the root's name."""
+WEIGHTS = "volcano.sh/hierarchy-weights"
+"""Annotation of a queue: the weights along the path, ``1/3/2``; the root's does not matter."""
+
+TreeKey = tuple[float, ...]
+
+
+class Node:
+    """An inner node: what its children hold, a row a child, jobs first."""
+
+    __slots__ = ("children", "depth", "held", "jobs", "parent", "row", "saturated", "shares", "wanted", "weight")
+
+    def __init__(self, parent: Node | None, weight: float) -> None:
+        self.parent = parent
+        self.weight = weight
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.row = 0
+        """Its row in the parent's arrays."""
+        self.children: dict[str, Node] = {}
+        self.jobs: list[Standing] = []
+        """The jobs that are its leaves, as they stood when the tree was built."""
+
+    def make_rows(self, width: int) -> None:
+        """Make the arrays, once all children are known."""
+        count = len(self.jobs) + len(self.children)
+        self.held = np.zeros((count, width))
+        self.shares = np.zeros(count)
+        self.saturated = np.zeros(count, dtype=np.bool_)
+        self.wanted = np.zeros((len(self.jobs), width))
+        for row, child in enumerate(self.children.values(), start=len(self.jobs)):
+            child.row = row
+
+
+class HierarchyTree:
+    """Shares of queues and of the groups above them, as placements change them."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._standing = opening.standing
+        self._total: Floats = np.array(opening.snapshot.total, dtype=np.float64)
+        self._root = Node(None, 1.0)
+        self._paths: dict[str, tuple[Node, ...]] = {}
+        """From below the root down to each queue's node, by queue."""
+        for _, queue in sorted(opening.snapshot.queues.items()):
+            self._paths[queue.name] = tuple(self._hang(queue))
+        self._places: dict[str, tuple[Node, int]] = {}
+        """The leaf of each job, by key."""
+        self._hang_jobs(opening.snapshot.jobs)
+        self._taken = np.zeros(len(self._total), dtype=np.int64)
+        for name in opening.snapshot.books.keys() & self._paths.keys():
+            self._take(opening.holdings.queue(name).items(), 1)
+        self._demanding: Mask = self._taken < self._total
+        self._stale_jobs: set[str] = set(self._places)
+        self._stale: set[Node] = set(self._nodes())
+        self._answers: dict[tuple[Amounts, str, str, Amounts], bool] = {}
+        """What ``goes_before`` said since the last placement."""
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def key(self, queue: str) -> TreeKey:
+        """Where a queue stands, level by level: saturated nodes last, then the smaller share for its weight."""
+        self._settle()
+        return tuple(part for node in self._paths[queue] for part in _standing_of(node))
+
+    def weighted_share(self, queue: str) -> float:
+        """The share of the queue's own node over its weight."""
+        self._settle()
+        return _standing_of(self._paths[queue][-1])[1]
+
+    def goes_before(self, taker: Standing, request: Amounts, giver: Standing, victim: Amounts) -> bool:
+        """Whether the taker's queue goes first even when it has the request and the giver's has lost the victim.
+
+        Both jobs are leaves of the tree. Paths are compared as far as both go.
+        """
+        question = (request, taker.key, giver.key, victim)
+        answer = self._answers.get(question)
+        if answer is None:
+            self._settle()
+            self._shift(taker.key, request, 1)
+            self._shift(giver.key, victim, -1)
+            left, right = self.key(taker.spec.queue), self.key(giver.spec.queue)
+            common = min(len(left), len(right))
+            answer = self._answers[question] = left[:common] < right[:common]
+            for job, amounts, sign in ((taker.key, request, -1), (giver.key, victim, 1)):
+                self._take(amounts, sign)
+                self._stale_jobs.add(job)
+        return answer
+
+    def has(self, job: str) -> bool:
+        """Whether the job is a leaf: its queue exists, and it holds something or asks for something."""
+        return job in self._places
+
+    # -- changes ------------------------------------------------------------------------------------------------
+
+    def note(self, job: JobView, request: Amounts, sign: int) -> None:
+        """A job holds a request more (``sign=1``) or less; its own books may say so only later."""
+        self._take(request, sign)
+        if job.key in self._places:
+            self._stale_jobs.add(job.key)
+        self._answers.clear()
+
+    def _take(self, amounts: Iterable[tuple[int, int]], sign: int) -> None:
+        for column, value in amounts:
+            self._taken[column] += sign * value
+
+    def _shift(self, key: str, amounts: Amounts, sign: int) -> None:
+        """Change a leaf for the length of one question."""
+        self._take(amounts, sign)
+        node, row = self._places[key]
+        for column, value in amounts:
+            node.held[row, column] += sign * value
+        self._weigh(node, row)
+
+    def _settle(self) -> None:
+        """Work out what is stale, from the leaves up."""
+        for key in self._stale_jobs:
+            self._read(key)
+        self._stale_jobs.clear()
+        demanding: Mask = self._taken < self._total
+        if not np.array_equal(demanding, self._demanding):
+            self._demanding = demanding
+            self._stale.update(self._nodes())
+        if not self._stale:
+            return
+        by_depth: dict[int, set[Node]] = {}
+        for node in self._stale:
+            by_depth.setdefault(node.depth, set()).add(node)
+        for depth in range(max(by_depth), 0, -1):
+            for node in by_depth.get(depth, ()):
+                parent = self._lift(node)
+                by_depth.setdefault(depth - 1, set()).add(parent)
+        self._stale.clear()
+
+    def _read(self, key: str) -> None:
+        job = self._standing(key)
+        if job is None:
+            return
+        node, row = self._places[key]
+        node.held[row] = 0.0
+        for column, value in job.allocated.items():
+            node.held[row, column] = value
+        self._weigh(node, row)
+
+    def _weigh(self, node: Node, row: int) -> None:
+        node.shares[row] = dominant(node.held[row], self._total)
+        self._stale.add(node)
+
+    def _lift(self, node: Node) -> Node:
+        """Tell the parent what a node's children come to."""
+        parent = node.parent
+        assert parent is not None
+        jobs = len(node.jobs)
+        node.saturated[:jobs] = saturated_jobs(node.held[:jobs], node.wanted, self._demanding)
+        together = held_together(node.held, node.shares, node.saturated)
+        parent.held[node.row] = together
+        parent.shares[node.row] = dominant(together, self._total)
+        parent.saturated[node.row] = node.saturated.all()
+        return parent
+
+    # -- building -----------------------------------------------------------------------------------------------
+
+    def _hang(self, queue: Queue) -> Iterator[Node]:
+        """The nodes on a queue's path, made where they are not there yet; who makes one gives it its weight."""
+        node = self._root
+        for name, weight in path_of(queue):
+            child = node.children.get(name)
+            if child is None:
+                child = node.children[name] = Node(node, weight)
+            node = child
+            yield node
+
+    def _hang_jobs(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            job = self._standing(key)
+            if job is not None and job.spec.queue in self._paths and _matters(job):
+                node = self._paths[job.spec.queue][-1]
+                self._places[key] = (node, len(node.jobs))
+                node.jobs.append(job)
+        for node in self._nodes():
+            node.make_rows(len(self._total))
+            for row, job in enumerate(node.jobs):
+                mirrored = job.job if isinstance(job, JobView) else job
+                for amounts in (mirrored.allocated, mirrored.pending_request):
+                    for column, value in amounts.items():
+                        node.wanted[row, column] += value
+
+    def _nodes(self) -> Iterator[Node]:
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            waiting.extend(node.children.values())
+            yield node
+
+
+def path_of(queue: Queue) -> list[tuple[str, float]]:
+    """Names and weights from below the root down to a queue.
+
+    A queue that names no place is a child of the root, under its own name and with its own weight. A weight that is
+    missing, not a number or less than 1 counts as 1, and one that is too many does not count.
+    """
+    annotations = dict(queue.annotations)
+    names = annotations.get(PATH, "").split("/")[1:]
+    if not names:
+        return [(queue.name, float(queue.weight))]
+    weights = annotations.get(WEIGHTS, "").split("/")[1:]
+    return [(name, _weight(weights[at]) if at < len(weights) else 1.0) for at, name in enumerate(names)]
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        return 1.0
+    return weight if weight >= 1.0 and math.isfinite(weight) else 1.0
+
+
+def _standing_of(node: Node) -> tuple[float, float]:
+    parent = node.parent
+    assert parent is not None
+    return float(parent.saturated[node.row]), float(parent.shares[node.row]) / node.weight
+
+
+def _matters(job: Standing) -> bool:
+    """Whether a job holds something, asks for something or waits to be admitted."""
+    mirrored = job.job if isinstance(job, JobView) else job
+    waits = mirrored.spec.phase in (Phase.PENDING, "")
+    return waits or any(mirrored.allocated.values()) or any(mirrored.pending_request.values())

@@ -1,0 +1,110 @@
+"""What an extender said of nodes: asked for all at once, and again only for nodes that placements have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from vsched.framework.extension import Check
+from vsched.model.nodes import Floats, Ids
+from vsched.model.shape import PodLabels
+from vsched.plugins._payloads import Verdict
+
+KINDS_MAX = 256
+"""Kinds of pods remembered at a time, oldest dropped first: at 5,000 nodes each takes 40 KB at most."""
+
+REASONS_MAX = 8
+"""Reasons that are kept apart for one kind of pod; more of them would slow every choice down."""
+MESSAGE_MAX = 200
+"""Characters of a reason."""
+CURABLE = 2
+"""Volcano's code for what evicting pods could cure."""
+OTHER_REASON = "the extender has other reasons against the node"
+
+NUMBERING = frozenset(
+    {
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+        "statefulset.kubernetes.io/pod-name",
+        "volcano.sh/task-index",
+    }
+)
+"""Labels that only number the pods of a workload: pods that differ in these alone are asked about once."""
+
+
+def unnumbered(labels: PodLabels) -> PodLabels:
+    """The labels that pods of one kind share."""
+    return PodLabels(labels.namespace, tuple(pair for pair in labels.pairs if pair[0] not in NUMBERING))
+
+
+class Verdicts:
+    """Which nodes one kind of pod may not use, and why."""
+
+    def __init__(self, nodes: int) -> None:
+        self._codes: Ids = np.zeros(nodes, dtype=np.int32)
+        """0 where the node passes, else one more than the position of its reason."""
+        self._reasons: dict[tuple[str, bool], int] = {}
+        self._checks: tuple[Check, ...] | None = None
+
+    def set(self, row: int, verdict: Verdict | None) -> None:
+        """What was said of one node; None where nothing was."""
+        self._checks = None
+        self._codes[row] = 0 if verdict is None or not verdict.error_message else self._code(verdict)
+
+    def checks(self) -> Sequence[Check]:
+        """One check a reason that some node fails for."""
+        if self._checks is None:
+            failed = ((reason, self._codes == code) for reason, code in self._reasons.items())
+            self._checks = tuple(Check(text, ~rows, resolvable) for (text, resolvable), rows in failed if rows.any())
+        return self._checks
+
+    def _code(self, verdict: Verdict) -> int:
+        resolvable = verdict.code == CURABLE
+        reason = (" ".join(verdict.error_message.split())[:MESSAGE_MAX], resolvable)
+        if reason not in self._reasons and len(self._reasons) >= REASONS_MAX:
+            reason = (OTHER_REASON, resolvable)
+        return self._reasons.setdefault(reason, len(self._reasons) + 1)
+
+
+class Scores:
+    """What nodes are worth to one kind of pod."""
+
+    def __init__(self, nodes: int) -> None:
+        self.values: Floats = np.zeros(nodes)
+
+    def set(self, row: int, score: float | None) -> None:
+        """What was said of one node; None where nothing was."""
+        self.values[row] = score or 0.0
+
+
+AnswersT = TypeVar("AnswersT")
+
+
+class NodeAnswers(Generic[AnswersT]):
+    """Answers by kind of pod, brought up to date when they are needed."""
+
+    def __init__(self, nodes: int, moved: Sequence[int], make: Callable[[int], AnswersT]) -> None:
+        self._nodes = nodes
+        self._moved = moved
+        self._make = make
+        self._kinds: dict[Hashable, tuple[AnswersT, int]] = {}
+        """What was said, and how many entries of ``moved`` it takes in."""
+
+    def of(self, kind: Hashable, ask: Callable[[AnswersT, Sequence[int]], None]) -> AnswersT:
+        """What was said of a kind of pod; ``ask`` fills in the rows that nothing is known of yet."""
+        known = self._kinds.get(kind)
+        position = len(self._moved)
+        if known is not None and known[1] == position:
+            return known[0]
+        if known is None:
+            if len(self._kinds) >= KINDS_MAX:
+                del self._kinds[next(iter(self._kinds))]
+            answers, rows = self._make(self._nodes), list(range(self._nodes))
+        else:
+            answers, rows = known[0], sorted(set(self._moved[known[1] :]))
+        if rows:
+            ask(answers, rows)
+        self._kinds[kind] = (answers, position)
+        return answers

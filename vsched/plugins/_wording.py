@@ -1,0 +1,124 @@
+"""What a cycle sees, in the words of the payloads for an extender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from vsched.framework.extension import Opening
+from vsched.framework.jobs import JobView
+from vsched.model.queue import Queue
+from vsched.model.shape import PodLabels, Shape
+from vsched.model.status import Status
+from vsched.model.task import Task
+from vsched.plugins._payloads import (
+    JobPayload,
+    NamespacePayload,
+    NodePayload,
+    PodKind,
+    QueuePayload,
+    SessionRequest,
+    TaskPayload,
+)
+
+
+class Wording:
+    """Turns what a cycle sees into payloads; nodes are kept in words until they change."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._nodes = opening.nodes
+        self._holdings = opening.holdings
+        self._axis = opening.snapshot.axis
+        self._said: dict[int, msgspec.Raw] = {}
+
+    def kind(self, shape: Shape, labels: PodLabels) -> PodKind:
+        """Pods of this shape and these labels."""
+        request = self._axis.render(shape.request)
+        return PodKind(labels.namespace, dict(labels.pairs), request, dict(shape.rules.node_selector))
+
+    def task(self, task: Task, status: Status, node: str) -> TaskPayload:
+        """One pod, in this status on this node."""
+        return TaskPayload(
+            uid=task.uid,
+            namespace=task.namespace,
+            name=task.name,
+            job=task.job,
+            role=task.role,
+            labels=dict(task.labels.pairs),
+            priority=task.priority,
+            preemptable=task.preemptable,
+            request=self._axis.render(task.shape.request),
+            node=node,
+            status=status.name.capitalize(),
+        )
+
+    def node(self, row: int) -> msgspec.Raw:
+        """One node, in JSON."""
+        said = self._said.get(row)
+        if said is None:
+            table = self._nodes
+            one = table.statics.attributes[row]
+            allocatable, idle, releasing, pipelined = (
+                self._axis.render(enumerate(amounts[:, row].tolist()))
+                for amounts in (table.allocatable, table.idle, table.releasing, table.pipelined)
+            )
+            payload = NodePayload(
+                one.name, one.labels, one.taints, one.unschedulable, allocatable, idle, releasing, pipelined
+            )
+            said = self._said[row] = msgspec.Raw(msgspec.json.encode(payload))
+        return said
+
+    def moved(self, row: int) -> None:
+        """The amounts of a node changed, or are about to."""
+        self._said.pop(row, None)
+
+    def queue(self, queue: Queue) -> QueuePayload:
+        """One queue."""
+        render = self._axis.render
+        return QueuePayload(
+            name=queue.name,
+            weight=queue.weight,
+            priority=queue.priority,
+            parent=queue.parent,
+            state=queue.state,
+            reclaimable=queue.reclaimable,
+            annotations=dict(queue.annotations),
+            capability=render(queue.capability),
+            deserved=render(queue.deserved),
+            guarantee=render(queue.guarantee),
+            allocated=render(self._holdings.queue(queue.name).items()),
+        )
+
+    def job(self, job: JobView, tasks: Iterable[Task] | None = None) -> JobPayload:
+        """One PodGroup, with its pods where they are given."""
+        spec = job.spec
+        return JobPayload(
+            uid=spec.uid,
+            namespace=spec.namespace,
+            name=spec.name,
+            queue=job.queue,
+            priority=job.priority,
+            phase=job.phase,
+            annotations=dict(spec.annotations),
+            min_member=job.min_member,
+            min_resources=self._axis.render(spec.min_resources or ()),
+            ready=job.ready,
+            waiting=job.waiting,
+            pending=job.pending_count,
+            allocated=self._axis.render(job.allocated.items()),
+            tasks=msgspec.UNSET if tasks is None else [self.task(one, one.status, one.node) for one in tasks],
+        )
+
+    def session(self, opening: Opening) -> SessionRequest:
+        """The cluster at the start of a cycle."""
+        snapshot = opening.snapshot
+        names = self._nodes.statics.names
+        return SessionRequest(
+            jobs={key: self.job(job, job.job.tasks.values()) for key, job in opening.jobs.items()},
+            nodes={name: self.node(row) for row, name in enumerate(names)},
+            queues={name: self.queue(queue) for name, queue in snapshot.queues.items()},
+            namespace_info={
+                name: NamespacePayload(found.weight, dict(found.labels)) for name, found in snapshot.namespaces.items()
+            },
+        )

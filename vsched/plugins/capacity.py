@@ -1,0 +1,327 @@
+"""capacity: queues by amounts of each resource instead of by weight (seed 002, reference 4.6).
+
+``capability`` is what a queue may hold at most, ``guarantee`` what is kept free for it whoever asks, and ``deserved``
+what it may claim back: as long as it does not use it, others may. A queue that deserves nothing is served when nobody
+else wants the room. With ``enableHierarchy`` queues form a tree by ``spec.parent``: jobs go into its leaves, and every
+queue above has to have room for them too. Resource claims are not looked at: their arguments are accepted, so that a
+configuration can be shared, and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from vsched.framework.extension import (
+    Allocatable,
+    JobEnqueueable,
+    JobEnqueued,
+    Opening,
+    PlacementListener,
+    Plugin,
+    Preemptive,
+    QueueDivider,
+    QueueDivision,
+    QueueOrder,
+    QueueScore,
+    Reclaimable,
+    Refusal,
+    Standing,
+    VictimQueueOrder,
+    Vote,
+)
+from vsched.framework.jobs import JobView
+from vsched.framework.why import exceeding
+from vsched.model.job import without_gated
+from vsched.model.queue import ROOT, Queue
+from vsched.model.resources import NOTHING, PODS, Amounts, Vector, add, subtract
+from vsched.model.task import Task
+from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
+
+QUEUE_LEFT_OUT = "QueueLeftOut"
+QUEUE_NOT_OPEN = "QueueNotOpen"
+QUEUE_NOT_LEAF = "QueueNotLeaf"
+QUEUE_FULL = "QueueQuotaInsufficient"
+
+Columns = tuple[int, ...]
+NO_SUBTREE: Mapping[int, int] = {}
+
+
+class CapacityArgs(msgspec.Struct, frozen=True):
+    """How far up the tree reclaiming looks, and switches for resource claims."""
+
+    ancestor_reclaim_level: int = msgspec.field(default=0, name="ancestorReclaimLevel")
+    """Of how many queues above a queue what they deserve counts when others take from it; negative means 0."""
+    resource_claims: bool = msgspec.field(default=True, name="capacity.DynamicResourceAllocationEnable")
+    """Accepted; resource claims are not looked at."""
+    consumable_capacity: bool = msgspec.field(default=False, name="capacity.DRAConsumableCapacityEnable")
+    """Accepted; resource claims are not looked at."""
+
+    def normalised(self) -> CapacityArgs:
+        """The same with 0 in place of a negative level."""
+        return msgspec.structs.replace(self, ancestor_reclaim_level=max(0, self.ancestor_reclaim_level))
+
+
+class Capacity(
+    Plugin[CapacityArgs],
+    QueueOrder,
+    Allocatable,
+    Preemptive,
+    Reclaimable,
+    VictimQueueOrder,
+    JobEnqueueable,
+    JobEnqueued,
+    QueueScore,
+    QueueDivider,
+    PlacementListener,
+):
+    """Holds queues to their capability, and gives back to each what it deserves."""
+
+    name = "capacity"
+    args_type = CapacityArgs
+
+    def open(self, opening: Opening) -> None:
+        """Work out every queue's terms."""
+        snapshot = opening.snapshot
+        self._level = self.args.normalised().ancestor_reclaim_level if opening.hierarchy else 0
+        self._names = snapshot.axis.names
+        self._holdings = opening.holdings
+        self._standing = opening.standing
+        self._queues = snapshot.queues
+        self._hierarchy = opening.hierarchy
+        self._accounts, self._problems = (tree_accounts if opening.hierarchy else flat_accounts)(snapshot)
+        self._columns: dict[str, frozenset[Columns]] = {}
+
+    # -- orders -------------------------------------------------------------------------------------------------
+
+    def queue_key(self, queue: Queue) -> tuple[float, ...]:
+        """Higher priority first, then the smaller share; of equal ones those that deserve something.
+
+        In a tree two queues compare by the two above them, or they themselves, that have one parent.
+        """
+        account = self._accounts.get(queue.name)
+        if account is None:
+            return (float("inf"),)
+        if not self._hierarchy:
+            return (-queue.priority, account.share(self._holdings), account.best_effort)
+        key: list[float] = [-queue.priority, account.subtree is not None]
+        for one in (*reversed(account.above[:-1]), account):
+            key += one.standing(self._holdings)
+        return tuple(key)
+
+    def queues_move_together(self) -> bool:
+        """In a tree, what one queue is given counts for those above it, and so for all below these."""
+        return self._hierarchy
+
+    def queue_score(self, queue: Queue) -> float:
+        """What is left of what the queue deserves, as the part of it that it holds least of."""
+        account = self._accounts.get(queue.name)
+        return 0.0 if account is None else 1.0 - account.share(self._holdings)
+
+    def victim_queue_key(self, victim: Queue, evictor: Queue) -> int:
+        """The nearer a queue is to the evictor's in the tree, the sooner it is taken from."""
+        ours, theirs = (self._accounts.get(queue.name) for queue in (evictor, victim))
+        if ours is None or theirs is None:
+            return 0
+        return -sum(1 for one, other in zip(reversed(ours.above), reversed(theirs.above), strict=False) if one is other)
+
+    # -- what a queue may hold ----------------------------------------------------------------------------------
+
+    def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """The queue is open, and it and all queues above it stay within what they may hold of what is asked for."""
+        account = self._usable(queue)
+        if isinstance(account, Refusal):
+            return account
+        for one in (account, *account.above):
+            short = exceeding(self._names, request, one.terms.limit, one.held(self._holdings))
+            if short:
+                told = f"{_named(one, account)} would hold more than it may of {', '.join(sorted(short))}"
+                return Refusal(QUEUE_FULL, told)
+        return None
+
+    def preemptive(self, queue: Queue, request: Amounts) -> bool:
+        """The queue may hold what is asked for, and deserves some of it; or a queue above it does, as far as asked."""
+        account = self._usable(queue)
+        if isinstance(account, Refusal):
+            return False
+        if exceeding(self._names, request, account.terms.limit, account.held(self._holdings)):
+            return False
+        asked = [account, *(one for one in account.above[: self._level] if one.name != ROOT)]
+        return any(_deserves_some(one.held(self._holdings), one.terms.deserved, request) for one in asked)
+
+    def job_enqueueable(self, job: JobView) -> Vote | Refusal:
+        """What is held and admitted already, and the job's minimum, fit the queue and all queues above it."""
+        account = self._usable(self._queues[job.queue])
+        if isinstance(account, Refusal):
+            return account
+        wanted = job.spec.min_resources
+        if wanted is None:
+            return Vote.PERMIT
+        for one in (account, *account.above):
+            taken = dict(one.held(self._holdings))
+            add(taken, one.admitted.items())
+            short = exceeding(self._names, wanted, one.terms.ceiling, taken)
+            if short:
+                told = f"resource quota insufficient: insufficient {', '.join(sorted(short))}"
+                return Refusal(QUEUE_FULL, f"{_named(one, account)} {told}")
+        return Vote.PERMIT
+
+    def job_enqueued(self, job: JobView) -> None:
+        """Count the admitted job's minimum."""
+        account = self._accounts.get(job.queue)
+        if account is not None and job.spec.min_resources is not None:
+            wanted = without_gated(job.job, job.spec.min_resources)
+            for one in (account, *account.above):
+                add(one.admitted, wanted)
+
+    def _usable(self, queue: Queue) -> Account | Refusal:
+        """The account of a queue that jobs may be placed in, or why none may."""
+        account = self._accounts.get(queue.name)
+        if account is None:
+            return Refusal(QUEUE_LEFT_OUT, f"queue {queue.name} is left out: {self._problems[queue.name].message}")
+        if account.subtree is not None:
+            return Refusal(QUEUE_NOT_LEAF, f"queue {queue.name} has child queues; jobs belong in one of these")
+        if not queue.open:
+            return Refusal(QUEUE_NOT_OPEN, f"queue {queue.name} is {queue.state}, not Open")
+        return account
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """In a tree, what is placed counts for the queue and all above it."""
+        for account in self._path(job):
+            account.shift(task.shape.request, 1)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """And what leaves no longer."""
+        for account in self._path(job):
+            account.shift(task.shape.request, -1)
+
+    def _path(self, job: JobView) -> tuple[Account, ...]:
+        account = self._accounts.get(job.queue) if self._hierarchy else None
+        return () if account is None else (account, *account.above)
+
+    # -- who may be taken from ----------------------------------------------------------------------------------
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Tasks of queues that hold more than they deserve of what the task uses, as long as guarantees are kept.
+
+        A task that uses nothing its queue deserves may go at any time.
+        """
+        ours, wanted = self._account_of(reclaimer), _columns(reclaimer.shape.request)
+        if ours is None:
+            return ()
+        left: dict[str, Vector] = {}
+        victims = []
+        for task in candidates:
+            theirs = self._account_of(task)
+            if theirs is None:
+                continue
+            used = _columns(task.shape.request)
+            looked_at = list(self._looked_at(ours, theirs))
+            held = [left.setdefault(one.name, dict(one.held(self._holdings))) for one in looked_at]
+            if not _keeps_guarantee(held[0], task.shape.request, theirs.terms.guarantee):
+                continue
+            if self._may_go(used, wanted, ours, list(zip(looked_at, held, strict=True))):
+                victims.append(task)
+                for amounts in held:
+                    subtract(amounts, task.shape.request)
+        return victims
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool:
+        """Only from a queue that tasks like the evictor may be taken from, now that it is there."""
+        return bool(self.reclaimable(victim, [evictor]))
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
+        """The job's queue is left out, holds less than it is guaranteed, or nothing to give of what its tasks use."""
+        ours, theirs = self._account_of(reclaimer), self._accounts.get(job.spec.queue)
+        if ours is None or theirs is None:
+            return True
+        held = theirs.held(self._holdings)
+        if not _keeps_guarantee(held, NOTHING, theirs.terms.guarantee):
+            return True
+        wanted = _columns(reclaimer.shape.request)
+        looked_at = [(one, one.held(self._holdings)) for one in self._looked_at(ours, theirs)]
+        return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """Its queue and what it asks for are all that counts."""
+        return None
+
+    def _account_of(self, task: Task) -> Account | None:
+        job = self._standing(task.job)
+        return None if job is None else self._accounts.get(job.spec.queue)
+
+    def _columns_of(self, job: Standing) -> frozenset[Columns]:
+        """What the job's tasks use, each combination of resources once; worked out when first asked for."""
+        found = self._columns.get(job.key)
+        if found is None:
+            tasks = (job.job if isinstance(job, JobView) else job).tasks
+            requests = {task.shape.request for task in tasks.values()}
+            found = self._columns[job.key] = frozenset(_columns(request) for request in requests)
+        return found
+
+    def _looked_at(self, ours: Account, theirs: Account) -> Iterator[Account]:
+        """The queue to take from, and those above it that are not above the reclaimer's as well, as far as asked."""
+        yield theirs
+        for depth, one in enumerate(theirs.above[: self._level]):
+            if one.name != ROOT and (depth >= len(ours.above) or ours.above[depth] is not one):
+                yield one
+
+    def _may_go(
+        self, used: Columns, wanted: Columns, ours: Account, looked_at: Sequence[tuple[Account, Mapping[int, int]]]
+    ) -> bool:
+        """Whether a task that uses these resources helps a reclaimer that wants these, and all queues can spare it."""
+        if not any(column in wanted for column in used if column != PODS):
+            return False
+        theirs = looked_at[0][0]
+        if not _is_deserved(used, theirs) and not _is_deserved(wanted, ours) and self._are_near(ours, theirs):
+            return False
+        return all(not _is_deserved(used, one) or _holds_more(used, held, one) for one, held in looked_at)
+
+    def _are_near(self, ours: Account, theirs: Account) -> bool:
+        """Whether some queue other than the root is above both, as far up as asked."""
+        near = ours.above[: self._level]
+        return any(one in near for one in theirs.above[: self._level] if one.name != ROOT)
+
+    # -- reports ------------------------------------------------------------------------------------------------
+
+    def division(self, queue: Queue) -> QueueDivision | None:
+        """Share, deserved amounts and real capability, and what is wrong with the queue."""
+        problem = self._problems.get(queue.name)
+        account = self._accounts.get(queue.name)
+        if account is None:
+            return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
+        share, limit = account.share(self._holdings), account.terms.limit
+        finite = tuple((column, int(value)) for column, value in limit.items() if value < float("inf"))
+        subtree = account.held(self._holdings) if self._hierarchy else NO_SUBTREE
+        return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
+
+
+def _named(one: Account, account: Account) -> str:
+    return f"queue {one.name}" if one is account else f"queue {one.name} above queue {account.name}"
+
+
+def _columns(request: Amounts) -> Columns:
+    return tuple(column for column, _ in request)
+
+
+def _deserves_some(held: Mapping[int, int], deserved: Mapping[int, int], request: Amounts) -> bool:
+    """Whether any resource asked for, pods apart, stays within what is deserved of it."""
+    return any(held.get(column, 0) + amount <= deserved.get(column, 0) for column, amount in request if column != PODS)
+
+
+def _keeps_guarantee(held: Mapping[int, int], request: Amounts, guarantee: Amounts) -> bool:
+    """Whether the guarantee of every resource is still held without the request."""
+    less = dict(request)
+    return all(amount <= held.get(column, 0) - less.get(column, 0) for column, amount in guarantee)
+
+
+def _is_deserved(used: Columns, account: Account) -> bool:
+    """Whether the queue deserves any of these resources."""
+    return any(account.terms.deserved.get(column) for column in used)
+
+
+def _holds_more(used: Columns, held: Mapping[int, int], account: Account) -> bool:
+    """Whether more is held than the queue deserves of any of these resources it names, pods apart."""
+    deserved = account.terms.deserved
+    return any(column in deserved and held.get(column, 0) > deserved[column] for column in used if column != PODS)

@@ -1,0 +1,208 @@
+"""nodegroup: queues run on the groups of nodes that their affinity names (reference 4.17).
+
+A node's group is its label ``volcano.sh/nodegroup-name``. A queue gets the groups that it requires or prefers, but for
+those it has to keep off; one that it had better keep off is allowed, and goes last. So a queue that only says what it
+has to keep off gets no node, as with Volcano: what it may use has to be named. Limits by group
+(``volcano.sh/nodegroup-resource-limits``) count what the queue itself holds, not those below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from vsched.framework.extension import Check, Opening, PlacementListener, Plugin, QueuePlacement, QueuePreference
+from vsched.framework.jobs import JobView
+from vsched.model.job import Job
+from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics, NodeTable
+from vsched.model.queue import ROOT, NodeGroups
+from vsched.model.resources import Amounts, Vector, add, subtract
+from vsched.model.shape import Shape
+from vsched.model.status import HOLDS
+from vsched.model.task import Task
+
+GROUP = "volcano.sh/nodegroup-name"
+OTHER_GROUP = "node(s) weren't in a node group of the queue"
+AT_LIMIT = "node(s) were in a node group where the queue has reached its limit"
+UNREADABLE = "node(s) were ruled out: the queue's limits by node group cannot be read"
+REQUIRED_SCORE, PREFERRED_SCORE, AVOIDED_SCORE = 100.0, 50.0, -1.0
+
+Held = dict[str, Vector]
+"""Amounts by node group."""
+
+
+class NodeGroupArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of nodegroup."""
+
+    strict: bool = True
+    """Nodes without a group are nobody's; else queues without an affinity may use them."""
+    preferred_order: bool = msgspec.field(default=False, name="enablePreferredOrder")
+    """Of the groups that a queue prefers, those named first score higher."""
+
+
+class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, PlacementListener):
+    """Filters and scores nodes by group; with ``enableHierarchy`` queues inherit their nearest ancestor's affinity."""
+
+    name = "nodegroup"
+    args_type = NodeGroupArgs
+
+    def open(self, opening: Opening) -> None:
+        """Note which queues have limits; what they hold is summed up when it is asked for."""
+        self._hierarchy = opening.hierarchy
+        self._queues = opening.snapshot.queues
+        self._jobs = opening.snapshot.jobs
+        self._statics = opening.nodes.statics
+        self._limits = {name: queue.group_limits for name, queue in self._queues.items() if queue.group_limits}
+        self._moved: dict[str, Held] = {name: {} for name in self._limits}
+        """What placements and evictions of this cycle added, by queue with limits."""
+        self._before: dict[str, Held] = {}
+        """What queues with limits held when the cycle began."""
+        self._affinities: dict[str, NodeGroups | None] = {}
+
+    def queue_class(self, queue: str) -> Hashable:
+        """The affinity, and the queue itself where it has limits."""
+        return (self._affinity(queue), queue if self._queues[queue].group_limits != () else "")
+
+    def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Nodes of the wrong group, or of none."""
+        if self._queues[queue].group_limits is None:
+            return (Check(UNREADABLE, np.zeros(len(nodes), dtype=np.bool_)),)
+        affinity, strict = self._affinity(queue), self.args.strict
+        key = ("nodegroup", affinity, strict)
+        return nodes.statics.remember(key, lambda: _checks(affinity, strict, nodes.statics))
+
+    def is_limited(self, queue: str) -> bool:
+        """Whether the queue has limits that can be read."""
+        return queue in self._limits
+
+    def queue_limit_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Nodes of groups where one more request would pass what the queue may hold there."""
+        limits = self._limits.get(queue)
+        if limits is None:
+            return ()
+        held, moved = self._held_before(queue), self._moved[queue]
+        request = dict(shape.request)
+        full = [group for group, limit in limits if _passes(limit, request, held.get(group, {}), moved.get(group, {}))]
+        if not full:
+            return ()
+        column = nodes.statics.label(GROUP)
+        passes: Mask = _spread(column, [group not in full for group in column.values], True).astype(np.bool_)
+        return (Check(AT_LIMIT, passes),)
+
+    def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
+        """100 for a group that is required, 50 for one that is preferred, -1 for one to avoid; both add up."""
+        affinity, ordered = self._affinity(queue), self.args.preferred_order
+        if affinity is None:
+            return None
+        key = ("nodegroup score", affinity, ordered)
+        return nodes.statics.remember(key, lambda: _scores(affinity, ordered, nodes.statics))
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """The queue holds more on the group."""
+        if job.queue in self._moved:
+            add(self._moved_on(job.queue, row), task.shape.request)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """The queue holds less on the group."""
+        if job.queue in self._moved:
+            subtract(self._moved_on(job.queue, row), task.shape.request)
+
+    def _affinity(self, queue: str) -> NodeGroups | None:
+        """The queue's own affinity, else that of its nearest ancestor with one where queues are a tree."""
+        if queue not in self._affinities:
+            self._affinities[queue] = self._nearest_affinity(queue) if self._hierarchy else self._queues[queue].affinity
+        return self._affinities[queue]
+
+    def _nearest_affinity(self, queue: str) -> NodeGroups | None:
+        seen: set[str] = set()
+        while queue in self._queues and queue not in seen:
+            seen.add(queue)
+            found = self._queues[queue]
+            if found.affinity is not None:
+                return found.affinity
+            queue = found.parent or ROOT
+        return None
+
+    def _moved_on(self, queue: str, row: int) -> Vector:
+        return self._moved[queue].setdefault(_group_of(self._statics, row), {})
+
+    def _held_before(self, queue: str) -> Held:
+        found = self._before.get(queue)
+        if found is None:
+            found = self._before[queue] = self._sum(queue)
+        return found
+
+    def _sum(self, queue: str) -> Held:
+        """What the queue's jobs held; jobs that are as they were in the last cycle are not summed up again."""
+        known: dict[str, tuple[Job, Held]] = self._statics.remember(("nodegroup held", queue), dict)
+        current: dict[str, tuple[Job, Held]] = {}
+        total: Held = {}
+        for key, job in self._jobs.items():
+            if job.spec.queue == queue and job.allocated:
+                entry = known.get(key)
+                if entry is None or entry[0] is not job:
+                    entry = (job, _held_by(job, self._statics))
+                current[key] = entry
+                for group, amounts in entry[1].items():
+                    add(total.setdefault(group, {}), amounts.items())
+        known.clear()
+        known.update(current)
+        return total
+
+
+def _group_of(statics: NodeStatics, row: int) -> str:
+    return statics.attributes[row].labels.get(GROUP, "")
+
+
+def _held_by(job: Job, statics: NodeStatics) -> Held:
+    held: Held = {}
+    for task in job.tasks.values():
+        row = statics.row.get(task.node)
+        if row is not None and HOLDS[task.status].allocated:
+            add(held.setdefault(_group_of(statics, row), {}), task.shape.request)
+    return held
+
+
+def _passes(limit: Amounts, request: Mapping[int, int], held: Vector, moved: Vector) -> bool:
+    """Whether one more request leads past the limit, in any of the resources that it names."""
+    return any(held.get(column, 0) + moved.get(column, 0) + request.get(column, 0) > amount for column, amount in limit)
+
+
+def _checks(affinity: NodeGroups | None, strict: bool, statics: NodeStatics) -> tuple[Check, ...]:
+    column = statics.label(GROUP)
+    nobodys = not strict and affinity is None
+    allowed = [_admits(affinity, group) if group else nobodys for group in column.values]
+    passes: Mask = _spread(column, allowed, nobodys).astype(np.bool_)
+    passes.flags.writeable = False
+    return () if passes.all() else (Check(OTHER_GROUP, passes),)
+
+
+def _admits(affinity: NodeGroups | None, group: str) -> bool:
+    if affinity is None:
+        return False
+    wanted = group in affinity.required or group in affinity.preferred
+    return (wanted and group not in affinity.anti_required) or group in affinity.anti_preferred
+
+
+def _scores(affinity: NodeGroups, ordered: bool, statics: NodeStatics) -> Floats:
+    column = statics.label(GROUP)
+    scores = _spread(column, [_score(affinity, ordered, group) for group in column.values], 0.0)
+    scores.flags.writeable = False
+    return scores
+
+
+def _score(affinity: NodeGroups, ordered: bool, group: str) -> float:
+    if group in affinity.anti_preferred:
+        return AVOIDED_SCORE
+    score = REQUIRED_SCORE if group in affinity.required else 0.0
+    if group in affinity.preferred:
+        count = len(affinity.preferred)
+        score += PREFERRED_SCORE * (count - affinity.preferred.index(group)) / count if ordered else PREFERRED_SCORE
+    return score
+
+
+def _spread(column: LabelColumn, by_value: Sequence[float], otherwise: float) -> Floats:
+    """float64[nodes]: the number of each node's group, ``otherwise`` for nodes without one."""
+    return np.array([*by_value, otherwise], dtype=np.float64)[column.ids]

@@ -1,0 +1,299 @@
+"""resource-strategy-fit: fuller nodes are better for some resources, emptier ones for others (reference 4.24).
+
+Each resource that a pod asks for counts by the strategy given for it; a pod may bring its own strategy in annotations.
+As with binpack, what is used is what is not idle, and where the request exceeds what is idle the node scores 0. Two
+further policies keep nodes with scarce resources for those who need them: ``sra`` scores nodes higher that have none of
+them, ``proportional`` rules out nodes where a pod that asks for none would leave too little cpu or memory beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, Self
+
+import msgspec
+import numpy as np
+
+from vsched.framework.extension import Check, NodeFilter, NodeScore, Opening, PlacementListener, Plugin
+from vsched.framework.jobs import JobView
+from vsched.kernels.binpack import Wish, binpack, binpack_row
+from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.resources import CPU, MEMORY, scale_of
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+from vsched.plugins._following import Following
+
+MOST = "MostAllocated"
+MAX_SCORE = 100.0
+DEFAULT_WEIGHT = 10
+MILLI_PER_CORE, BYTES_PER_GB = 1000, 10**9
+ALL_ROWS = slice(None)
+
+
+class ResourceStrategy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one resource counts."""
+
+    type: Literal["LeastAllocated", "MostAllocated"] = "LeastAllocated"
+    """Whether emptier or fuller nodes are better."""
+    weight: int = 1
+    """Against the other resources; below 1 it means 1."""
+
+
+class ScarceResources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``sra``: pods keep off nodes that have resources which are scarce."""
+
+    enable: bool = False
+    resources: tuple[str, ...] = ()
+    """The scarce ones, by name."""
+    weight: int = 1
+    """Of this score, 0 to 100 before; 0 and below turn it off."""
+    resource_weight: dict[str, int] = msgspec.field(default_factory=dict, name="resourceWeight")
+    """By resource; 1 where not given or negative."""
+
+
+class Proportional(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``proportional``: beside idle resources that are scarce, cpu and memory stay idle as well."""
+
+    enable: bool = False
+    resources: tuple[str, ...] = ()
+    """The scarce ones, by name; cpu and memory are none."""
+    proportion: dict[str, float] = msgspec.field(default_factory=dict, name="resourceProportion")
+    """For each idle unit, ``<name>.cpu``: cores, ``<name>.memory``: GB (10**9 bytes); 1 where not given or negative."""
+
+    def beside(self, resource: str, other: str) -> float:
+        """How many cores or GB are kept for one unit of a resource."""
+        rate = self.proportion.get(f"{resource}.{other}", 1.0)
+        return rate if rate >= 0 else 1.0
+
+
+def _cpu_and_memory() -> dict[str, ResourceStrategy]:
+    return {"cpu": ResourceStrategy(), "memory": ResourceStrategy()}
+
+
+class ResourceStrategyFitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Strategies by resource, and two policies for what is scarce."""
+
+    weight: int = msgspec.field(default=DEFAULT_WEIGHT, name="resourceStrategyFitWeight")
+    """Of the score by strategies, 0 to 100 before; 0 turns it off, a negative one means 10."""
+    resources: dict[str, ResourceStrategy] = msgspec.field(default_factory=_cpu_and_memory)
+    """By name, or by the beginning of names with a star after it: a name comes first, then the longest beginning. A
+    star alone is passed over."""
+    sra: ScarceResources = ScarceResources()
+    proportional: Proportional = Proportional()
+
+    def normalised(self) -> Self:
+        """The same with defaults in place of weights that mean none; ValueError for a star that is not at the end."""
+        for pattern in self.resources:
+            if "*" in pattern[:-1]:
+                raise ValueError(f"resources.{pattern}: expected a name, or its beginning and one star after it")
+        resources = {
+            pattern: msgspec.structs.replace(one, weight=one.weight if one.weight > 0 else 1)
+            for pattern, one in self.resources.items()
+        }
+        weight = self.weight if self.weight >= 0 else DEFAULT_WEIGHT
+        return msgspec.structs.replace(self, weight=weight, resources=resources)
+
+
+class Strategies(NamedTuple):
+    """What of one shape's request counts, and how."""
+
+    wishes: tuple[Wish, ...]
+    lacking: tuple[bool, ...]
+    """For each wish: whether some node has none of it at all."""
+    weight_sum: int
+    scarcity: Floats | None
+    """float64[nodes]: what ``sra`` adds; None where nothing. Read only."""
+
+
+class Reserve(NamedTuple):
+    """What ``proportional`` keeps for the idle amounts of one scarce resource."""
+
+    column: int
+    reason: str
+    has_none: Mask
+    """bool[nodes]: the node does not have the resource."""
+    cpu: float
+    """Milli-cores for each idle base unit."""
+    memory: float
+    """Bytes for each idle base unit."""
+
+
+class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore, PlacementListener):
+    """Scores nodes by how full or free they would be, and keeps what is scarce."""
+
+    name = "resource-strategy-fit"
+    args_type = ResourceStrategyFitArgs
+
+    def open(self, opening: Opening) -> None:
+        """Note the names; amounts are looked at when the first score or check is asked for."""
+        self._axis = opening.nodes.axis
+        self._scale = MAX_SCORE * self.args.weight
+        self._wanted: dict[Shape, Strategies] = {}
+        self._nodes: NodeTable | None = None
+        self._kept = self._columns(self.args.proportional.resources if self.args.proportional.enable else ())
+        for column in (CPU, MEMORY):
+            self._kept.pop(column, None)
+
+    # -- scores -------------------------------------------------------------------------------------------------
+
+    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
+        """0 to 100 times the weight for each of the two scores, added up; None where nothing that counts is asked."""
+        self._look_at(nodes)
+        wanted = self._wanted_by(shape)
+        at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        scarcity = None if wanted.scarcity is None else wanted.scarcity[at]
+        if not wanted.wishes:
+            return None if scarcity is None else scarcity.copy()
+        idle, has = self._free.current(), self._allocatable
+        if rows != ALL_ROWS:
+            idle, has = idle[:, at], has[:, at]
+        scores = binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
+        return scores if scarcity is None else np.add(scores, scarcity, out=scores)
+
+    def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
+        """The same for one node."""
+        self._look_at(nodes)
+        wishes, _, weight_sum, scarcity = self._wanted.get(shape) or self._wanted_by(shape)
+        score = 0.0
+        if wishes:
+            idle, has = self._idle, self._has
+            score = binpack_row(
+                wishes,
+                [idle[wish.column, row] for wish in wishes],
+                [has[wish.column, row] for wish in wishes],
+                weight_sum,
+                self._scale,
+            )
+        return score if scarcity is None else score + scarcity.item(row)
+
+    def _wanted_by(self, shape: Shape) -> Strategies:
+        found = self._wanted.get(shape)
+        if found is None:
+            found = self._wanted[shape] = self._wants(shape)
+        return found
+
+    def _wants(self, shape: Shape) -> Strategies:
+        wishes: list[Wish] = []
+        weight_sum = 0
+        for column, amount in shape.request if self.args.weight else ():
+            most, weight = self._strategy(shape, self._axis.names[column])
+            weight_sum += weight
+            if weight and column < len(self._lacking):
+                wishes.append(Wish(column, amount, weight, free=not most))
+        lacking = tuple(self._lacking[wish.column] for wish in wishes)
+        return Strategies(tuple(wishes), lacking, weight_sum, self._scarcity(shape))
+
+    def _strategy(self, shape: Shape, resource: str) -> tuple[bool, int]:
+        """Whether fuller nodes are better for a resource, and what it weighs; 0 where it does not count."""
+        own = shape.strategy
+        if own is not None:
+            weights = dict(own.weights)
+            pattern = closest(resource, weights)
+            return own.most, 0 if pattern is None else weights[pattern]
+        pattern = closest(resource, self.args.resources)
+        if pattern is None:
+            return False, 0
+        strategy = self.args.resources[pattern]
+        return strategy.type == MOST, strategy.weight
+
+    # -- what is scarce -----------------------------------------------------------------------------------------
+
+    def _scarcity(self, shape: Shape) -> Floats | None:
+        """100 times the weight of ``sra`` for nodes without scarce resources, 0 where something asked for lacks."""
+        spared = self._spared
+        if spared is None:
+            return None
+        width = len(self._lacking)
+        if any(column >= width for column, _ in shape.request):
+            return None
+        lacking = [column for column, _ in shape.request if self._lacking[column]]
+        if lacking:
+            spared = np.where((self._allocatable[lacking] > 0.0).all(axis=0), spared, 0.0)
+        return spared
+
+    def _spare(self) -> Floats | None:
+        """The same for a pod that finds all it asks for; None where ``sra`` is off."""
+        sra = self.args.sra
+        columns = self._columns(sra.resources)
+        given = {name: sra.resource_weight.get(name, 1) for name in sra.resources}
+        weights = {name: weight if weight >= 0 else 1 for name, weight in given.items()}
+        weight_sum = sum(weights.values())
+        if not sra.enable or sra.weight <= 0 or not weight_sum:
+            return None
+        found = np.zeros(self._allocatable.shape[1])
+        for column, name in columns.items():
+            if column < len(self._lacking):
+                found += float(weights[name]) * (self._allocatable[column] > 0.0)
+        return (1.0 - found / float(weight_sum)) * (MAX_SCORE * sra.weight)
+
+    def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
+        """Whether room is to be kept from such a pod: it asks for nothing that is scarce."""
+        return bool(self._kept) and not any(column in self._kept for column, _ in shape.request)
+
+    def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
+        """Nodes where too little cpu or memory would stay idle beside an idle scarce resource."""
+        if not self.is_dynamic(shape, task_class):
+            return ()
+        self._look_at(nodes)
+        idle, request = self._free.current(), dict(shape.request)
+        cpu, memory = idle[CPU] - request.get(CPU, 0), idle[MEMORY] - request.get(MEMORY, 0)
+        return [
+            Check(
+                kept.reason,
+                kept.has_none | ((cpu >= idle[kept.column] * kept.cpu) & (memory >= idle[kept.column] * kept.memory)),
+            )
+            for kept in self._reserves
+        ]
+
+    def _reserve(self, column: int, name: str) -> Reserve:
+        proportional, scale = self.args.proportional, scale_of(name)
+        return Reserve(
+            column,
+            f"node(s) kept cpu and memory for pods that ask for {name}",
+            self._allocatable[column] == 0.0,
+            proportional.beside(name, "cpu") * (MILLI_PER_CORE / scale),
+            proportional.beside(name, "memory") * (BYTES_PER_GB / scale),
+        )
+
+    # -- the nodes ----------------------------------------------------------------------------------------------
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Less is free on the node."""
+        self._touch(row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """More is free on the node."""
+        self._touch(row)
+
+    def _touch(self, row: int) -> None:
+        if self._nodes is not None:
+            self._free.touch(row)
+
+    def _look_at(self, nodes: NodeTable) -> None:
+        if nodes is self._nodes:
+            return
+        self._nodes = nodes
+        self._free = Following(nodes.idle)
+        self._allocatable = nodes.allocatable.astype(np.float64)
+        self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
+        # Elements read through a view cost a third of numpy's own indexing.
+        self._idle = nodes.idle.data
+        self._has = nodes.allocatable.data
+        self._spared = self._spare()
+        self._reserves = [
+            self._reserve(column, name) for column, name in self._kept.items() if column < len(self._lacking)
+        ]
+        self._wanted.clear()
+
+    def _columns(self, names: Iterable[str]) -> dict[int, str]:
+        """Names by column; what no object has named yet is left out."""
+        columns = ((self._axis.find(name), name) for name in names)
+        return {column: name for column, name in columns if column is not None}
+
+
+def closest(resource: str, patterns: Mapping[str, object]) -> str | None:
+    """The pattern that means a resource: its name, else the longest beginning of it with a star after it."""
+    if resource in patterns:
+        return resource
+    found = [pattern for pattern in patterns if len(pattern) > 1 and pattern.endswith("*")]
+    return max((pattern for pattern in found if resource.startswith(pattern[:-1])), key=len, default=None)

@@ -1,0 +1,60 @@
+"""sla: jobs that have waited long enough are admitted and kept, whatever later tiers say (reference 4.13).
+
+How long is enough stands on the PodGroup (``volcano.sh/sla-waiting-time``), else in the policy. Whoever is to be served
+first goes first; jobs without such a time go last.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Self
+
+import msgspec
+
+from vsched.framework.extension import JobEnqueueable, JobOrder, JobPipelined, Opening, Plugin, Vote
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Seconds
+
+
+class SlaArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long jobs wait that do not say so themselves."""
+
+    waiting_time: Seconds | None = msgspec.field(default=None, name="sla-waiting-time")
+    """No time, as zero, leaves such jobs without one."""
+
+    def normalised(self) -> Self:
+        """The same with no time in place of zero."""
+        return self if self.waiting_time else msgspec.structs.replace(self, waiting_time=None)
+
+
+class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
+    """Orders jobs by when they are to be served, and speaks for those whose time has come."""
+
+    name = "sla"
+    args_type = SlaArgs
+
+    def open(self, opening: Opening) -> None:
+        """Note the time."""
+        self._now = opening.snapshot.now
+        self._default = self.args.normalised().waiting_time
+
+    def job_key(self, job: JobView) -> float:
+        """When the job is to be served at the latest."""
+        return self._due(job)
+
+    def job_enqueueable(self, job: JobView) -> Vote:
+        """Permits a job that has waited long enough, and has nothing to say of others."""
+        return self._vote(job)
+
+    def job_pipelined(self, job: JobView) -> Vote:
+        """Permits a job that has waited long enough, and has nothing to say of others."""
+        return self._vote(job)
+
+    def _vote(self, job: JobView) -> Vote:
+        return Vote.PERMIT if self._due(job) <= self._now else Vote.ABSTAIN
+
+    def _due(self, job: JobView) -> float:
+        waiting = job.spec.waiting_seconds
+        if waiting is None:
+            waiting = self._default
+        return inf if waiting is None else job.created + waiting

@@ -1,0 +1,224 @@
+"""tdm: nodes that are lent to pods for a time of the day (time division multiplexing, reference 4.14).
+
+A node's label ``volcano.sh/revocable-zone`` names its zone, the policy says when a zone is open (``HH:MM-HH:MM``, UTC;
+a window that ends before it begins ends on the next day, and counts from its beginning until midnight). While it is
+open revocable pods may run there, and prefer it; when it is closed, preemptable ones are taken off again, once every
+``tdm.evict.period`` as many of each job as its budget allows (``volcano.sh/jdb-min-available``,
+``-max-unavailable``, else one). Periods are counted from the epoch: the first cycle of a period is the one that evicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Self
+
+import msgspec
+import numpy as np
+
+from vsched.framework.extension import (
+    Check,
+    JobOrder,
+    JobPipelined,
+    JobStarving,
+    NodeFilter,
+    NodeScore,
+    Opening,
+    PlacementListener,
+    Plugin,
+    Preemptable,
+    Standing,
+    VictimTasks,
+    Vote,
+)
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Seconds
+from vsched.model.nodes import Floats, LabelColumn, Mask, NodeTable
+from vsched.model.shape import Shape
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+ZONE = "volcano.sh/revocable-zone"
+CLOSED = "node(s) were in a revocable zone that is closed now"
+NOT_REVOCABLE = "node(s) were in a revocable zone that the pod may not use"
+OPEN_SCORE = 100.0
+DAY_SECONDS = 86_400
+_WINDOW = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])")
+
+
+class TdmArgs(msgspec.Struct, frozen=True):
+    """When zones are open, and how often pods are taken off closed ones."""
+
+    zones: dict[str, str] = msgspec.field(default_factory=dict, name="tdm.revocable-zone.*")
+    """``HH:MM-HH:MM`` in UTC by zone; a zone without a window is never open."""
+    evict_period: Seconds = msgspec.field(default=60.0, name="tdm.evict.period")
+    """Zero for every cycle."""
+
+    def normalised(self) -> Self:
+        """The same without blanks around windows; raises ValueError where one is none."""
+        for zone, window in self.zones.items():
+            if not _WINDOW.fullmatch(window.strip()):
+                raise ValueError(f"tdm.revocable-zone.{zone}: expected HH:MM-HH:MM, got {window!r}")
+        return msgspec.structs.replace(self, zones={zone: window.strip() for zone, window in self.zones.items()})
+
+
+class Tdm(
+    Plugin[TdmArgs],
+    NodeFilter,
+    NodeScore,
+    JobOrder,
+    JobPipelined,
+    JobStarving,
+    Preemptable,
+    VictimTasks,
+    PlacementListener,
+):
+    """Lends nodes by the time of the day."""
+
+    name = "tdm"
+    args_type = TdmArgs
+
+    def open(self, opening: Opening) -> None:
+        """See which zones are open now."""
+        snapshot, self._nodes = opening.snapshot, opening.nodes
+        self._standing = opening.standing
+        self._zones = self.args.normalised().zones
+        self._open = frozenset(zone for zone, window in self._zones.items() if is_open(window, snapshot.now))
+        period = self.args.evict_period
+        self._evicts = not period or snapshot.now // period != snapshot.previous // period
+        self._evicted: Counter[str] = Counter()
+        """Running tasks that this cycle evicted, by job."""
+
+    # -- where pods may run -------------------------------------------------------------------------------------
+
+    def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """Nodes of closed zones, and those of open ones for pods that are not revocable."""
+        revocable, open_now = shape.rules.revocable, self._open
+        key = ("tdm", revocable, open_now)
+        return nodes.statics.remember(key, lambda: _checks(nodes.statics.label(ZONE), revocable, open_now))
+
+    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
+        """100 on nodes of open zones, for revocable pods."""
+        if not shape.rules.revocable or not self._open:
+            return None
+        return np.array(self._scores(nodes)[rows])
+
+    def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
+        """The same for one node."""
+        return float(self._scores(nodes)[row]) if shape.rules.revocable and self._open else 0.0
+
+    def _scores(self, nodes: NodeTable) -> Floats:
+        open_now = self._open
+        return nodes.statics.remember(
+            ("tdm score", open_now), lambda: np.where(_in_zones(nodes.statics.label(ZONE), open_now), OPEN_SCORE, 0.0)
+        )
+
+    # -- whose turn it is ---------------------------------------------------------------------------------------
+
+    def job_key(self, job: JobView) -> bool:
+        """Jobs that may not be preempted go first."""
+        return job.spec.preemptable is True
+
+    def job_pipelined(self, job: JobView) -> Vote:
+        """The minimum will be met once everything the job waits for is back."""
+        return Vote.PERMIT if job.is_pipelined else Vote.REJECT
+
+    def job_starving(self, job: JobView) -> bool:
+        """A job that may not be preempted has pending tasks."""
+        return job.spec.preemptable is not True and job.pending_count > 0
+
+    # -- who has to go ------------------------------------------------------------------------------------------
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Preemptable tasks that run on ordinary nodes, within the budgets of their jobs."""
+        if _is_lodger(preemptor):
+            return ()
+        return self._within_budgets([victim for victim in candidates if self._zone_of(victim) == ""])
+
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
+        """Whoever may be preempted, or may use lent nodes, takes from nobody."""
+        return _is_lodger(preemptor)
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """Whether it takes from anybody."""
+        return _is_lodger(preemptor)
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool:
+        """Whoever may be preempted takes nothing back."""
+        return not _is_lodger(victim)
+
+    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Preemptable tasks that run in closed zones, within the budgets of their jobs; once a period."""
+        if not self._evicts:
+            return ()
+        closed = self._zones.keys() - self._open
+        return self._within_budgets([victim for victim in candidates if self._zone_of(victim) in closed])
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """An eviction was taken back."""
+        if task.status is Status.RUNNING:
+            self._evicted[job.key] -= 1
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """A running task is to leave."""
+        if task.status is Status.RUNNING:
+            self._evicted[job.key] += 1
+
+    def _zone_of(self, task: Task) -> str | None:
+        """The revocable zone of the task's node, empty for an ordinary node, None where the node is not known."""
+        statics = self._nodes.statics
+        row = statics.row.get(task.node)
+        return None if row is None else statics.attributes[row].labels.get(ZONE, "")
+
+    def _within_budgets(self, candidates: Sequence[Task]) -> list[Task]:
+        left: dict[str, int] = {}
+        victims: list[Task] = []
+        for victim in candidates:
+            if not victim.preemptable or victim.status is not Status.RUNNING:
+                continue
+            spare = left[victim.job] if victim.job in left else self._spare(victim.job)
+            left[victim.job] = max(0, spare - 1)
+            if spare > 0:
+                victims.append(victim)
+        return victims
+
+    def _spare(self, key: str) -> int:
+        """How many running tasks of a job may go as things stand; one where it does not say."""
+        standing = self._standing(key)
+        if standing is None:
+            return 0
+        job = standing.job if isinstance(standing, JobView) else standing
+        if job.spec.budget is None:
+            return 1
+        finished = job.counts[Status.SUCCEEDED] + job.counts[Status.FAILED]
+        return job.spec.budget.spare(len(job.tasks), job.counts[Status.RUNNING] - self._evicted[key], finished)
+
+
+def is_open(window: str, now: float) -> bool:
+    """Whether a window (``HH:MM-HH:MM``, UTC) holds the time ``now``, its last second included."""
+    begin, end = (int(hours) * 3600 + int(minutes) * 60 for hours, minutes in re.findall(r"(\d+):(\d+)", window))
+    second = int(now) % DAY_SECONDS
+    return begin <= second and (end <= begin or second <= end)
+
+
+def _is_lodger(task: Task) -> bool:
+    return task.preemptable or task.shape.rules.revocable
+
+
+def _in_zones(column: LabelColumn, zones: frozenset[str]) -> Mask:
+    """bool[nodes]: whether a node is in one of the zones."""
+    return np.array([*[zone in zones for zone in column.values], False])[column.ids]
+
+
+def _checks(column: LabelColumn, revocable: bool, open_now: frozenset[str]) -> tuple[Check, ...]:
+    lent = frozenset(zone for zone in column.values if zone)
+    found = [(CLOSED, ~_in_zones(column, lent - open_now))]
+    if not revocable:
+        found.append((NOT_REVOCABLE, ~_in_zones(column, lent & open_now)))
+    checks = []
+    for reason, passes in found:
+        if not passes.all():
+            passes.flags.writeable = False
+            checks.append(Check(reason, passes))
+    return tuple(checks)
