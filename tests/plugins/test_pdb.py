@@ -70,7 +70,7 @@ def test_victims_within_the_budgets(budgets: str, candidates: str, victims: str)
 
     assert names(plugin.preemptable(evictor, world.tasks(candidates))) == victims
     assert names(plugin.reclaimable(evictor, world.tasks(candidates))) == victims, "asking costs nothing"
-    assert names(plugin.victim_tasks(world.tasks(candidates))) == victims
+    assert names(plugin.bounded(world.tasks(candidates))) == victims
 
 
 def evict(world: World, plugin: Pdb, task: Task) -> None:

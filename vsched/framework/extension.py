@@ -326,6 +326,16 @@ class VictimQueueOrder(Point):
         """Smaller is taken from first."""
 
 
+class VictimBounds(Point):
+    """How many of the tasks that ``shuffle`` is to evict may go at a time; all bounds hold."""
+
+    point = "victim"
+
+    @abstractmethod
+    def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
+        """Those that may go, of victims in order."""
+
+
 class VictimTasks(Point):
     """Which running tasks had better be elsewhere; what ``shuffle`` evicts. The first tier that names any decides."""
 

@@ -8,15 +8,16 @@ any          one suffices: overused
 vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
 first tier   all of the first tier that has an opinion must agree: starving
 victims      within a tier the intersection; a tier that ends empty passes the question on
-shuffle      within a tier the union; the first tier with any decides
+shuffle      within a tier the union; the first tier with any decides, within what every bound allows
 score        the sum, each plugin's by the weight that the action gives it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from vsched.framework.combining import number_of, tier_keeps, tier_lets, victims, vote
 from vsched.framework.extension import (
     Allocatable,
     CycleEnd,
@@ -49,9 +50,9 @@ from vsched.framework.extension import (
     SortKey,
     Standing,
     TaskOrder,
+    VictimBounds,
     VictimQueueOrder,
     VictimTasks,
-    Vote,
 )
 from vsched.framework.fits import Judges
 from vsched.framework.jobs import JobView
@@ -64,9 +65,6 @@ from vsched.model.resources import Amounts
 from vsched.model.task import Task
 
 PointT = TypeVar("PointT", bound=Point)
-VictimAnswer = Callable[[Task, Sequence[Task]], Sequence[Task] | None]
-Retakes = Callable[[Task, Task], bool | None]
-Keeps = Callable[[Task, Standing], bool | None]
 OrderKey = tuple[SortKey | str, ...]
 
 
@@ -150,6 +148,7 @@ class PluginSet:
         self._retaking_across = [[plugin.could_retake for plugin in tier] for tier in reclaiming if tier]
         self._preemptor_classes = [plugin.preemptor_class for tier in preempting for plugin in tier]
         self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
+        self._victim_bounds = [plugin.bounded for plugin in self._flat(VictimBounds)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
 
     # -- orders -------------------------------------------------------------------------------------------------
@@ -181,7 +180,7 @@ class PluginSet:
         keys = self._task_keys
         if len(found) < 2:
             return found
-        numbers = {task.uid: _number_of(task.name) for task in found}
+        numbers = {task.uid: number_of(task.name) for task in found}
         numbered = all(number is not None for number in numbers.values())
         return sorted(
             found,
@@ -278,11 +277,11 @@ class PluginSet:
 
     def kept_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
         """Whether it is certain that no task of this job can be a victim of the preemptor."""
-        return all(_tier_keeps(tier, preemptor, job) for tier in self._kept_from_preemptor)
+        return all(tier_keeps(tier, preemptor, job) for tier in self._kept_from_preemptor)
 
     def kept_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
         """Whether it is certain that no task of this job can be a victim of the reclaimer."""
-        return all(_tier_keeps(tier, reclaimer, job) for tier in self._kept_from_reclaimer)
+        return all(tier_keeps(tier, reclaimer, job) for tier in self._kept_from_reclaimer)
 
     def preemptor_class(self, preemptor: Task) -> Hashable:
         """Preemptors of equal class in one queue with equal requests get equal answers."""
@@ -294,18 +293,21 @@ class PluginSet:
 
     def could_preempt_back(self, victim: Task, evictor: Task) -> bool:
         """Whether some tier would let the victim, waiting again, take the evictor's place within their queue."""
-        return any(_tier_lets(tier, victim, evictor) for tier in self._retaking_in_queue)
+        return any(tier_lets(tier, victim, evictor) for tier in self._retaking_in_queue)
 
     def could_reclaim_back(self, victim: Task, evictor: Task) -> bool:
         """Whether some tier would let the victim, waiting again, take the evictor's place in another queue."""
-        return any(_tier_lets(tier, victim, evictor) for tier in self._retaking_across)
+        return any(tier_lets(tier, victim, evictor) for tier in self._retaking_across)
 
     def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
         """Running tasks that had better be elsewhere, in the order of the candidates."""
         for tier in self._victim_tasks:
             chosen = {task.uid for ask in tier for task in ask(candidates)}
             if chosen:
-                return [task for task in candidates if task.uid in chosen]
+                named: Sequence[Task] = [task for task in candidates if task.uid in chosen]
+                for bounded in self._victim_bounds:
+                    named = bounded(named)
+                return list(named)
         return []
 
 
@@ -322,68 +324,3 @@ def _measure(plugin: Plugin[Any], trace: Trace) -> None:
     for name in names:
         if callable(answer := getattr(plugin, name, None)):
             setattr(plugin, name, trace.wrap(plugin.name, answer))
-
-
-REJECTED = Refusal("Rejected", "a plugin rejected it")
-
-
-def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
-    """The vote of reference 7.1: None where it passes, else the objection."""
-    for tier in tiers:
-        permitted = False
-        for ask in tier:
-            answer = ask(job)
-            if isinstance(answer, Refusal):
-                return answer
-            if answer is Vote.REJECT:
-                return REJECTED
-            permitted = permitted or answer is Vote.PERMIT
-        if permitted:
-            return None
-    return None
-
-
-def victims(tiers: Sequence[Sequence[VictimAnswer]], evictor: Task, candidates: Sequence[Task]) -> list[Task]:
-    """The victims of reference 7.2, in the order of the candidates.
-
-    Every plugin of a tier sees all candidates; those that abstain (None) do not count. An empty answer, or an
-    intersection that becomes empty, ends the tier empty, and the next tier is asked.
-    """
-    for tier in tiers:
-        agreed: set[str] | None = None
-        for ask in tier:
-            answer = ask(evictor, candidates)
-            if answer is None:
-                continue
-            chosen = {task.uid for task in answer}
-            agreed = chosen if agreed is None else agreed & chosen
-            if not agreed:
-                break
-        if agreed:
-            return [task for task in candidates if task.uid in agreed]
-    return []
-
-
-def _tier_keeps(tier: Sequence[Keeps], evictor: Task, job: Standing) -> bool:
-    """Whether a tier is certain to give no task of the job: one plugin is, or all of them abstain."""
-    abstain = True
-    for keeps in tier:
-        answer = keeps(evictor, job)
-        if answer:
-            return True
-        abstain = abstain and answer is None
-    return abstain
-
-
-def _tier_lets(tier: Sequence[Retakes], victim: Task, evictor: Task) -> bool:
-    """Whether a tier could let a victim have its place back: some plugin would, and none objects."""
-    answers = [answer for could_retake in tier if (answer := could_retake(victim, evictor)) is not None]
-    return bool(answers) and all(answers)
-
-
-def _number_of(name: str) -> int | None:
-    """The number at the end of a pod's name of three or more dash-separated parts, as controllers give it."""
-    parts = name.rsplit("-", 2)
-    if len(parts) < 3 or not parts[2].isdecimal():
-        return None
-    return int(parts[2])

@@ -17,7 +17,7 @@ from vsched.framework.extension import (
     Plugin,
     Preemptable,
     Reclaimable,
-    VictimTasks,
+    VictimBounds,
 )
 from vsched.framework.jobs import JobView
 from vsched.model.budget import DisruptionBudget
@@ -29,7 +29,7 @@ Budgets = tuple[DisruptionBudget, ...]
 NO_BUDGETS: Budgets = ()
 
 
-class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimTasks, PlacementListener):
+class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimBounds, PlacementListener):
     """Agrees to as many victims as PodDisruptionBudgets allow."""
 
     name = "pdb"
@@ -57,9 +57,12 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimTasks, PlacementListen
         """Who asks makes no difference."""
         return None
 
-    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        """All that budgets allow: shuffle joins the answers of a tier, so this plugin does not bound another's."""
-        return self._allowed(candidates)
+    def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
+        """Those that every budget about them allows; the plugin names no victims of its own.
+
+        In the reference it does, and as answers of a tier are joined, all pods would go that budgets allow.
+        """
+        return self._allowed(victims)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """An eviction was taken back."""
