@@ -26,6 +26,7 @@ tiers:
   - name: conformance
 - plugins:
   - name: predicates
+  - name: proportion
   - name: nodeorder
 """
 EVICTION = r"/api/v1/namespaces/default/pods/[^/]+/eviction"

@@ -4,7 +4,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
 
     node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes
     queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 class=high state=Closed age=60
-    queue q3 parent=q1 deserved=cpu:2,memory:4Gi
+    queue q3 parent=q1 deserved=cpu:2,memory:4Gi reclaimable=false
     queue q2 hierarchy=root/science/physics weights=1/3/2
     queue q3 required=g1,g2 preferred=g3 antiRequired=g4 antiPreferred=g5
     class high 1000
@@ -14,9 +14,11 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     job ns/train min=3 pods=3 cpu=1 queue=q1 class=high roles=ps:1,worker:2 minResources=cpu:3 age=60
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
-    pods ns/train 1 cpu=1 on=n1 unlabelled
+    pods ns/train 1 cpu=1 on=n1 unlabelled started=60
+    pods ns/train 1 cpu=1 never port=80 apart=train podClass=high
 
-A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
+A pod that is ``apart`` from a job shares no node with its pods; one that is ``never`` has the preemption policy of that
+name. A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
 annotations (of nodes: labels), as ``volcano.sh/preemptable=true``.
 """
 
@@ -180,6 +182,8 @@ def _queue(name: str, fields: dict[str, str]) -> Manifest:
     spec["parent"] = fields.get("parent", "")
     if "class" in fields:
         spec["priorityClassName"] = fields["class"]
+    if "reclaimable" in fields:
+        spec["reclaimable"] = fields["reclaimable"] == "true"
     if (groups := _node_groups(fields)) is not None:
         spec["affinity"] = groups
     place = {"volcano.sh/hierarchy": "hierarchy", "volcano.sh/hierarchy-weights": "weights"}
@@ -281,20 +285,39 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
     tolerations = [{"key": name, "operator": "Exists"} for name in fields.get("tolerates", "").split(",") if name]
     spec: Manifest = {
         "schedulerName": "vsched",
-        "containers": [{"name": "main", "resources": {"requests": _amounts(fields, ("cpu", "memory", "gpu", "disk"))}}],
+        "containers": [_container(fields)],
         "schedulingGates": [{"name": "example.com/wait"}] if "gated" in switches else [],
         "nodeSelector": _mapping(fields.get("selector", "")),
         "tolerations": tolerations,
-    }
+    } | _manners(fields, switches)
     status: Manifest = {"nominatedNodeName": fields.get("nominated", "")}
     if "on" in fields:
         spec["nodeName"] = fields["on"]
         status |= next((STATES[word] for word in switches if word in STATES), STATES["running"])
         since = _stamp({"age": fields.get("scheduled", "0")})
         status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
+        if "started" in fields:
+            status["startTime"] = _stamp({"age": fields["started"]})
         if "leaving" in switches:
             metadata["deletionTimestamp"] = _stamp({})
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _container(fields: dict[str, str]) -> Manifest:
+    requests = _amounts(fields, ("cpu", "memory", "gpu", "disk"))
+    ports = [{"containerPort": int(fields["port"]), "hostPort": int(fields["port"])}] if "port" in fields else []
+    return {"name": "main", "resources": {"requests": requests}, "ports": ports}
+
+
+def _manners(fields: dict[str, str], switches: list[str]) -> Manifest:
+    """How a pod gets on with others: whom it avoids, and whether it may make others leave."""
+    spec: Manifest = {"priorityClassName": fields["podClass"]} if "podClass" in fields else {}
+    if "never" in switches:
+        spec["preemptionPolicy"] = "Never"
+    if "apart" in fields:
+        term = {"labelSelector": {"matchLabels": {"job": fields["apart"]}}, "topologyKey": "kubernetes.io/hostname"}
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return spec
 
 
 def _amounts(fields: dict[str, str], names: Iterable[str] = tuple(AMOUNTS)) -> dict[str, str]:

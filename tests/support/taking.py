@@ -1,0 +1,116 @@
+"""Policies that take back, and clusters that go on for cycles while what was evicted comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+import yaml
+
+from tests.support.plans import NOW, Manifest, manifests, mirror
+from vsched.cluster import wire
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+
+SWITCHES = {
+    "P": {"enablePreemptable": False},
+    "R": {"enableReclaimable": False},
+    "H": {"enableHierarchy": True},
+    "L": {"enableHierarchy": True, "arguments": {"ancestorReclaimLevel": 1}},
+    "N": {"enableNamespaceOrder": False},
+}
+
+
+def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None) -> Policy:
+    """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
+
+    P and R: no part in who is preempted and reclaimed from. H: hierarchy. L: hierarchy, one level up looked at. N: no
+    order of namespaces. ``args`` are those of preempt.
+    """
+    plugins = [[_plugin(*word.partition("-")[::2]) for word in tier.split()] for tier in tiers]
+    told = [{"name": "preempt", "arguments": dict(args)}] if args else []
+    policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
+    return load_text(yaml.safe_dump(policy), "policy", REGISTRY).policy
+
+
+def _plugin(name: str, letters: str) -> dict[str, object]:
+    found: dict[str, object] = {"name": name}
+    for letter in letters:
+        found |= SWITCHES[letter]
+    return found
+
+
+class Busy:
+    """A cluster over cycles: what is bound runs, what is evicted goes, and comes back where its owner wants it."""
+
+    def __init__(self, text: str, policy: Policy, *, returning: bool = False, slow: bool = False) -> None:
+        self.objects: dict[str, Manifest] = {}
+        found = manifests(text)
+        self.cache = mirror(found)
+        self.policy = policy
+        self._returning = returning
+        self._slow = slow
+        """Whether what is evicted takes a cycle to leave."""
+        self._leaving: list[str] = []
+        self._copies = 0
+        self._pods: dict[str, Manifest] = {one["metadata"]["uid"]: one for one in found if one["kind"] == "Pod"}
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as it is now."""
+        return self.cache.snapshot(NOW)
+
+    def task(self, name: str) -> Task:
+        """The pod of this name."""
+        (found,) = (task for task in self.tasks() if task.name == name)
+        return found
+
+    def tasks(self) -> Iterator[Task]:
+        """All pods of jobs."""
+        for job in self.cache.snapshot(NOW).jobs.values():
+            yield from job.tasks.values()
+
+    def cycle(self) -> CycleReport:
+        """Decide once, and let it come true."""
+        report = run_cycle(self.snapshot(), self.policy, REGISTRY)
+        self.carry_out(report)
+        return report
+
+    def carry_out(self, report: CycleReport) -> None:
+        """Let what was decided come true."""
+        gone, self._leaving = self._leaving, []
+        evictions = report.evictions
+        self.cache.settle(msgspec.structs.replace(report, evictions=() if self._slow else evictions))
+        for uid in gone:
+            self._tell("DELETED", self._pods[uid])
+        for bind in report.binds:
+            self._pods[bind.uid]["spec"]["nodeName"] = bind.node
+            self._pods[bind.uid]["status"] = {"phase": "Running"}
+        for eviction in evictions:
+            pod = self._pods[eviction.uid]
+            if self._slow:
+                pod["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z"
+                self._tell("MODIFIED", pod)
+                self._leaving.append(eviction.uid)
+            if self._returning:
+                self._come_back(pod)
+
+    def _come_back(self, pod: Manifest) -> None:
+        self._copies += 1
+        copy: Any = orjson.loads(orjson.dumps(pod))
+        copy["metadata"].pop("deletionTimestamp", None)
+        name = copy["metadata"]["name"].partition("+")[0]
+        copy["metadata"] |= {"name": f"{name}+{self._copies}", "uid": f"copy-{self._copies}"}
+        copy["spec"].pop("nodeName", None)
+        copy["status"] = {"phase": "Pending"}
+        self._pods[copy["metadata"]["uid"]] = copy
+        self._tell("ADDED", copy)
+
+    def _tell(self, type: str, pod: Manifest) -> None:
+        self.cache.apply("Pod", type, wire.decode("Pod", orjson.dumps(pod)))

@@ -1,0 +1,56 @@
+"""What the mirror left out of objects, or left out whole, and why: for those who tell the owners."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vsched.cluster import wire
+
+NOTES_LIMIT = 4096
+"""How many objects of either sort are remembered; the oldest go first."""
+
+
+class Broken(NamedTuple):
+    """An object that was left out, and why."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    message: str
+    left_out: bool = True
+    """False where only an annotation cannot be used."""
+
+
+Notes = dict[tuple[str, str], Broken]
+"""By kind and identity."""
+
+
+class ObjectNotes:
+    """Objects with something wrong, each in the worse of two tables at most."""
+
+    def __init__(self) -> None:
+        self.broken: Notes = {}
+        self.blemished: Notes = {}
+        """The same for objects that are used, but for an annotation."""
+
+    def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
+        """The object was left out."""
+        self.drop(kind, key)
+        _note(self.broken, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message))
+
+    def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
+        """The object is used, but for an annotation."""
+        self.drop(kind, key)
+        _note(self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False))
+
+    def drop(self, kind: str, key: str) -> None:
+        """Nothing is wrong with the object any more, or it is gone."""
+        self.broken.pop((kind, key), None)
+        self.blemished.pop((kind, key), None)
+
+
+def _note(notes: Notes, key: str, broken: Broken) -> None:
+    if len(notes) >= NOTES_LIMIT:
+        del notes[next(iter(notes))]
+    notes[broken.kind, key] = broken

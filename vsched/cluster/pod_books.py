@@ -1,0 +1,204 @@
+"""The mirror's books of pods: what the watch says of each, and over it what is assumed of it.
+
+What changes here reaches the books of nodes and jobs at once. Methods that take in news return whether it can matter
+to scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from vsched.cluster import wire
+from vsched.cluster.assumed import AssumedTasks
+from vsched.cluster.ingest import PodReader
+from vsched.cluster.job_books import JobBooks
+from vsched.cluster.node_books import NodeBooks
+from vsched.cluster.seen import Seen, as_number
+from vsched.errors import BadObject
+from vsched.model.plan import CycleReport
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+
+class PodBooks:
+    """Every pod that takes room or asks for it, by uid."""
+
+    def __init__(
+        self, reader: PodReader, seen: Seen, nodes: NodeBooks, jobs: JobBooks, class_priority: Callable[[str], int]
+    ) -> None:
+        self._reader = reader
+        self._seen = seen
+        self._nodes = nodes
+        self._jobs = jobs
+        self._class_priority = class_priority
+        self._tasks: dict[str, Task] = {}
+        self._classless: set[str] = set()
+        """Pods whose priority is that of the class they name."""
+        self._assumed = AssumedTasks()
+        self.get = self._tasks.get
+        """The pod of a uid as it is seen now, None where there is none."""
+
+    # What the watch says
+
+    def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
+        """A pod as its object says it; raises BadObject, and then keeps no more of it than the room it takes."""
+        try:
+            facts = self._reader.read(pod)
+        except BadObject:
+            self.drop(uid)
+            occupant = self._reader.occupant(pod)
+            if occupant is not None:
+                self._store(occupant)
+            raise
+        if facts is None:
+            return self.drop(uid)
+        remarks.extend(facts.remarks)
+        task = facts.task
+        if facts.needs_class:
+            self._classless.add(uid)
+            task = self._with_class_priority(task)
+        else:
+            self._classless.discard(uid)
+        before = self._tasks.get(uid)
+        task = self._assumed.overlay(task, self._seen.version(uid))
+        if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
+            return False
+        self._store(task)
+        self._jobs.imply(task, facts.implicit)
+        return before is None or _matters(before, task)
+
+    def drop(self, uid: str) -> bool:
+        """A pod is gone, and all that was assumed of it; True where it was known."""
+        task = self._tasks.pop(uid, None)
+        self._assumed.drop(uid)
+        self._classless.discard(uid)
+        if task is None:
+            return False
+        self._nodes.move(task, None)
+        self._jobs.drop(task)
+        return True
+
+    def reprice(self) -> None:
+        """Priority classes changed: work out again the priority of pods that have their class's."""
+        for uid in self._classless:
+            task = self._tasks.get(uid)
+            if task is not None:
+                repriced = self._with_class_priority(task)
+                if repriced is not task:
+                    self._store(repriced)
+        self._assumed.reprice(self._classless, self._with_class_priority)
+
+    # What is decided
+
+    def assume(self, report: CycleReport) -> None:
+        """Take for granted what a cycle decided about pods."""
+        for bind in report.binds:
+            task = self._tasks.get(bind.uid)
+            if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
+                self._store(self._assumed.begin(task, Status.BINDING, bind.node))
+        for eviction in report.evictions:
+            task = self._tasks.get(eviction.uid)
+            if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
+                self._store(self._assumed.begin(task, Status.RELEASING, task.node))
+        for nomination in report.nominations:
+            task = self._tasks.get(nomination.uid)
+            if task is not None and task.status is Status.PENDING and nomination.lasting:
+                self._store(self._assumed.nominate(task, nomination.node))
+
+    def settle(self, report: CycleReport) -> None:
+        """What a cycle decided about pods has come true."""
+        for bind in report.binds:
+            task = self._tasks.get(bind.uid)
+            if task is not None and task.status is Status.PENDING:
+                self._store(task.moved(Status.RUNNING, bind.node))
+        for eviction in report.evictions:
+            self.drop(eviction.uid)
+        for nomination in report.nominations:
+            task = self._tasks.get(nomination.uid)
+            if task is not None and nomination.lasting:
+                self._store(msgspec.structs.replace(task, nominated=nomination.node))
+
+    def forget(self, uid: str) -> bool:
+        """A binding or an eviction failed; False where none was assumed."""
+        return self._show(self._assumed.end(uid))
+
+    def spare(self, uid: str) -> None:
+        """Do not offer the pod as a victim until ``unspare``, or until it is gone."""
+        task = self._tasks.get(uid)
+        if task is not None:
+            self._store(self._assumed.spare(task))
+
+    def unspare(self, uid: str) -> bool:
+        """The pod may be a victim again; False where it always was."""
+        return self._show(self._assumed.unspare(uid))
+
+    def nomination_written(self, uid: str, node: str, resource_version: str) -> None:
+        """A nomination was written, in this version where the API server said which."""
+        version = self._seen.version(uid)
+        self._show(self._assumed.nomination_written(uid, node, as_number(resource_version) or version + 1, version))
+
+    def nomination_failed(self, uid: str, node: str) -> None:
+        """A nomination cannot be written: the pod is nominated as the watch last said."""
+        self._show(self._assumed.nomination_failed(uid, node))
+
+    # Sizes
+
+    def sweep(self) -> None:
+        """Let go of shapes that no pod has any more, once there are many."""
+        shaper = self._reader.shaper
+        if shaper.overgrown:
+            tasks = self._tasks.values()
+            shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {
+            "tasks": len(self._tasks),
+            "assumed_tasks": len(self._assumed),
+            "assumed_nominations": self._assumed.nominations,
+            "spared_tasks": self._assumed.spared,
+            "shapes": len(self._reader.shaper),
+        }
+
+    # One pod
+
+    def _show(self, task: Task | None) -> bool:
+        """Store the pod as it is to be seen, if there is anything new to see."""
+        if task is None:
+            return False
+        self._store(task)
+        return True
+
+    def _store(self, task: Task) -> None:
+        before = self._tasks.get(task.uid)
+        if before is not None and before.job != task.job:
+            self._jobs.drop(before)
+        self._tasks[task.uid] = task
+        self._nodes.move(before, task)
+        self._jobs.put(task)
+
+    def _with_class_priority(self, task: Task) -> Task:
+        priority = self._class_priority(task.priority_class)
+        return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
+
+
+def _same(left: Task, right: Task) -> bool:
+    return msgspec.structs.astuple(left) == msgspec.structs.astuple(right)
+
+
+def _matters(before: Task, after: Task) -> bool:
+    """Whether a changed record can change a decision.
+
+    A new condition text cannot, nor a binding that arrived, a start, or a longer cool-down: they open no way.
+    """
+    arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
+    as_before = msgspec.structs.replace(
+        after,
+        condition=before.condition,
+        status=before.status if arrived else after.status,
+        started=before.started,
+        protected_until=min(before.protected_until, after.protected_until),
+    )
+    return not _same(before, as_before)
