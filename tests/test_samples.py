@@ -20,30 +20,53 @@ from vsched.settings.built_in import REGISTRY
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "config" / "samples"
 FILES = sorted(SAMPLES.glob("*.yaml"))
+A100, V100 = "nvidia.com/a100", "nvidia.com/v100"
 
 
-def policy_file(name: str) -> Path | None:
-    """The policy that a sample's own command line names, None where it names none."""
+def command_line(name: str) -> tuple[Path | None, int]:
+    """The policy that a sample's own command line names, None where it names none, and the cycles it asks for."""
     text = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
-    found = re.search(rf"^# vsched plan -f config/samples/{name}.yaml --config (\S+)$", text, re.MULTILINE)
-    return ROOT / found[1] if found else None
+    line = rf"^# vsched plan -f config/samples/{name}.yaml(?: --config (\S+))?(?: --cycles (\d+))?$"
+    found = re.search(line, text, re.MULTILINE)
+    assert found is not None, "the sample says how it is run"
+    return ROOT / found[1] if found[1] else None, int(found[2] or 1)
 
 
 def planned(name: str, *, by_default: bool = False) -> Document:
     """What comes of a sample, by its policy or by the default one."""
     manifests = decode_manifests(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
-    path = None if by_default else policy_file(name)
-    policy = DEFAULT_POLICY if path is None else load_file(path, REGISTRY).policy
-    return make_plan(manifests, policy, OUR_NAMES, cycles=1, now=NOW)
+    path, cycles = command_line(name)
+    policy = DEFAULT_POLICY if path is None or by_default else load_file(path, REGISTRY).policy
+    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW)
 
 
-def binds(document: Document) -> dict[str, str]:
-    return {bind["pod"].partition("/")[2]: bind["node"] for bind in document["cycles"][0]["binds"]}
+def binds(document: Document, cycle: int = 0) -> dict[str, str]:
+    return {bind["pod"].partition("/")[2]: bind["node"] for bind in document["cycles"][cycle]["binds"]}
 
 
-def bound(document: Document) -> dict[str, int]:
+def bound(document: Document, cycle: int = 0) -> dict[str, int]:
     """How many pods of each job are bound; a pod is named after its job."""
-    return dict(Counter(name.rpartition("-")[0] for name in binds(document)))
+    return dict(Counter(name.rpartition("-")[0] for name in binds(document, cycle)))
+
+
+def evicted(document: Document) -> dict[tuple[str, str], int]:
+    """How many pods of each job the first cycle evicts, by action."""
+    first, *later = document["cycles"]
+    assert not any(cycle["evictions"] for cycle in later)
+    found = first["evictions"]
+    return dict(Counter((one["pod"].partition("/")[2].rpartition("-")[0], one["action"]) for one in found))
+
+
+def nominated(document: Document) -> dict[str, str]:
+    """Where pods are to go once others have left, as the first cycle says."""
+    return {one["pod"].partition("/")[2]: one["node"] for one in document["cycles"][0]["nominations"]}
+
+
+def held(document: Document, *resources: str) -> dict[str, tuple[str, ...]]:
+    """How much of these resources each queue holds in the end."""
+    return {
+        name: tuple(found["allocated"].get(one, "0") for one in resources) for name, found in document["queues"].items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -124,13 +147,89 @@ def test_jobs_across_queues_go_by_priority(by_default: bool, order: list[str]) -
     assert list(binds(planned("across-queues", by_default=by_default))) == order
 
 
+def test_a_queue_stays_within_its_capability_whatever_is_free() -> None:
+    document = planned("capacity-1")
+
+    assert bound(document) == {"research-work": 3}
+    message = document["unschedulable"]["team/research-work-5"]["message"]
+    assert message == "queue research would hold more than it may of cpu"
+
+
+def test_what_a_queue_deserves_is_lent_out() -> None:
+    document = planned("capacity-2-lent")
+
+    assert bound(document) == {"research-work": 8}
+    assert document["queues"]["research"]["share"] == 2.0
+
+
+def test_what_was_lent_is_taken_back() -> None:
+    document = planned("capacity-2-back")
+
+    assert evicted(document) == {("research-work", "reclaim"): 4}
+    assert bound(document) == {}
+    assert bound(document, 1) == {"web-work": 4}
+    assert held(document, "cpu") == {"research": ("4",), "web": ("4",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "pods", "accelerators"),
+    [
+        pytest.param("capacity-3-alone", 20, "100", id="all there are"),
+        pytest.param("capacity-3-guaranteed", 18, "90", id="all but what the other is guaranteed"),
+    ],
+)
+def test_a_queue_that_is_alone_has(name: str, pods: int, accelerators: str) -> None:
+    document = planned(name)
+
+    assert bound(document) == {"queue1-a100": pods, "queue1-v100": pods}
+    assert held(document, A100, V100)["queue1"] == (accelerators, accelerators)
+
+
+def test_each_kind_of_accelerator_is_taken_back_as_deserved() -> None:
+    document = planned("capacity-3-reclaimed")
+
+    assert evicted(document) == {("queue1-a100", "reclaim"): 16, ("queue1-v100", "reclaim"): 10}
+    assert bound(document) == {}
+    assert bound(document, 1) == {"queue2-a100": 16, "queue2-v100": 10}
+    assert binds(document, 1) == nominated(document)
+    assert held(document, A100, V100) == {"queue1": ("20", "50"), "queue2": ("80", "50")}
+
+
+def test_a_queue_that_is_alone_stays_within_its_capability() -> None:
+    document = planned("capacity-4-alone")
+
+    assert bound(document) == {"queue1-a100": 12}
+    assert held(document, A100)["queue1"] == ("60",)
+
+
+def test_what_is_free_is_taken_first_and_what_is_guaranteed_not_at_all() -> None:
+    document = planned("capacity-4-reclaimed")
+
+    assert bound(document) == {"queue2-a100": 8}
+    assert evicted(document) == {("queue1-a100", "reclaim"): 8}
+    assert binds(document, 1) == nominated(document)
+    assert bound(document, 1) == {"queue2-a100": 8}
+    assert held(document, A100) == {"queue1": ("20",), "queue2": ("80",)}
+    assert len(document["unschedulable"]) == 4
+
+
+def test_queues_by_weight_take_back_and_urgent_jobs_take_within_their_queue() -> None:
+    document = planned("taking-back")
+
+    beneficiaries = Counter((one["action"], one["for"]) for one in document["cycles"][0]["evictions"])
+    assert evicted(document) == {("nightly", "reclaim"): 4, ("nightly", "preempt"): 2}
+    assert beneficiaries == {("reclaim", "team/web-work"): 4, ("preempt", "team/urgent"): 2}
+    assert bound(document, 1) == {"web-work": 4, "urgent": 2}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_sample_says_how_it_is_run_and_what_comes_of_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("#")]
 
-    path_of_policy = policy_file(path.stem)
-    told = "" if path_of_policy is None else f" --config {path_of_policy.relative_to(ROOT)}"
+    policy, cycles = command_line(path.stem)
+    told = "" if policy is None else f" --config {policy.relative_to(ROOT)}"
+    told += "" if cycles == 1 else f" --cycles {cycles}"
     assert f"# vsched plan -f config/samples/{path.name}{told}" in comments
     assert any(line.startswith("# Result: ") for line in comments)
 

@@ -243,3 +243,17 @@ def test_budgets_and_quotas_are_read_and_not_counted_as_ignored() -> None:
     other = {"kind": "PodDisruptionBudget", "apiVersion": "example.com/v1", "metadata": {"name": "not-that-one"}}
 
     assert plan_of(stdin=written([*objects, other]))["ignored"] == {"PodDisruptionBudget": 1}
+
+
+def test_the_json_says_more_of_a_queue_where_there_is_more_to_say(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("actions: allocate\ntiers:\n- plugins:\n  - {name: capacity, enableHierarchy: true}\n")
+    stdin = written(manifests("node n1\nqueue plain\nqueue other parent=nowhere priority=3 state=Closed"))
+    queues = plan_of("--config", str(policy), stdin=stdin)["queues"]
+
+    more = {key: queues["other"][key] for key in queues["other"].keys() - queues["plain"].keys()}
+    assert more == {
+        "priority": 3,
+        "state": "Closed",
+        "problem": {"reason": "LeftOut", "message": "its parent nowhere does not exist"},
+    }

@@ -773,7 +773,7 @@ def test_settling_carries_a_report_out() -> None:
 
 def test_shapes_that_nobody_uses_are_forgotten() -> None:
     here = world()
-    shaper = here.cache._reader.shaper
+    shaper = here.cache._pods._reader.shaper
     shaper._sweep_at = shaper.TABLE_FLOOR = 16
     for number in range(200):
         fields = make.pod("a", group="pg", spec={"nodeSelector": {"n": str(number)}})

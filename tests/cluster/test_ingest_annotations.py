@@ -13,7 +13,7 @@ from vsched.cluster.ingest_annotations import (
     strategy_of,
     waiting_seconds_of,
 )
-from vsched.cluster.wire import Metadata
+from vsched.cluster.wire_base import Metadata
 from vsched.model.budget import JobBudget
 from vsched.model.resources import ResourceAxis
 from vsched.model.shape import Strategy

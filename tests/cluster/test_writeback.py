@@ -13,10 +13,10 @@ import pytest
 from tests.cluster.recording_server import RecordingServer, Reply, recording, until, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
-from vsched.cluster.cache import Broken
 from vsched.cluster.events import NORMAL, WARNING, EventSettings
 from vsched.cluster.job_statuses import JobStatusSettings
 from vsched.cluster.limits import Attempts
+from vsched.cluster.notes import Broken
 from vsched.cluster.pod_conditions import PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatusSettings, with_ancestors
 from vsched.cluster.writeback import Writeback, WritebackSettings

@@ -12,9 +12,9 @@ import pytest
 from tests.cluster.recording_server import recording, until, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
-from vsched.cluster.cache import Broken
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings
 from vsched.cluster.evictions import EvictionSettings, Evictor
+from vsched.cluster.notes import Broken
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.daemon import loop as spine
 from vsched.daemon.loop import Hands, Loop

@@ -182,6 +182,7 @@ def test_pods_of_closed_zones_have_to_leave() -> None:
     plugin = world.opened(Tdm(ARGS))
 
     assert [found.name for found in plugin.victim_tasks(world.tasks(ALL))] == ["a.5", "a.6", "b.0"]
+    assert [found.name for found in world.tasks(ALL) if plugin.must_leave(found)] == ["a.5", "a.6", "b.0", "b.1"]
 
 
 def test_evictions_of_the_cycle_count() -> None:

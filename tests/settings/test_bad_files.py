@@ -71,8 +71,8 @@ BAD_TOPS = {
         ["2: actions[1]: unknown action 'alocate'; did you mean 'allocate'?"],
     ),
     "an action of the field that is not here yet": (
-        "actions: allocate, shuffle\n" + TIERS,
-        ["1: actions[1]: action 'shuffle' does not exist in vsched yet"],
+        "actions: allocate, gangpreempt\n" + TIERS,
+        ["1: actions[1]: action 'gangpreempt' does not exist in vsched yet"],
     ),
     "no tiers": (ACTIONS, ["1: tiers: missing; expected a list of tiers with plugins"]),
     "tiers without any": (

@@ -88,7 +88,7 @@ def clusters(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-# -- clusters that are full ---------------------------------------------------------------------------------------------
+# -- clusters that are full ----------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -109,7 +109,10 @@ def contended_queues(draw: st.DrawFn) -> list[str]:
         lines[at] = " ".join(words)
     places = {"a": ("root/dept/a", "1/1/2"), "b": ("root/dept/b", "1/1/1"), "c": ("root/c", "1/3")}
     return [
-        line + "".join(f" hierarchy={path} weights={weights}" for name, (path, weights) in places.items() if f" {name} " in line)
+        line
+        + "".join(
+            f" hierarchy={path} weights={weights}" for name, (path, weights) in places.items() if f" {name} " in line
+        )
         for line in lines
     ]
 
@@ -138,7 +141,9 @@ def contended_jobs(draw: st.DrawFn, name: str, free: dict[str, list[int]], ruled
         line = f"pods {key} 1 {about}"
         if draw(rarely):
             line += f" priority={draw(st.integers(0, 2))}"
-        node = next((node for node, (cpus, gpus) in free.items() if cpus >= cpu and gpus >= gpu), None) if runs else None
+        node = (
+            next((node for node, (cpus, gpus) in free.items() if cpus >= cpu and gpus >= gpu), None) if runs else None
+        )
         if node is not None:
             free[node][0] -= cpu
             free[node][1] -= gpu
@@ -149,7 +154,7 @@ def contended_jobs(draw: st.DrawFn, name: str, free: dict[str, list[int]], ruled
 
 @st.composite
 def contended(draw: st.DrawFn, *, ruled: bool = True) -> str:
-    """A cluster that is mostly full, with queues in a tree, and jobs that run or wait; without rules, amounts decide."""
+    """A cluster that is mostly full, queues in a tree, and jobs that run or wait; without rules, amounts decide."""
     lines, free = ["class high 5", "class higher 9"], {}
     for name in NODES[: draw(st.integers(1, 3))]:
         cpu, gpu = draw(st.integers(2, 5)), draw(st.integers(0, 2))

@@ -17,9 +17,9 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 unlabelled started=60
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high
 
-A pod that is ``apart`` from a job shares no node with its pods; one that is ``never`` has the preemption policy of that
-name. A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
-annotations (of nodes: labels), as ``volcano.sh/preemptable=true``.
+A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
+annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. A pod that is ``apart`` from a job shares no node
+with the job's pods; one that is ``never`` has the preemption policy of that name.
 """
 
 from __future__ import annotations

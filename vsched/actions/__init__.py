@@ -8,6 +8,7 @@ from vsched.actions.enqueue import enqueue
 from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import ReclaimArgs, reclaim
+from vsched.actions.shuffle import shuffle
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
@@ -16,4 +17,5 @@ ACTIONS: tuple[Action, ...] = (
     Action("preempt", preempt, PreemptArgs),
     Action("reclaim", reclaim, ReclaimArgs),
     Action("backfill", backfill, PlacingArgs),
+    Action("shuffle", shuffle),
 )

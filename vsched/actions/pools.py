@@ -13,10 +13,11 @@ import numpy as np
 
 from vsched.actions.taking import Taking
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Entry
 from vsched.framework.session import Session
 from vsched.model.nodes import Ints, Mask
 from vsched.model.queue import Queue
-from vsched.model.shape import Shape
+from vsched.model.shape import PodLabels, Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -25,7 +26,7 @@ POOLS_MAX = 64
 
 
 class Refusals:
-    """Nodes that cannot be freed for one shape, as of a position in the ledger's journal."""
+    """Nodes that cannot give enough for one shape, as of a position in the ledger's journal."""
 
     __slots__ = ("mask", "position")
 
@@ -41,12 +42,16 @@ class Pool:
         self._session = session
         self._order = EvictionOrder(session, taking.queue)
         self._evicted = session.ledger.evicted
+        self._steps, self._after = len(session.ledger.log), session.ledger.latest
         self._rows: dict[int, list[Task]] = {}
         self._rows_of: dict[str, list[int]] = {}
         self._ordered: set[int] = set()
         self._refusals: dict[Shape, Refusals] = {}
-        self.hopeless: dict[Hashable, int] = {}
-        """What was asked for in vain, with the length of the ledger's log at that time."""
+        self._passing: dict[tuple[Shape, PodLabels], Mask] = {}
+        self._passing_at: Entry | None = None
+        self._richest: dict[int, list[tuple[Task, int]]] = {}
+        self.hopeless: dict[Hashable, Entry | None] = {}
+        """What was asked for in vain, with the latest step in the ledger at that time."""
         nodes = len(session.nodes)
         self.present: Mask = np.zeros(nodes, dtype=np.bool_)
         """bool[nodes]: nodes with candidates."""
@@ -67,8 +72,14 @@ class Pool:
         return bool(self._rows)
 
     @property
+    def stands(self) -> bool:
+        """Whether nothing was taken back that had been done when it was collected: that may bring more candidates."""
+        log = self._session.ledger.log
+        return not self._steps or (len(log) >= self._steps and log[self._steps - 1] is self._after)
+
+    @property
     def complete(self) -> bool:
-        """Whether all of its candidates are still there."""
+        """Whether all of its candidates are still there, as long as it stands."""
         return self._evicted == self._session.ledger.evicted
 
     def candidates(self, row: int) -> list[Task]:
@@ -91,19 +102,43 @@ class Pool:
                 mask[rows] = True
         return mask
 
-    def worthwhile(self, shape: Shape, mask: Mask) -> Mask:
+    def richest(self, column: int) -> list[tuple[Task, int]]:
+        """Of each queue the candidates on the node where they hold most of a resource: no node frees more of any."""
+        found = self._richest.get(column)
+        if found is None:
+            jobs, shares = self._session.snapshot.jobs, dict[str, dict[int, list[Task]]]()
+            for row, victims in self._rows.items():
+                for victim in victims:
+                    shares.setdefault(jobs[victim.job].spec.queue, {}).setdefault(row, []).append(victim)
+            found = self._richest[column] = []
+            for rows in shares.values():
+                most = max(rows, key=lambda row: sum(amount_of(victim, column) for victim in rows[row]))
+                found += [(victim, most) for victim in rows[most]]
+        return found
+
+    def worthwhile(self, task: Task, mask: Mask) -> Mask:
         """The nodes of a mask that have candidates and were not refused as they are now."""
-        refusals = self._current(shape)
-        result: Mask = mask & self.present & ~refusals.mask
+        result: Mask = mask & self.present & ~self._current(task.shape).mask
+        passing = self._passing.get((task.shape, task.labels))
+        if passing is not None and self._passing_at is self._session.ledger.latest:
+            result &= ~passing
         return result
 
-    def refuse(self, shape: Shape, row: int) -> None:
-        """The node cannot be freed for the shape, as it is now."""
-        refusals = self._current(shape)
-        refusals.mask[row] = True
+    def refuse(self, task: Task, row: int, *, lasting: bool) -> None:
+        """The node cannot be freed for the task: lasting, as long as nothing changes there; else as things stand."""
+        if lasting:
+            self._current(task.shape).mask[row] = True
+            return
+        if self._passing_at is not self._session.ledger.latest:
+            self._passing.clear()
+            self._passing_at = self._session.ledger.latest
+        key = (task.shape, task.labels)
+        if key not in self._passing:
+            self._passing[key] = np.zeros(len(self.present), dtype=np.bool_)
+        self._passing[key][row] = True
 
     def forgive(self, shape: Shape, row: int) -> None:
-        """What the refusal of a node rested on was taken back."""
+        """What a lasting refusal of a node rested on was taken back."""
         self._current(shape).mask[row] = False
 
     def _current(self, shape: Shape) -> Refusals:
@@ -125,14 +160,22 @@ class Pools:
         self._pools: dict[Hashable, Pool] = {}
 
     def of(self, taking: Taking, task: Task) -> Pool:
-        """The pool of the task's class, collected when first asked for."""
+        """The pool of the task's class, collected when first asked for; anew where it no longer stands."""
         key = taking.evictor_class(task)
         pool = self._pools.get(key)
-        if pool is None:
+        if pool is None or not pool.stands:
             if len(self._pools) >= POOLS_MAX:
                 del self._pools[next(iter(self._pools))]
             pool = self._pools[key] = Pool(self._session, taking, task)
         return pool
+
+
+def amount_of(task: Task, column: int) -> int:
+    """What a task asks for of one resource."""
+    for own, amount in task.shape.request:
+        if own == column:
+            return amount
+    return 0
 
 
 def is_moved(session: Session, victim: Task) -> bool:

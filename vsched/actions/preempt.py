@@ -69,7 +69,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
             return
         with session.statement() as statement:
             attempt = Attempt(session, taking, pools, statement, pick)
-            placed = attempt.place(task)
+            placed = attempt.place(task) and attempt.is_worth_it
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
                 attempt.give_up()
                 return

@@ -94,6 +94,8 @@ class Preempting(Taking):
         robbed = self.session.view(victim.job)
         return (
             victim.preempts
+            and evictor.preemptable
+            and self.takes(victim, evictor)
             and robbed is not None
             and self.plugins.job_starving(robbed)
             and self.plugins.could_preempt_back(victim, evictor)
@@ -140,7 +142,9 @@ class Reclaiming(Taking):
 
     def comes_back(self, victim: Task, evictor: Task) -> bool:
         robbed = self.session.view(victim.job)
-        if robbed is None or not victim.preempts or not self.plugins.job_starving(robbed):
+        if robbed is None or not victim.preempts or not evictor.preemptable or not self.queue.reclaimable:
+            return False
+        if not self.plugins.job_starving(robbed):
             return False
         queue: Queue = self.session.queue(robbed)
         return (

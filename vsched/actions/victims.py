@@ -1,7 +1,7 @@
 """The search for victims, one for preempt and reclaim: room for a job that others are to leave.
 
 Everything is tried on the books first. A statement is committed only once every task of the job's minimum has a place
-with the victims gone, rules about nodes and queues included; no victim is among them that the placement could do
+with the victims gone, rules about nodes and queues included; no victim is among them that the placements could do
 without, and none whose job could have the place back in its turn.
 """
 
@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.allocate import choose, waits_for
-from vsched.actions.pools import Pool, Pools
+from vsched.actions.pools import Pool, Pools, amount_of
+from vsched.actions.sparing import spare
 from vsched.actions.taking import Taking
 from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
@@ -55,7 +56,7 @@ class Attempt:
         self._barred: set[str] = set()
         """Victims that could come back for their places, by uid."""
         self._tentative: list[tuple[Pool, Shape, int]] = []
-        """Refusals that rest on what this attempt has done to the books."""
+        """Lasting refusals that rest on what this attempt has done to the books."""
         self._taken: list[Taken] = []
         self._said: dict[str, Explanation | Refusal | None] = {}
         """What was said of tasks before they were given a place, by uid."""
@@ -82,9 +83,16 @@ class Attempt:
         self._say(task, Choice(taken.row, waits=True))
         return True
 
+    @property
     def is_sound(self) -> bool:
         """Whether no victim could still come back for a place once everything is where it is to be."""
         return not any(self.taking.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether others have to leave for it, or nobody else is to make the job wait for what is on its way back."""
+        follows = _allocate_follows(self.session, self.taking.action)
+        return bool(self.statement.evictions) or (self.taking.waits_alone and not follows)
 
     def give_up(self) -> None:
         """Take everything back, and forget what rested on it."""
@@ -110,9 +118,6 @@ class Attempt:
             victims = self._free(pool, task, row)
             if victims is None:
                 self.statement.rollback(before)
-                pool.refuse(task.shape, row)
-                if before != self._start:
-                    self._tentative.append((pool, task.shape, row))
                 return None
             self.statement.pipeline(self.taking.job, task, row)
             returning = {victim.uid for victim in victims if self.taking.comes_back(victim, task)}
@@ -141,7 +146,7 @@ class Attempt:
         self.session.task_refusals[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: Pool, task: Task) -> bool:
-        """Whether the task's queue may have room for it: asked with the node that frees most, resource by resource."""
+        """Whether the task's queue may have room for it: asked with more gone than any node frees, by resource."""
         queue, allocatable = self.taking.queue, self.session.plugins.allocatable
         for column, amount in task.shape.request:
             part = ((column, amount),)
@@ -149,8 +154,8 @@ class Attempt:
                 continue
             if column not in pool.freeable:
                 return False
-            row, before = int(pool.freeable[column].argmax()), self.statement.savepoint()
-            for victim in pool.candidates(row):
+            before = self.statement.savepoint()
+            for victim, row in pool.richest(column):
                 self._evict(victim, row)
             refusal = allocatable(queue, part)
             self.statement.rollback(before)
@@ -160,7 +165,7 @@ class Attempt:
 
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they are to be tried."""
-        mask: Mask = pool.worthwhile(task.shape, self.session.fitting.candidates(task, pool.freeable))
+        mask: Mask = pool.worthwhile(task, self.session.fitting.candidates(task, pool.freeable))
         rows = np.flatnonzero(mask)
         if self.taking.by_score and len(rows) > 1:
             ranked = self.session.fitting.ranking(task, mask)
@@ -169,20 +174,31 @@ class Attempt:
         return found
 
     def _free(self, pool: Pool, task: Task, row: int) -> list[Task] | None:
-        """Evict from a row what makes room for the task; None where that is not enough."""
-        candidates = [victim for victim in pool.candidates(row) if victim.uid not in self._barred]
+        """Evict from a row what makes room for the task; None where that is not enough.
+
+        Too little to be had lasts until the row changes. Rules and queues may have it otherwise after any step, and
+        what is barred is barred from this attempt alone.
+        """
+        everyone = pool.candidates(row)
+        candidates = [victim for victim in everyone if victim.uid not in self._barred]
         agreed = self.taking.agreed(task, candidates) if candidates else []
-        if not agreed or not self._would_do(task, row, agreed):
-            return None
         before = self.statement.savepoint()
-        victims = self._evict_until_it_fits(task, row, agreed)
-        return None if victims is None else self._reprieve(task, row, victims, before)
+        enough = bool(agreed) and self._would_do(task, row, agreed)
+        victims = self._evict_until_it_fits(task, row, agreed) if enough else None
+        if victims is not None:
+            return self._reprieve(task, row, victims, before)
+        self.statement.rollback(before)
+        if len(candidates) == len(everyone):
+            pool.refuse(task, row, lasting=not enough)
+            if not enough and before != self._start:
+                self._tentative.append((pool, task.shape, row))
+        return None
 
     def _would_do(self, task: Task, row: int, victims: Sequence[Task]) -> bool:
         """Whether the row has room for the task with these gone, amounts alone."""
         for column, amount in task.shape.request:
             free = self.session.nodes.future_idle_at(column, row)
-            if free + sum(_amount(victim, column) for victim in victims) < amount:
+            if free + sum(amount_of(victim, column) for victim in victims) < amount:
                 return False
         return True
 
@@ -243,7 +259,7 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
     """Get room for as many tasks as a starving job wants, and at least for its minimum; True where that succeeds."""
     job = taking.job
     asked = pools.of(taking, tasks[0]), signature(session, taking, tasks)
-    if asked[0].hopeless.get(asked[1]) == len(session.ledger.log):
+    if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
         return False
     with session.statement() as statement:
         attempt = Attempt(session, taking, pools, statement, pick)
@@ -252,27 +268,22 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
                 break
             if not attempt.place(task) and session.plugins.tasks_missing(job) > job.waiting + left:
                 break
-        if (
-            statement.placed
-            and session.plugins.job_pipelined(job)
-            and attempt.is_sound()
-            and (statement.evictions or (taking.waits_alone and not _allocate_follows(session, taking.action)))
-        ):
-            statement.commit()
-            return True
+        if statement.placed and session.plugins.job_pipelined(job):
+            spare(session, taking, statement)
+            if attempt.is_worth_it and attempt.is_sound:
+                statement.commit()
+                return True
         attempt.give_up()
-    asked[0].hopeless[asked[1]] = len(session.ledger.log)
+    asked[0].hopeless[asked[1]] = session.ledger.latest
     return False
 
 
 def signature(session: Session, taking: Taking, tasks: Sequence[Task]) -> tuple[object, ...]:
     """What a job asks for: what was in vain for one is in vain for another of the same class that asks for the same."""
-    counts: dict[Shape, int] = {}
-    for task in tasks:
-        counts[task.shape] = counts.get(task.shape, 0) + 1
-    labels = frozenset(task.labels for task in tasks)
-    job = taking.job
-    return tuple(counts.items()), labels, session.plugins.tasks_missing(job) - job.waiting
+    asked = tuple(
+        (task.shape, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable) for task in tasks
+    )
+    return asked, session.plugins.tasks_missing(taking.job) - taking.job.waiting
 
 
 def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
@@ -285,10 +296,3 @@ def _allocate_follows(session: Session, action: str) -> bool:
     """Whether a placement that nobody has to leave for is still to be made in this cycle, and at once."""
     actions = session.policy.actions
     return "allocate" in actions[actions.index(action) :]
-
-
-def _amount(task: Task, column: int) -> int:
-    for own, amount in task.shape.request:
-        if own == column:
-            return amount
-    return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -12,7 +13,8 @@ import orjson
 import yaml
 from rich.console import Console
 
-from vsched.cli.plan_view import Document, as_document, as_text
+from vsched.cli.plan_text import as_text
+from vsched.cli.plan_view import Document, Planned, as_document
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Manifests, decode_manifests, read
 from vsched.daemon.calling import Caller
@@ -26,6 +28,8 @@ from vsched.settings.built_in import REGISTRY
 OUR_NAMES = ("vsched", "volcano", "")
 """Pods of these scheduler names are planned for; the empty one stands for pods that name none."""
 
+COLUMNS_OF_NO_TERMINAL = 120
+
 EPILOG = """\b
 Examples:
   vsched plan -f cluster.yaml
@@ -35,6 +39,11 @@ Examples:
 
 
 def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float) -> Document:
+    """The plan as the stable JSON shape."""
+    return as_document(decide(manifests, policy, names, cycles=cycles, now=now))
+
+
+def decide(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float) -> Planned:
     """Decide ``cycles`` times; between cycles what was decided has come true."""
     cache = Cache(frozenset(names), open_without_state=True)
     for kind, objects in manifests.objects.items():
@@ -52,12 +61,13 @@ def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cyc
     reports = []
     with Caller() as caller:
         for _ in range(cycles):
-            report = run_cycle(cache.snapshot(now), policy, REGISTRY, callout=caller.cycle())
+            snapshot = cache.snapshot(now)
+            report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
             reports.append(report)
             cache.settle(report)
     if caller.problem:
         click.echo(f"vsched: the extender does not answer: {caller.problem}", err=True)
-    return as_document(reports, manifests.ignored)
+    return Planned(reports, snapshot.queues, manifests.ignored)
 
 
 @click.command("plan", epilog=EPILOG)
@@ -77,7 +87,7 @@ def command(
     note_extender(settings.policy)
     manifests = decode_manifests(read(files, sys.stdin))
     moment = _moment(now) if now else _newest(manifests)
-    show(make_plan(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment), output)
+    show(decide(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment), output)
 
 
 def note_extender(policy: Policy) -> None:
@@ -87,14 +97,15 @@ def note_extender(policy: Policy) -> None:
         click.echo(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
 
 
-def show(document: Document, output: str) -> None:
-    """Print a document as people or programs want it."""
+def show(planned: Planned, output: str) -> None:
+    """Print a plan as people or programs want it."""
     if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(as_document(planned), option=orjson.OPT_INDENT_2))
     elif output == "yaml":
-        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+        click.echo(yaml.safe_dump(as_document(planned), sort_keys=False), nl=False)
     else:
-        Console(soft_wrap=not sys.stdout.isatty()).print(as_text(document))
+        width = get_terminal_size((COLUMNS_OF_NO_TERMINAL, 1)).columns
+        Console(width=width, soft_wrap=not sys.stdout.isatty()).print(as_text(planned, width))
 
 
 def _moment(text: str) -> float:

@@ -1,33 +1,50 @@
-"""What a plan says, as the stable JSON shape and as tables for people. Pure: reports in, data or renderables out."""
+"""What a plan says, as the stable JSON shape. Pure: reports in, data out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import Any, NamedTuple
 
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.queue import Queue
 from vsched.model.resources import format_amount
 
 Document = dict[str, Any]
 
 
-def as_document(reports: Sequence[CycleReport], ignored: Mapping[str, int]) -> Document:
+class Planned(NamedTuple):
+    """What was planned, and on what."""
+
+    reports: Sequence[CycleReport]
+    """One a cycle."""
+    queues: Mapping[str, Queue]
+    ignored: Mapping[str, int]
+    """Objects that were left aside, by kind."""
+
+    @property
+    def last(self) -> CycleReport:
+        """How everything stands in the end."""
+        return self.reports[-1]
+
+    @property
+    def jobs(self) -> dict[str, JobOutcome]:
+        """Every job that was looked at as it was last seen, in the order of keys."""
+        jobs: dict[str, JobOutcome] = {}
+        for report in self.reports:
+            jobs.update(report.jobs)
+        return dict(sorted(jobs.items()))
+
+
+def as_document(planned: Planned) -> Document:
     """The result of all cycles: decisions cycle by cycle, everything else as it stands after the last one."""
-    last = reports[-1]
-    jobs: dict[str, JobOutcome] = {}
-    for report in reports:
-        jobs.update(report.jobs)
+    last = planned.last
     return {
-        "cycles": [_cycle(report) for report in reports],
-        "jobs": {key: _job(jobs[key]) for key in sorted(jobs) if not jobs[key].implicit},
-        "queues": {name: _queue(last.queues[name]) for name in sorted(last.queues)},
+        "cycles": [_cycle(report) for report in planned.reports],
+        "jobs": {key: _job(job) for key, job in planned.jobs.items() if not job.implicit},
+        "queues": {name: _queue(last.queues[name], planned.queues[name]) for name in sorted(last.queues)},
         "namespaces": {key: _namespace(last.namespaces[key]) for key in sorted(last.namespaces)},
         "unschedulable": {key: _unschedulable(last.unschedulable[key]) for key in sorted(last.unschedulable)},
-        "ignored": dict(sorted(ignored.items())),
+        "ignored": dict(sorted(planned.ignored.items())),
     }
 
 
@@ -59,23 +76,31 @@ def _job(job: JobOutcome) -> Document:
     }
 
 
-def _queue(queue: QueueOutcome) -> Document:
-    return {
+def _queue(queue: QueueOutcome, record: Queue) -> Document:
+    """A queue; its priority, its state and what is wrong with it only where there is something to say."""
+    told: Document = {
         "share": round(queue.share, 6),
         "weight": queue.weight,
-        "allocated": _quantities(queue.subtree or queue.allocated),
-        "deserved": _quantities(queue.deserved),
-        "capability": _quantities(queue.capability),
-        "guarantee": _quantities(queue.guarantee),
+        "allocated": quantities(queue.subtree or queue.allocated),
+        "deserved": quantities(queue.deserved),
+        "capability": quantities(queue.capability),
+        "guarantee": quantities(queue.guarantee),
         "overused": queue.overused,
     }
+    if record.priority:
+        told["priority"] = record.priority
+    if not record.open:
+        told["state"] = record.state
+    if queue.problem:
+        told["problem"] = {"reason": queue.problem_reason, "message": queue.problem}
+    return told
 
 
 def _namespace(namespace: NamespaceOutcome) -> Document:
     return {
         "weight": namespace.weight,
         "share": round(namespace.share, 6),
-        "allocated": _quantities(namespace.allocated),
+        "allocated": quantities(namespace.allocated),
     }
 
 
@@ -83,86 +108,6 @@ def _unschedulable(one: Unschedulable) -> Document:
     return {"message": one.message, "reasons": dict(sorted(one.reasons.items()))}
 
 
-def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Base units by resource name as quantities, sorted; slots for pods are left out."""
     return {name: format_amount(name, value) for name, value in sorted(amounts.items()) if name != "pods"}
-
-
-# -- for people -----------------------------------------------------------------------------------------------------
-
-
-def as_text(document: Document) -> RenderableType:
-    """The same document as tables: what is decided, who waits and why, and how the queues share."""
-    parts: list[RenderableType] = []
-    for number, cycle in enumerate(document["cycles"], start=1):
-        parts.append(_decisions(number, len(document["cycles"]), cycle))
-    waiting = {key: job for key, job in document["jobs"].items() if job["pending"]}
-    if waiting or document["unschedulable"]:
-        parts.append(_waiting(waiting, document["unschedulable"]))
-    parts.append(_queues(document["queues"]))
-    if document["namespaces"]:
-        parts.append(_namespaces(document["namespaces"]))
-    if document["ignored"]:
-        told = ", ".join(f"{count} {kind}" for kind, count in document["ignored"].items())
-        parts.append(Text(f"ignored: {told}", style="dim"))
-    return Group(*parts)
-
-
-def _decisions(number: int, cycles: int, cycle: Document) -> RenderableType:
-    table = Table(title=f"Decisions of cycle {number} of {cycles}", title_justify="left", show_edge=False)
-    for heading in ("decision", "pod", "node", "for"):
-        table.add_column(heading)
-    for kind, key in (("evict", "evictions"), ("bind", "binds"), ("nominate", "nominations")):
-        for one in cycle[key]:
-            table.add_row(kind, one["pod"], one["node"], one.get("for", ""))
-    return table if table.row_count else Text(f"Cycle {number} of {cycles} decides nothing.")
-
-
-def _waiting(jobs: Mapping[str, Document], pods: Mapping[str, Document]) -> Table:
-    table = Table(title="\nWaiting", title_justify="left", show_edge=False)
-    table.add_column("job or pod", no_wrap=True)
-    table.add_column("phase")
-    table.add_column("ready", justify="right")
-    table.add_column("why")
-    for key, job in jobs.items():
-        table.add_row(key, job["phase"], f"{job['ready']}/{job['minMember']}", job["message"])
-    alike: dict[str, list[str]] = {}
-    for key, pod in pods.items():
-        alike.setdefault(pod["message"], []).append(key)
-    for message, keys in alike.items():
-        more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
-        table.add_row(f"  {keys[0]}{more}", "", "", message, style="dim")
-    return table
-
-
-def _queues(queues: Mapping[str, Document]) -> Table:
-    table = Table(title="\nQueues", title_justify="left", show_edge=False)
-    table.add_column("queue")
-    for heading in ("weight", "share"):
-        table.add_column(heading, justify="right")
-    table.add_column("allocated")
-    table.add_column("deserved")
-    for name, queue in queues.items():
-        table.add_row(
-            name,
-            str(queue["weight"]),
-            f"{queue['share']:.0%}",
-            _told(queue["allocated"]),
-            _told(queue["deserved"]),
-            style="bold red" if queue["overused"] and queue["share"] > 1 else None,
-        )
-    return table
-
-
-def _namespaces(namespaces: Mapping[str, Document]) -> Table:
-    table = Table(title="\nNamespaces", title_justify="left", show_edge=False)
-    table.add_column("queue/namespace")
-    for heading in ("weight", "share"):
-        table.add_column(heading, justify="right")
-    table.add_column("allocated")
-    for key, namespace in namespaces.items():
-        table.add_row(key, str(namespace["weight"]), f"{namespace['share']:.0%}", _told(namespace["allocated"]))
-    return table
-
-
-def _told(amounts: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in amounts.items()) or "-"

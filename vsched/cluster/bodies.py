@@ -167,8 +167,8 @@ def _pod_path(eviction: Evict) -> str:
 
 
 def taken_by(eviction: Evict) -> str:
-    """Who takes the room of an evicted pod, and by which action."""
-    return f"{eviction.action} for {eviction.beneficiary}"
+    """By which action a pod is evicted, and who takes its room where anybody does."""
+    return f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
 
 
 def disruption_write(eviction: Evict, now: float) -> Write:

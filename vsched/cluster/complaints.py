@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 
 from vsched.clock import Clock
 from vsched.cluster.bodies import Reference, podgroup_complaint
-from vsched.cluster.cache import Broken
 from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.limits import Attempts, Recent
+from vsched.cluster.notes import Broken
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Writer
 from vsched.errors import VschedError

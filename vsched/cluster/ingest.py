@@ -29,6 +29,7 @@ from vsched.cluster.ingest_objects import (
 )
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper
+from vsched.cluster.wire_base import Timestamp
 from vsched.errors import BadInput, BadObject
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
@@ -165,7 +166,7 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "True":
             at = "status.conditions[PodScheduled].lastTransitionTime"
-            since = decoded(condition.last_transition_time, wire.Timestamp, at)
+            since = decoded(condition.last_transition_time, Timestamp, at)
             return 0.0 if since is None else since.timestamp() + seconds
     return 0.0
 

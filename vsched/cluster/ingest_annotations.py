@@ -11,8 +11,8 @@ from typing import Annotated
 
 import msgspec
 
-from vsched.cluster import wire
 from vsched.cluster.ingest_request import quantities
+from vsched.cluster.wire_base import Metadata, ResourceList, located
 from vsched.errors import BadObject
 from vsched.model.budget import JobBudget
 from vsched.model.resources import Amounts, ResourceAxis
@@ -60,7 +60,7 @@ def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | Non
     return None
 
 
-def cooldown_seconds_of(metadata: wire.Metadata, remarks: Remarks) -> float:
+def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
     """How long a pod is left alone once it was scheduled, by label, then annotation; 0 where it does not say."""
     if metadata.labels is not None and COOLDOWN_TIME in metadata.labels:
         return _duration(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
@@ -78,13 +78,13 @@ def group_limits_of(
         return ()
     at = f"metadata.annotations[{NODE_GROUP_LIMITS}]"
     try:
-        groups = msgspec.json.decode(text, type=dict[str, wire.ResourceList])
+        groups = msgspec.json.decode(text, type=dict[str, ResourceList])
         return tuple(
             (group, tuple(sorted(quantities(axis, amounts, f"{at}.{group}").items())))
             for group, amounts in sorted(groups.items())
         )
     except msgspec.DecodeError as error:
-        complaint = f'{wire.located(error, at)} (expected amounts by node group, such as {{"g1": {{"cpu": 8}}}})'
+        complaint = f'{located(error, at)} (expected amounts by node group, such as {{"g1": {{"cpu": 8}}}})'
     except BadObject as error:
         complaint = str(error)
     remarks.append(f"{complaint}: nodegroup gives the queue no node")

@@ -6,6 +6,7 @@ from sys import intern
 
 from vsched.cluster import wire
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
+from vsched.cluster.wire_base import ResourceList
 from vsched.errors import BadObject, BadQuantity
 from vsched.model.budget import DisruptionBudget
 from vsched.model.quantity import parse_quantity
@@ -60,7 +61,7 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
     return Quota(found.metadata.name, lines) if lines else None
 
 
-def quota_request_of(resources: wire.ResourceList | None, at: str) -> tuple[tuple[str, int], ...]:
+def quota_request_of(resources: ResourceList | None, at: str) -> tuple[tuple[str, int], ...]:
     """What a ResourceList names that only quotas know, base units by what is counted; raises BadObject."""
     return tuple(
         sorted(

@@ -15,6 +15,8 @@ from vsched.cluster.ingest_annotations import Remarks, group_limits_of, job_budg
 from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
+from vsched.cluster.wire_base import ResourceList
+from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
@@ -143,9 +145,9 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
     return QueueFacts(found, spec.priority, spec.priority_class_name or "")
 
 
-def _node_groups(affinity: wire.QueueAffinity) -> NodeGroups:
-    near = affinity.node_group_affinity or wire.NodeGroupTerms()
-    far = affinity.node_group_anti_affinity or wire.NodeGroupTerms()
+def _node_groups(affinity: QueueAffinity) -> NodeGroups:
+    near = affinity.node_group_affinity or NodeGroupTerms()
+    far = affinity.node_group_anti_affinity or NodeGroupTerms()
     groups = (near.required, near.preferred, far.required, far.preferred)
     return NodeGroups(*(tuple(dict.fromkeys(names or ())) for names in groups))
 
@@ -269,7 +271,7 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
     if BOOLEANS.get((metadata.labels or _NONE).get(OVERSUBSCRIPTION, "")) is not True:
         return NOTHING
     annotations = metadata.annotations or _NONE
-    lent: wire.ResourceList = {}
+    lent: ResourceList = {}
     for key, (resource, suffix) in OVERSUBSCRIBED.items():
         text = annotations.get(key)
         if text is not None:
@@ -279,12 +281,12 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
     return _amounts(axis, lent, "metadata.annotations")
 
 
-def _stated(axis: ResourceAxis, resources: wire.ResourceList | None, at: str) -> Amounts:
+def _stated(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amounts:
     """Amounts with zeros kept: a limit of none is not the absence of a limit."""
     return tuple(sorted(quantities(axis, resources, at).items()))
 
 
-def _amounts(axis: ResourceAxis, resources: wire.ResourceList | None, at: str) -> Amounts:
+def _amounts(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amounts:
     found = quantities(axis, resources, at)
     return tuple(sorted((column, value) for column, value in found.items() if value))
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.cluster.ingest_rules import decoded
-from vsched.cluster.wire import Container, ContainerStatus, Pod, ResourceList, Wire
+from vsched.cluster.wire_base import ResourceList, Wire
+from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
 from vsched.errors import BadObject, BadQuantity
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, ResourceAxis, is_schedulable, parse_amount
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vsched.cluster.wire import Raw, Wire, located
+from vsched.cluster.wire_base import Raw, Wire, located
 from vsched.errors import BadObject
 from vsched.model.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
 

@@ -13,7 +13,8 @@ import msgspec
 from vsched.cluster.ingest_objects import is_revocable
 from vsched.cluster.ingest_request import request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
-from vsched.cluster.wire import Container, Pod, Wire
+from vsched.cluster.wire_base import Wire
+from vsched.cluster.wire_pods import Container, Pod
 from vsched.errors import BadObject
 from vsched.model.resources import ResourceAxis
 from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy

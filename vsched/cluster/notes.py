@@ -1,4 +1,4 @@
-"""What the mirror left out of objects, or left out whole, and why: for those who tell the owners."""
+"""Objects that the mirror left out, wholly or but for an annotation, and why: for those who tell the owners."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Notes = dict[tuple[str, str], Broken]
 
 
 class ObjectNotes:
-    """Objects with something wrong, each in the worse of two tables at most."""
+    """Objects with something wrong, each in one of two tables."""
 
     def __init__(self) -> None:
         self.broken: Notes = {}

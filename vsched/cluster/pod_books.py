@@ -37,8 +37,10 @@ class PodBooks:
         self._classless: set[str] = set()
         """Pods whose priority is that of the class they name."""
         self._assumed = AssumedTasks()
-        self.get = self._tasks.get
-        """The pod of a uid as it is seen now, None where there is none."""
+
+    def get(self, uid: str) -> Task | None:
+        """The pod of this uid as it is to be seen, None where there is none."""
+        return self._tasks.get(uid)
 
     # What the watch says
 

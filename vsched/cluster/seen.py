@@ -45,3 +45,8 @@ class Seen:
         known, self._versions = self._versions, {}
         self._deleted.clear()
         return known
+
+
+def as_number(resource_version: str) -> int:
+    """A resource version as a number, 0 where it is none and so says nothing about order."""
+    return int(resource_version) if resource_version.isdecimal() and len(resource_version) < 20 else 0

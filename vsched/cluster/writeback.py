@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 from vsched.clock import Clock
 from vsched.cluster.bodies import pod_reference, podgroup_reference, taken_by
-from vsched.cluster.cache import Broken
 from vsched.cluster.complaints import Complaints
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.cluster.job_statuses import JobStatuses, JobStatusSettings, Told
 from vsched.cluster.lane import Lane
 from vsched.cluster.nominations import Nominations, NominationSettings
 from vsched.cluster.nominations import Told as NominationTold
+from vsched.cluster.notes import Broken
 from vsched.cluster.pod_conditions import PodConditions, PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatuses, QueueStatusSettings
 from vsched.cluster.served import Served

@@ -343,7 +343,11 @@ class VictimTasks(Point):
 
     @abstractmethod
     def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        """The victims among all running tasks."""
+        """The victims among all running tasks that may be preempted."""
+
+    def must_leave(self, victim: Task) -> bool:
+        """Whether a victim's node is wanted back, so that it goes even where no other node has room for it."""
+        return False
 
 
 class Check(NamedTuple):

@@ -34,13 +34,16 @@ class Fitting:
         self._fits = Fits(nodes, journal, judges, queue_of)
         self._looks = 0
 
-    def choose(self, task: Task, nominated: int | None = None) -> Choice | None:
+    def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
 
         A nominated row is taken before any other, and waited for (reference 3.2.1 e), as long as the task fits there.
+        A row that others are looked for ``besides`` is out of the question.
         """
         fit = self._fits.current(task)
         masks = self._dynamic_masks(fit, task)
+        if besides is not None:
+            masks = [*masks, np.arange(len(self._nodes)) != besides]
         if nominated is not None and _passes(masks, nominated):
             if fit.ranked[nominated] > -np.inf:
                 return Choice(nominated, waits=False)

@@ -72,6 +72,11 @@ class Ledger:
         self.journal: list[int] = []
         """Rows whose amounts changed, in order: who remembers scores reads it to know what is stale."""
 
+    @property
+    def latest(self) -> Entry | None:
+        """The last step that stands. While it is the same object the books are the same: steps go back last first."""
+        return self.log[-1] if self.log else None
+
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
         """Put a pending task on a row: ALLOCATED takes from idle, PIPELINED from what is on its way back."""
         self._put(job, task, row, Status.PENDING, status)

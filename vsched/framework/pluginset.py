@@ -150,6 +150,7 @@ class PluginSet:
         self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
         self._victim_bounds = [plugin.bounded for plugin in self._flat(VictimBounds)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
+        self._must_leave = [plugin.must_leave for plugin in self._flat(VictimTasks)]
 
     # -- orders -------------------------------------------------------------------------------------------------
 
@@ -309,6 +310,10 @@ class PluginSet:
                     named = bounded(named)
                 return list(named)
         return []
+
+    def must_leave(self, victim: Task) -> bool:
+        """Whether a victim's node is wanted back, whether or not it has another place to go to."""
+        return any(ask(victim) for ask in self._must_leave)
 
 
 def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iterator[PointT]:

@@ -68,7 +68,7 @@ class Session:
             Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, hierarchy=False, callout=callout)
         )
         self.fitting = Fitting(
-            self.nodes, self.ledger.journal, self.plugins.judges, lambda task: self.jobs[task.job].queue
+            self.nodes, self.ledger.journal, self.plugins.judges, lambda task: snapshot.jobs[task.job].spec.queue
         )
 
     def standing(self, key: str) -> Standing | None:

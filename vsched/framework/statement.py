@@ -56,6 +56,11 @@ class Statement:
         self._ledger.undo_to(savepoint)
 
     @property
+    def steps(self) -> list[Entry]:
+        """What stands of the try, in order."""
+        return self._ledger.log[self._mark :]
+
+    @property
     def placed(self) -> bool:
         """Whether any task was given a place."""
         return any(entry.before is Status.PENDING for entry in self._ledger.log[self._mark :])

@@ -38,11 +38,10 @@ from vsched.model.queue import ROOT, Queue
 from vsched.model.resources import NOTHING, PODS, Amounts, Vector, add, subtract
 from vsched.model.task import Task
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
+from vsched.plugins._queuerefusals import QUEUE_FULL, not_open, quota_insufficient
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
-QUEUE_NOT_OPEN = "QueueNotOpen"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
-QUEUE_FULL = "QueueQuotaInsufficient"
 
 Columns = tuple[int, ...]
 NO_SUBTREE: Mapping[int, int] = {}
@@ -163,8 +162,7 @@ class Capacity(
             add(taken, one.admitted.items())
             short = exceeding(self._names, wanted, one.terms.ceiling, taken)
             if short:
-                told = f"resource quota insufficient: insufficient {', '.join(sorted(short))}"
-                return Refusal(QUEUE_FULL, f"{_named(one, account)} {told}")
+                return quota_insufficient(_named(one, account), short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -183,7 +181,7 @@ class Capacity(
         if account.subtree is not None:
             return Refusal(QUEUE_NOT_LEAF, f"queue {queue.name} has child queues; jobs belong in one of these")
         if not queue.open:
-            return Refusal(QUEUE_NOT_OPEN, f"queue {queue.name} is {queue.state}, not Open")
+            return not_open(queue)
         return account
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:

@@ -22,6 +22,7 @@ from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerat
 from vsched.model.nodes import Mask, NodeStatics, NodeTable
 from vsched.model.shape import PodLabels, Rules, Shape
 from vsched.model.task import Task
+from vsched.plugins._effective import effective
 from vsched.plugins._podrules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
 
 CORDONED = "node(s) were unschedulable"
@@ -114,12 +115,7 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
             found.append((NOT_SELECTED, selected))
         if keys:
             found.append((NO_TOPOLOGY, np.logical_and.reduce([topology(statics, key).present for key in keys])))
-        checks = []
-        for reason, passes in found:
-            if not passes.all():
-                passes.flags.writeable = False
-                checks.append(Check(reason, passes))
-        return tuple(checks)
+        return effective(found)
 
     # -- by the pods on nodes -----------------------------------------------------------------------------------
 

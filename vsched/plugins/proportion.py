@@ -38,10 +38,9 @@ from vsched.model.queue import Queue
 from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
+from vsched.plugins._queuerefusals import not_open, quota_insufficient
 
-QUEUE_NOT_OPEN = "QueueNotOpen"
 QUEUE_OVER_SHARE = "QueueOverShare"
-QUEUE_FULL = "QueueQuotaInsufficient"
 
 
 class Proportion(
@@ -106,7 +105,7 @@ class Proportion(
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """The queue is open, and stays within what it deserves of what is asked for."""
         if not queue.open:
-            return _not_open(queue)
+            return not_open(queue)
         deserved = self._deserved.get(queue.name, {})
         short = exceeding(self._names, request, deserved, self._holdings.queue(queue.name))
         if short:
@@ -162,7 +161,7 @@ class Proportion(
         """What is held and admitted already, and the job's minimum, fit what the queue may hold at most."""
         queue = self._queues[job.queue]
         if not queue.open:
-            return _not_open(queue)
+            return not_open(queue)
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
@@ -170,9 +169,7 @@ class Proportion(
         add(taken, self._admitted[queue.name].items())
         short = exceeding(self._names, wanted, self._limits[queue.name], taken)
         if short:
-            return Refusal(
-                QUEUE_FULL, f"queue {queue.name} resource quota insufficient: insufficient {', '.join(sorted(short))}"
-            )
+            return quota_insufficient(f"queue {queue.name}", short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -218,7 +215,3 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
 
 def _nonzero(row: Floats) -> dict[int, float]:
     return {column: value for column, value in enumerate(row.tolist()) if value >= EPSILON}
-
-
-def _not_open(queue: Queue) -> Refusal:
-    return Refusal(QUEUE_NOT_OPEN, f"queue {queue.name} is {queue.state}, not Open")

@@ -14,20 +14,16 @@ from typing import Literal, NamedTuple, Self
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import Check, NodeFilter, NodeScore, Opening, PlacementListener, Plugin
-from vsched.framework.jobs import JobView
-from vsched.kernels.binpack import Wish, binpack, binpack_row
+from vsched.framework.extension import Check, NodeFilter, Opening, Plugin
+from vsched.kernels.binpack import Wish
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.resources import CPU, MEMORY, scale_of
 from vsched.model.shape import Shape
-from vsched.model.task import Task
-from vsched.plugins._following import Following
+from vsched.plugins._packing import MAX_SCORE, Packing
 
 MOST = "MostAllocated"
-MAX_SCORE = 100.0
 DEFAULT_WEIGHT = 10
 MILLI_PER_CORE, BYTES_PER_GB = 1000, 10**9
-ALL_ROWS = slice(None)
 
 
 class ResourceStrategy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,17 +90,6 @@ class ResourceStrategyFitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields
         return msgspec.structs.replace(self, weight=weight, resources=resources)
 
 
-class Strategies(NamedTuple):
-    """What of one shape's request counts, and how."""
-
-    wishes: tuple[Wish, ...]
-    lacking: tuple[bool, ...]
-    """For each wish: whether some node has none of it at all."""
-    weight_sum: int
-    scarcity: Floats | None
-    """float64[nodes]: what ``sra`` adds; None where nothing. Read only."""
-
-
 class Reserve(NamedTuple):
     """What ``proportional`` keeps for the idle amounts of one scarce resource."""
 
@@ -118,7 +103,7 @@ class Reserve(NamedTuple):
     """Bytes for each idle base unit."""
 
 
-class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore, PlacementListener):
+class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
     """Scores nodes by how full or free they would be, and keeps what is scarce."""
 
     name = "resource-strategy-fit"
@@ -127,9 +112,8 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore
     def open(self, opening: Opening) -> None:
         """Note the names; amounts are looked at when the first score or check is asked for."""
         self._axis = opening.nodes.axis
-        self._scale = MAX_SCORE * self.args.weight
-        self._wanted: dict[Shape, Strategies] = {}
-        self._nodes: NodeTable | None = None
+        self._begin(self.args.weight)
+        self._scarcity: dict[Shape, Floats | None] = {}
         self._kept = self._columns(self.args.proportional.resources if self.args.proportional.enable else ())
         for column in (CPU, MEMORY):
             self._kept.pop(column, None)
@@ -138,41 +122,20 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
         """0 to 100 times the weight for each of the two scores, added up; None where nothing that counts is asked."""
-        self._look_at(nodes)
-        wanted = self._wanted_by(shape)
+        scores = super().score(shape, nodes, rows)
+        scarcity = self._scarcity_for(shape)
+        if scarcity is None:
+            return scores
         at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
-        scarcity = None if wanted.scarcity is None else wanted.scarcity[at]
-        if not wanted.wishes:
-            return None if scarcity is None else scarcity.copy()
-        idle, has = self._free.current(), self._allocatable
-        if rows != ALL_ROWS:
-            idle, has = idle[:, at], has[:, at]
-        scores = binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
-        return scores if scarcity is None else np.add(scores, scarcity, out=scores)
+        return scarcity[at].copy() if scores is None else np.add(scores, scarcity[at], out=scores)
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
-        self._look_at(nodes)
-        wishes, _, weight_sum, scarcity = self._wanted.get(shape) or self._wanted_by(shape)
-        score = 0.0
-        if wishes:
-            idle, has = self._idle, self._has
-            score = binpack_row(
-                wishes,
-                [idle[wish.column, row] for wish in wishes],
-                [has[wish.column, row] for wish in wishes],
-                weight_sum,
-                self._scale,
-            )
+        score = super().score_row(shape, nodes, row)
+        scarcity = self._scarcity_for(shape)
         return score if scarcity is None else score + scarcity.item(row)
 
-    def _wanted_by(self, shape: Shape) -> Strategies:
-        found = self._wanted.get(shape)
-        if found is None:
-            found = self._wanted[shape] = self._wants(shape)
-        return found
-
-    def _wants(self, shape: Shape) -> Strategies:
+    def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
         wishes: list[Wish] = []
         weight_sum = 0
         for column, amount in shape.request if self.args.weight else ():
@@ -180,8 +143,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore
             weight_sum += weight
             if weight and column < len(self._lacking):
                 wishes.append(Wish(column, amount, weight, free=not most))
-        lacking = tuple(self._lacking[wish.column] for wish in wishes)
-        return Strategies(tuple(wishes), lacking, weight_sum, self._scarcity(shape))
+        return wishes, weight_sum
 
     def _strategy(self, shape: Shape, resource: str) -> tuple[bool, int]:
         """Whether fuller nodes are better for a resource, and what it weighs; 0 where it does not count."""
@@ -198,11 +160,16 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore
 
     # -- what is scarce -----------------------------------------------------------------------------------------
 
-    def _scarcity(self, shape: Shape) -> Floats | None:
-        """100 times the weight of ``sra`` for nodes without scarce resources, 0 where something asked for lacks."""
-        spared = self._spared
-        if spared is None:
+    def _scarcity_for(self, shape: Shape) -> Floats | None:
+        """float64[nodes]: what ``sra`` adds to the scores, None where nothing; read only."""
+        if self._spared is None:
             return None
+        if shape not in self._scarcity:
+            self._scarcity[shape] = self._scarcity_of(shape, self._spared)
+        return self._scarcity[shape]
+
+    def _scarcity_of(self, shape: Shape, spared: Floats) -> Floats | None:
+        """100 times the weight of ``sra`` for nodes without scarce resources, 0 where something asked for lacks."""
         width = len(self._lacking)
         if any(column >= width for column, _ in shape.request):
             return None
@@ -257,33 +224,13 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, NodeScore
 
     # -- the nodes ----------------------------------------------------------------------------------------------
 
-    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """Less is free on the node."""
-        self._touch(row)
-
-    def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """More is free on the node."""
-        self._touch(row)
-
-    def _touch(self, row: int) -> None:
-        if self._nodes is not None:
-            self._free.touch(row)
-
-    def _look_at(self, nodes: NodeTable) -> None:
-        if nodes is self._nodes:
-            return
-        self._nodes = nodes
-        self._free = Following(nodes.idle)
-        self._allocatable = nodes.allocatable.astype(np.float64)
-        self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
-        # Elements read through a view cost a third of numpy's own indexing.
-        self._idle = nodes.idle.data
-        self._has = nodes.allocatable.data
+    def _read(self, nodes: NodeTable) -> None:
+        super()._read(nodes)
         self._spared = self._spare()
         self._reserves = [
             self._reserve(column, name) for column, name in self._kept.items() if column < len(self._lacking)
         ]
-        self._wanted.clear()
+        self._scarcity.clear()
 
     def _columns(self, names: Iterable[str]) -> dict[int, str]:
         """Names by column; what no object has named yet is left out."""

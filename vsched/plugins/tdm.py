@@ -38,6 +38,7 @@ from vsched.model.nodes import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
+from vsched.plugins._effective import effective
 
 ZONE = "volcano.sh/revocable-zone"
 CLOSED = "node(s) were in a revocable zone that is closed now"
@@ -152,8 +153,12 @@ class Tdm(
         """Preemptable tasks that run in closed zones, within the budgets of their jobs; once a period."""
         if not self._evicts:
             return ()
-        closed = self._zones.keys() - self._open
-        return self._within_budgets([victim for victim in candidates if self._zone_of(victim) in closed])
+        return self._within_budgets([victim for victim in candidates if self.must_leave(victim)])
+
+    def must_leave(self, victim: Task) -> bool:
+        """Whoever runs in a closed zone: its owner wants the node back."""
+        zone = self._zone_of(victim)
+        return zone in self._zones and zone not in self._open
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """An eviction was taken back."""
@@ -216,9 +221,4 @@ def _checks(column: LabelColumn, revocable: bool, open_now: frozenset[str]) -> t
     found = [(CLOSED, ~_in_zones(column, lent - open_now))]
     if not revocable:
         found.append((NOT_REVOCABLE, ~_in_zones(column, lent & open_now)))
-    checks = []
-    for reason, passes in found:
-        if not passes.all():
-            passes.flags.writeable = False
-            checks.append(Check(reason, passes))
-    return tuple(checks)
+    return effective(found)

@@ -1,0 +1,31 @@
+"""What is remembered of objects that cannot be used: one note an object, and not without end."""
+
+from __future__ import annotations
+
+from vsched.cluster.notes import NOTES_LIMIT, Broken, ObjectNotes
+from vsched.cluster.wire import Metadata
+
+HERE = Metadata(name="a", namespace="ns", uid="u")
+
+
+def test_an_object_is_in_one_table_only() -> None:
+    notes = ObjectNotes()
+    notes.put_blemished("PodGroup", "ns/a", HERE, "an annotation")
+    notes.put_broken("PodGroup", "ns/a", HERE, "a field")
+    assert notes.broken == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", "a field", left_out=True)}
+    assert not notes.blemished
+    notes.put_blemished("PodGroup", "ns/a", HERE, "an annotation")
+    assert notes.blemished == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", "an annotation", False)}
+    assert not notes.broken
+    notes.drop("PodGroup", "ns/a")
+    assert not notes.blemished
+
+
+def test_the_oldest_notes_go_first() -> None:
+    notes = ObjectNotes()
+    for number in range(NOTES_LIMIT + 2):
+        notes.put_broken("Pod", str(number), HERE, "")
+        notes.put_broken("Pod", "1", HERE, "told again")
+    assert len(notes.broken) == NOTES_LIMIT
+    assert ("Pod", "0") not in notes.broken
+    assert notes.broken["Pod", "1"].message == "told again"

@@ -1,0 +1,153 @@
+"""A contended cluster whose evicted pods come back at once: evictions end, and a thousand sessions change nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.daemon.owners import lives, machine, queue, replica_set, running
+from tests.daemon.running import podgroup, scheduling, until
+from vsched.daemon.app import Daemon
+from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.sim.controllers import ControllerSettings, PodTimes
+
+SESSIONS, RESTLESS = 1000, 100
+"""How many sessions are watched, and in how many of them, the first ones, pods may be evicted."""
+AT_ONCE = ClusterSettings(ControllerSettings(PodTimes(termination=0.0)))
+POLICIES = Path(__file__).parents[2] / "config" / "policies"
+HIERARCHY = """
+actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins:
+  - name: gang
+  - name: conformance
+  - name: drf
+  - name: capacity
+    enableHierarchy: true
+    arguments: {ancestorReclaimLevel: 1}
+- plugins:
+  - name: priority
+    enablePreemptable: false
+  - name: predicates
+  - name: nodeorder
+"""
+CLASSES = [
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+    for name, value in (("low", 10), ("usual", 100), ("high", 1000))
+]
+Obj = dict[str, Any]
+
+
+class Work(NamedTuple):
+    """A PodGroup and the ReplicaSet that keeps up its pods."""
+
+    name: str
+    queue: str
+    size: int
+    minimum: int
+    cpu: int
+    memory: int
+    priority: str = "usual"
+
+    def objects(self) -> list[Obj]:
+        requests = {"cpu": str(self.cpu), "memory": f"{self.memory}Gi"}
+        return [
+            podgroup(self.name, self.minimum, queue=self.queue, priorityClassName=self.priority),
+            replica_set(self.name, self.size, requests, priorityClassName=self.priority),
+        ]
+
+
+FIRST = (
+    Work("a-filler", "a", 22, 4, 1, 1, "low"),
+    Work("a-gang", "a", 8, 8, 1, 2),
+    Work("b-filler", "b", 8, 2, 1, 4),
+    Work("b-low", "b", 6, 3, 2, 1, "low"),
+)
+"""They fill the cluster before anybody else is there."""
+ALONE = 42
+"""How many of their pods that takes: 48 CPUs, of which b may have 20."""
+LATER = (
+    Work("a-urgent", "a", 4, 4, 1, 2, "high"),
+    Work("b-urgent", "b", 6, 4, 1, 1, "high"),
+    Work("c-gang", "c", 10, 10, 1, 2),
+    Work("c-elastic", "c", 12, 3, 1, 1),
+    Work("c-high", "c", 3, 3, 2, 4, "high"),
+    Work("c-huge", "c", 6, 6, 8, 1, "high"),
+)
+"""They come when it is full; the last one never fits."""
+
+
+def queues(**parents: str) -> list[Obj]:
+    terms: dict[str, Obj] = {
+        "a": {"weight": 1, "deserved": {"cpu": "13", "memory": "60Gi"}, "guarantee": {"resource": {"cpu": "6"}}},
+        "b": {"weight": 1, "deserved": {"cpu": "13", "memory": "60Gi"}, "capability": {"cpu": "20"}},
+        "c": {"weight": 2, "deserved": {"cpu": "22", "memory": "100Gi"}},
+    }
+    made = [
+        queue(name, **spec, **({"parent": parents[name]} if name in parents else {})) for name, spec in terms.items()
+    ]
+    return [*(queue(name, deserved={"cpu": "26", "memory": "120Gi"}) for name in set(parents.values())), *made]
+
+
+def who_runs_where(cluster: Cluster) -> dict[str, str]:
+    """The nodes of all pods that have one, by uid."""
+    return {
+        found["metadata"]["uid"]: found["spec"]["nodeName"]
+        for found in cluster.client.list("pods", "default")
+        if found["spec"].get("nodeName")
+    }
+
+
+def evicted(daemon: Daemon) -> int:
+    """How many pods were evicted so far."""
+    value = daemon.telemetry.registry.get_sample_value
+    labels = [{"action": action, "verdict": "evicted"} for action in ("preempt", "reclaim")]
+    return int(sum(value("vsched_evictions_total", each) or 0 for each in labels))
+
+
+async def sessions(daemon: Daemon, count: int) -> None:
+    """Let so many sessions go by."""
+    end = daemon.telemetry.findings.cycles + count
+    await until(lambda: daemon.telemetry.findings.cycles >= end, seconds=60.0)
+
+
+def torn(cluster: Cluster) -> list[str]:
+    """The PodGroups of which some pods run, but fewer than their minimum."""
+    found = running(cluster)
+    return [work.name for work in (*FIRST, *LATER) if 0 < found[work.name] < work.minimum]
+
+
+@pytest.mark.parametrize(
+    ("policy", "parents"),
+    [
+        pytest.param((POLICIES / "taking-back.yaml").read_text(encoding="utf-8"), {}, id="proportion"),
+        pytest.param((POLICIES / "capacity.yaml").read_text(encoding="utf-8"), {}, id="capacity"),
+        pytest.param(HIERARCHY, {"a": "ab", "b": "ab"}, id="capacity in a tree, and drf"),
+    ],
+)
+async def test_evictions_end_and_a_thousand_sessions_later_all_is_as_it_was(
+    policy: str, parents: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(policy, encoding="utf-8")
+    nodes = [machine(f"n{number}", cpu="8", memory="40Gi") for number in range(6)]
+    async with (
+        Cluster(nodes, settings=AT_ONCE) as cluster,
+        scheduling(cluster.url, period_seconds=0.002, policy_file=path) as daemon,
+    ):
+        cluster.apply([*CLASSES, *queues(**parents), *(one for work in FIRST for one in work.objects())])
+        await until(lambda: sum(running(cluster).values()) == ALONE)
+        cluster.apply([one for work in LATER for one in work.objects()])
+        await sessions(daemon, RESTLESS)
+        settled, pods = evicted(daemon), who_runs_where(cluster)
+        assert settled >= 15
+        assert running(cluster).keys() >= {"c-gang", "c-high", "c-elastic", "b-urgent"}
+        for _ in range(SESSIONS // RESTLESS - 1):
+            await sessions(daemon, RESTLESS)
+            assert torn(cluster) == []
+            assert evicted(daemon) == settled
+        assert who_runs_where(cluster) == pods
+        gangs = {work.name for work in FIRST if work.minimum == work.size}
+        assert [life.group for life in lives(cluster) if life.evicted_at and life.group in gangs] == []

@@ -1,0 +1,57 @@
+"""Once a whole job has its places: whoever need not leave for them after all is let stay.
+
+Victims are picked task by task, and what leaves for a later task may make a victim of an earlier one unnecessary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vsched.actions.taking import Taking
+from vsched.framework.ledger import Entry
+from vsched.framework.session import Session
+from vsched.framework.statement import Statement
+
+
+def spare(session: Session, taking: Taking, statement: Statement) -> None:
+    """Take back the evictions of a try that its placements can do without, the most valuable victims first."""
+    for eviction in reversed(statement.evictions):
+        if not _has_room_again(session, taking, eviction):
+            continue
+        steps = statement.steps
+        start = statement.savepoint() - len(steps)
+        fewer = [step for step in steps if step.task is not eviction.task]
+        enough = _stands(session, taking, statement, start, sorted(fewer, key=lambda step: step.row != eviction.row))
+        statement.rollback(start)
+        _redo(statement, fewer if enough else steps)
+
+
+def _has_room_again(session: Session, taking: Taking, eviction: Entry) -> bool:
+    """Whether the amounts on the node, and in the queue where it is the evictor's own, leave room for the victim."""
+    request = eviction.task.shape.request
+    if any(session.nodes.future_idle_at(column, eviction.row) < amount for column, amount in request):
+        return False
+    return eviction.job.queue != taking.job.queue or session.plugins.allocatable(taking.queue, request) is None
+
+
+def _stands(session: Session, taking: Taking, statement: Statement, start: int, steps: Sequence[Entry]) -> bool:
+    """Whether every placement among these steps is possible with the evictions among them made."""
+    statement.rollback(start)
+    _redo(statement, (step for step in steps if step.cause is not None))
+    for step in steps:
+        if step.cause is not None:
+            continue
+        if session.plugins.allocatable(taking.queue, step.task.shape.request) is not None:
+            return False
+        if not session.fitting.fits_at(step.task, step.row):
+            return False
+        _redo(statement, (step,))
+    return True
+
+
+def _redo(statement: Statement, steps: Iterable[Entry]) -> None:
+    for step in steps:
+        if step.cause is None:
+            statement.pipeline(step.job, step.task, step.row)
+        else:
+            statement.evict(step.job, step.task, step.row, step.cause)

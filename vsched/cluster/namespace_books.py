@@ -1,0 +1,57 @@
+"""What small objects say about pods of their namespace: kept by object, shown by namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class NamespaceBooks(Generic[K, T, V]):
+    """Items by namespace and identity; a snapshot costs the namespaces that changed since the last one."""
+
+    def __init__(self, shown: Callable[[Mapping[K, T]], V]) -> None:
+        self._shown = shown
+        """What a snapshot shows of the items of one namespace."""
+        self._items: dict[str, dict[K, T]] = {}
+        self._changed: set[str] = set()
+        self._published: Mapping[str, V] = {}
+
+    def put(self, namespace: str, identity: K, item: T | None) -> bool:
+        """What an object says, None where it says nothing or is gone; True where that is new."""
+        items = self._items.get(namespace, {})
+        if items.get(identity) == item:
+            return False
+        self._changed.add(namespace)
+        if item is not None:
+            self._items.setdefault(namespace, {})[identity] = item
+            return True
+        del items[identity]
+        if not items:
+            del self._items[namespace]
+        return True
+
+    def publish(self) -> Mapping[str, V]:
+        """What is shown of namespaces that have items; the same object while nothing changed."""
+        if self._changed:
+            published = dict(self._published)
+            for namespace in self._changed:
+                items = self._items.get(namespace)
+                if items is None:
+                    published.pop(namespace, None)
+                else:
+                    published[namespace] = self._shown(items)
+            self._published = published
+            self._changed.clear()
+        return self._published
+
+    def __len__(self) -> int:
+        return sum(map(len, self._items.values()))
+
+
+def in_order(items: Mapping[str, T]) -> tuple[T, ...]:
+    """The items in the order of their names."""
+    return tuple(items[name] for name in sorted(items))

@@ -1,0 +1,63 @@
+"""What all structs of API objects share: how they are decoded, ``metadata``, conditions, and how messages name them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+Raw = msgspec.Raw
+NO_BYTES = Raw()
+Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
+ResourceList = dict[str, str | int | float]
+
+
+class Wire(msgspec.Struct, rename="camel", gc=False):
+    """Base of all structs here: camelCase on the wire."""
+
+
+class OwnerReference(Wire):
+    """Who owns an object."""
+
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(Wire):
+    """The part of ``metadata`` that matters to scheduling."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: Timestamp | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class ObjectCondition(Wire):
+    """A condition in the status of a pod or a PodGroup."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: Raw = NO_BYTES
+
+
+def named(kind: str, metadata: Metadata) -> str:
+    """``Kind namespace/name``, as every message begins."""
+    name = metadata.name or "(no name)"
+    return f"{kind} {metadata.namespace}/{name}" if metadata.namespace else f"{kind} {name}"
+
+
+def located(error: msgspec.DecodeError, at: str = "") -> str:
+    """msgspec's complaint with the field first: ``spec.weight: expected int, got str``."""
+    text, _, path = str(error).partition(" - at `")
+    text = text.replace("`", "").replace(" | null", "")
+    path = path.rstrip("`").removeprefix("$").removeprefix(".")
+    field = f"{at}.{path}" if at and path and not path.startswith("[") else at + path
+    return f"{field}: {text[:1].lower()}{text[1:]}" if field else f"{text[:1].lower()}{text[1:]}"

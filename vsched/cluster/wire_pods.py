@@ -1,0 +1,70 @@
+"""The fields vsched reads of pods.
+
+Parts that only make sense together (affinity, resources, tolerations …) stay raw: ``ingest_shape`` decodes them once
+per distinct content.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vsched.cluster.wire_base import NO_BYTES, Metadata, ObjectCondition, Raw, Timestamp, Wire
+
+
+class Container(Wire):
+    """A container of a pod, init container or not."""
+
+    name: str = ""
+    image: str | None = None
+    resources: Raw = NO_BYTES
+    ports: Raw = NO_BYTES
+    restart_policy: str | None = None
+
+
+class PodSpec(Wire):
+    """What a pod asks for."""
+
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
+    host_network: bool | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    scheduling_gates: list[dict[str, Any]] | None = None
+    node_selector: Raw = NO_BYTES
+    affinity: Raw = NO_BYTES
+    tolerations: Raw = NO_BYTES
+    topology_spread_constraints: Raw = NO_BYTES
+    overhead: Raw = NO_BYTES
+    resources: Raw = NO_BYTES
+
+
+class ContainerStatus(Wire):
+    """What the kubelet has given a container: differs from the spec during an in-place resize."""
+
+    name: str = ""
+    allocated_resources: Raw = NO_BYTES
+    resources: Raw = NO_BYTES
+
+
+class PodStatus(Wire):
+    """Where a pod is on its way."""
+
+    phase: str | None = None
+    start_time: Timestamp | None = None
+    nominated_node_name: str | None = None
+    conditions: list[ObjectCondition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+
+
+class Pod(Wire):
+    """v1 Pod."""
+
+    metadata: Metadata
+    spec: PodSpec
+    status: PodStatus = msgspec.field(default_factory=PodStatus)

@@ -1,0 +1,18 @@
+"""Checks by the attributes of nodes: only those that some node fails are worth keeping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vsched.framework.extension import Check
+from vsched.model.nodes import Mask
+
+
+def effective(found: Iterable[tuple[str, Mask]]) -> tuple[Check, ...]:
+    """Checks from reasons and ``bool[nodes]`` of who passes, without those that all pass; masks become read only."""
+    checks = []
+    for reason, passes in found:
+        if not passes.all():
+            passes.flags.writeable = False
+            checks.append(Check(reason, passes))
+    return tuple(checks)

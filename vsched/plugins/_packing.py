@@ -1,0 +1,108 @@
+"""What scores by how full nodes would be have in common: the nodes' amounts, and what each shape asks that counts.
+
+What is used is what is not idle: room that waits for others to leave does not count.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.extension import NodeScore, PlacementListener
+from vsched.framework.jobs import JobView
+from vsched.kernels.binpack import Wish, binpack, binpack_row
+from vsched.model.nodes import Floats, NodeTable
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+from vsched.plugins._following import Following
+
+MAX_SCORE = 100.0
+ALL_ROWS = slice(None)
+
+
+class Wanted(NamedTuple):
+    """What of one shape's request counts."""
+
+    wishes: tuple[Wish, ...]
+    lacking: tuple[bool, ...]
+    """For each wish: whether some node has none of it at all."""
+    weight_sum: int
+
+
+class Packing(NodeScore, PlacementListener):
+    """Scores nodes by their amounts; nothing is looked at before the first score is asked for."""
+
+    def _begin(self, weight: int) -> None:
+        """A cycle opens; ``weight`` is of the whole score."""
+        self._scale = MAX_SCORE * weight
+        self._wanted: dict[Shape, Wanted] = {}
+        self._nodes: NodeTable | None = None
+
+    @abstractmethod
+    def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
+        """What of a request counts, resources that no node has left out, and the sum of all weights."""
+
+    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
+        """0 to 100 times the weight; None where nothing that counts is asked for."""
+        self._look_at(nodes)
+        wanted = self._wanted_by(shape)
+        if not wanted.wishes:
+            return None
+        idle, has = self._free.current(), self._allocatable
+        if rows != ALL_ROWS:
+            at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+            idle, has = idle[:, at], has[:, at]
+        return binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
+
+    def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
+        """The same for one node."""
+        self._look_at(nodes)
+        wishes, _, weight_sum = self._wanted.get(shape) or self._wanted_by(shape)
+        if not wishes:
+            return 0.0
+        idle, has = self._idle, self._has
+        return binpack_row(
+            wishes,
+            [idle[wish.column, row] for wish in wishes],
+            [has[wish.column, row] for wish in wishes],
+            weight_sum,
+            self._scale,
+        )
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Less is free on the node."""
+        self._touch(row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """More is free on the node."""
+        self._touch(row)
+
+    def _touch(self, row: int) -> None:
+        if self._nodes is not None:
+            self._free.touch(row)
+
+    def _look_at(self, nodes: NodeTable) -> None:
+        if nodes is not self._nodes:
+            self._read(nodes)
+
+    def _read(self, nodes: NodeTable) -> None:
+        """Take in a table that was not looked at before."""
+        self._nodes = nodes
+        self._free = Following(nodes.idle)
+        self._allocatable = nodes.allocatable.astype(np.float64)
+        self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
+        # Elements read through a view cost a third of numpy's own indexing.
+        self._idle = nodes.idle.data
+        self._has = nodes.allocatable.data
+        self._wanted.clear()
+
+    def _wanted_by(self, shape: Shape) -> Wanted:
+        found = self._wanted.get(shape)
+        if found is None:
+            wishes, weight_sum = self._wishes(shape)
+            lacking = tuple(self._lacking[wish.column] for wish in wishes)
+            found = self._wanted[shape] = Wanted(tuple(wishes), lacking, weight_sum)
+        return found
