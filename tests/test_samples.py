@@ -13,6 +13,7 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_view import Document
+from vsched.cli.usage_file import read_usage
 from vsched.cluster.manifests import decode_manifests, read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
@@ -23,21 +24,23 @@ FILES = sorted(SAMPLES.glob("*.yaml"))
 A100, V100 = "nvidia.com/a100", "nvidia.com/v100"
 
 
-def command_line(name: str) -> tuple[Path | None, int]:
-    """The policy that a sample's own command line names, None where it names none, and the cycles it asks for."""
+def command_line(name: str) -> tuple[Path | None, Path | None, int]:
+    """The policy and the usage that a sample's own command line names, None for none, and the cycles it asks for."""
     text = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
-    line = rf"^# vsched plan -f config/samples/{name}.yaml(?: --config (\S+))?(?: --cycles (\d+))?$"
+    line = rf"^# vsched plan -f config/samples/{name}.yaml(?: --config (\S+))?(?: --usage (\S+))?(?: --cycles (\d+))?$"
     found = re.search(line, text, re.MULTILINE)
     assert found is not None, "the sample says how it is run"
-    return ROOT / found[1] if found[1] else None, int(found[2] or 1)
+    policy, usage = (ROOT / path if path else None for path in found.group(1, 2))
+    return policy, usage, int(found[3] or 1)
 
 
 def planned(name: str, *, by_default: bool = False) -> Document:
     """What comes of a sample, by its policy or by the default one."""
     manifests = decode_manifests(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
-    path, cycles = command_line(name)
+    path, figures, cycles = command_line(name)
+    usage = read_usage(str(figures), NOW) if figures is not None else None
     policy = DEFAULT_POLICY if path is None or by_default else load_file(path, REGISTRY).policy
-    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW)
+    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage)
 
 
 def binds(document: Document, cycle: int = 0) -> dict[str, str]:
@@ -222,13 +225,19 @@ def test_queues_by_weight_take_back_and_urgent_jobs_take_within_their_queue() ->
     assert bound(document, 1) == {"web-work": 4, "urgent": 2}
 
 
+def test_pods_go_where_nodes_really_have_what_they_ask_for() -> None:
+    assert binds(planned("usage")) == {"solver-0": "node-3", "cache-0": "node-1"}
+    assert binds(planned("usage", by_default=True)) == {"solver-0": "node-1", "cache-0": "node-1"}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_sample_says_how_it_is_run_and_what_comes_of_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("#")]
 
-    policy, cycles = command_line(path.stem)
+    policy, usage, cycles = command_line(path.stem)
     told = "" if policy is None else f" --config {policy.relative_to(ROOT)}"
+    told += "" if usage is None else f" --usage {usage.relative_to(ROOT)}"
     told += "" if cycles == 1 else f" --cycles {cycles}"
     assert f"# vsched plan -f config/samples/{path.name}{told}" in comments
     assert any(line.startswith("# Result: ") for line in comments)

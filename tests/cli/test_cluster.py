@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,42 @@ def test_it_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signal
         child.send_signal(number)
         out, err = child.communicate(timeout=10)
         assert (child.returncode, out, err) == (0, "", "")
+
+
+def test_it_tells_what_pods_use(tmp_path: Path) -> None:
+    config, pods = tmp_path / "config", tmp_path / "pods.yaml"
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "16"}}}
+    pods.write_text(yaml.safe_dump({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"nodeName": "node-0", "containers": [container]},
+    }))  # fmt: skip
+    arguments = ("--nodes", "1", "--usage", "0.5", "--usage-window", "200ms")
+    with running(*arguments, "--kubeconfig-out", str(config), "-f", str(pods)) as child:
+        assert child.stdout is not None
+        _ = [child.stdout.readline() for _ in range(3)]
+        url = yaml.safe_load(config.read_text())["clusters"][0]["cluster"]["server"]
+        value = ""
+        for _ in range(200):
+            with urlopen(f"{url}/apis/custom.metrics.k8s.io/v1beta2/nodes/*/node_cpu_usage_avg") as answer:
+                value = json.load(answer)["items"][0]["value"]
+            if value == "250m":
+                break
+            time.sleep(0.02)
+        assert value == "250m"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--usage", "2-1"], "'2-1': expected a share of the request such as 0.6", id="shares in disorder"),
+        pytest.param(["--usage", "most"], "'most': expected a share of the request such as 0.6", id="no share"),
+        pytest.param(["--usage", "1", "--api-only"], "--usage: nobody measures it with --api-only", id="no kubelets"),
+    ],
+)
+def test_usage_that_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(cli, ["cluster", *arguments])
+    assert result.exit_code == 2
+    assert message in result.output
 
 
 def test_help_shows_an_example() -> None:

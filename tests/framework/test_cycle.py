@@ -128,7 +128,7 @@ def carried_out(objects: list[Manifest], report: CycleReport) -> list[Manifest]:
         metadata = found["metadata"]
         if found["kind"] == "Pod" and metadata["uid"] in nodes:
             found["spec"]["nodeName"] = nodes[metadata["uid"]]
-            found["status"]["phase"] = "Running"
+            found["status"] |= {"phase": "Running", "startTime": "2027-01-15T08:00:00Z"}
         elif found["kind"] == "Pod" and metadata["uid"] in nominated:
             found["status"]["nominatedNodeName"] = nominated[metadata["uid"]]
         outcome = report.jobs.get(name_of(found))

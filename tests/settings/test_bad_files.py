@@ -322,8 +322,8 @@ BAD_METRICS = {
     "an unknown type": (
         "type: prometeus",
         [
-            "6: metrics.type: expected one of elasticsearch, prometheus, prometheus_adapt, prometheus_adaptor, "
-            "got 'prometeus'"
+            "6: metrics.type: expected one of elasticsearch, metrics_server, prometheus, prometheus_adapt, "
+            "prometheus_adapter, prometheus_adaptor, got 'prometeus'"
         ],
     ),
     "no address": (
@@ -347,6 +347,38 @@ BAD_METRICS = {
         ["6: metrics.elasticsearch.indx: unknown argument; did you mean 'elasticsearch.index'?"],
     ),
     "basicauth of nobody": ("basicauth: 'true'", ["5: metrics: username: missing; basicauth needs one"]),
+    "no time for an answer": (
+        "timeout: 0s",
+        ["6: metrics.timeout: expected a duration such as 30s or 1m30s > 0s, got '0s'"],
+    ),
+    "a password of two places": (
+        "passwordEnv: A\npasswordFile: /b",
+        ["7: metrics.passwordFile: given besides passwordEnv; one of them is enough"],
+    ),
+    "a password of two places, nested": (
+        "elasticsearch:\n  password: a\n  passwordSecret: {namespace: n, name: b, key: c}",
+        ["5: metrics: elasticsearch.passwordSecret: given besides elasticsearch.password; one of them is enough"],
+    ),
+    "half a Secret": (
+        "tokenSecret: {name: login}",
+        ["5: metrics: tokenSecret.namespace: missing; a Secret is named by namespace, name and key"],
+    ),
+    "a token and a password": (
+        "basicauth: true\nusername: me\ntoken: t",
+        ["6: metrics.basicauth: a name and a password are not used together with a token"],
+    ),
+    "a certificate without its key": (
+        "tls.certFile: /client.pem",
+        ["5: metrics: tls.keyFile: missing; a client certificate and its key are needed together"],
+    ),
+    "a label that is none": (
+        "instanceLabel: 'node) or vector(1'",
+        ["6: metrics.instanceLabel: expected the name of a label, such as instance"],
+    ),
+    "an address with a question in it": (
+        "address: http://prometheus:9090/?a=b",
+        ["6: metrics.address: expected a URL such as http://prometheus:9090"],
+    ),
 }
 
 

@@ -128,3 +128,4 @@ def test_a_bad_annotation_is_told_in_the_status() -> None:
     bad = pod(annotations={"vsched.io/duration": "soon"})
     assert "'soon' is not a duration" in script_problem(bad)
     assert steps(bad)[0].status["reason"] == "InvalidAnnotation"
+    assert "expected a quantity" in steps(pod(annotations={"vsched.io/cpu-usage": "much"}))[0].status["message"]

@@ -93,6 +93,11 @@ def test_other_forms(tmp_path: Path, text: str) -> None:
             "- {count: 1, taints: [broken]}", r"taints\[0\]: 'broken': expected key=value:Effect", id="a bad taint"
         ),
         pytest.param("- {count: 1, labels: [a]}", "labels: expected a mapping", id="labels that are a list"),
+        pytest.param(
+            "- {count: 1, annotations: {vsched.io/cpu-usage: much}}",
+            "document 1.0.: annotation vsched.io/cpu-usage: 'much': expected a quantity",
+            id="usage that is no quantity",
+        ),
         pytest.param("- {count: 1, zones: a}", "zones is 'a': expected a list", id="zones that are no list"),
         pytest.param("- {count: 1}\n- {count: 1}", "two nodes are called 'node-0'", id="names given twice"),
         pytest.param("- 7", "expected a group of nodes", id="something else altogether"),

@@ -12,7 +12,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from vsched.sim.cluster import Cluster
+from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.sim.controllers import ControllerSettings, UsageSettings
 
 KUBECTL = shutil.which("kubectl") or ""
 pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: its smoke tests need the real one")
@@ -28,6 +29,12 @@ apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
 metadata: {name: q}
 spec: {weight: 2}
+"""
+BUSY = """
+apiVersion: v1
+kind: Pod
+metadata: {name: busy, annotations: {vsched.io/cpu-usage: "50%"}}
+spec: {nodeName: node-0, containers: [{name: c, image: i, resources: {requests: {cpu: 16, memory: 64Gi}}}]}
 """
 
 
@@ -123,6 +130,24 @@ async def test_what_it_asks_about_the_server(kubectl: Kubectl) -> None:
     assert "weight" in await kubectl("explain", "queues.spec.weight")
     assert "podgroups" in await kubectl("api-resources", "--api-group=scheduling.volcano.sh")
     assert "No events found" in await kubectl("events")
+
+
+async def test_top_of_nodes_and_pods(tmp_path: Path) -> None:
+    usage = UsageSettings(low=0.5, high=0.5)
+    async with Cluster(2, settings=ClusterSettings(controllers=ControllerSettings(usage=usage))) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        kubectl = Kubectl(tmp_path)
+        await kubectl("apply", "-f", "-", given=BUSY)
+        await kubectl("wait", "--for=condition=Ready", "pod/busy", "--timeout=10s")
+        for _ in range(100):
+            if "8000m" in (shown := await kubectl("top", "pods", "--no-headers")):
+                break
+            await asyncio.sleep(0.1)
+        assert shown.split()[:2] == ["busy", "8000m"]
+        nodes = {row.split()[0]: row.split()[1:] for row in (await kubectl("top", "nodes")).splitlines()[1:]}
+        assert nodes["node-1"] == ["0m", "0%", "0Mi", "0%"]
+        assert 0 < int(nodes["node-0"][0][:-1]) <= 8000
+        assert "metrics.k8s.io/v1beta1" in await kubectl("api-resources", "--api-group=metrics.k8s.io")
 
 
 async def test_deleting_with_and_without_dependents(kubectl: Kubectl) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 
 NODES = ("n1", "n2", "n3")
@@ -90,77 +92,73 @@ def clusters(draw: st.DrawFn) -> str:
 
 # -- clusters that are full ----------------------------------------------------------------------------------------
 
+PLACES = {"a": ("root/dept/a", "1/1/2"), "b": ("root/dept/b", "1/1/1"), "c": ("root/c", "1/3")}
+"""Where the leaf queues are in the tree that annotations describe."""
+
 
 @st.composite
-def contended_queues(draw: st.DrawFn) -> list[str]:
-    """Three leaf queues, two of them below one parent, with amounts that are now and then contradictory."""
-    lines = ["queue dept parent=root", "queue a parent=dept", "queue b parent=dept", "queue c parent=root"]
-    for at, line in enumerate(lines):
-        words = [line, f"weight={draw(st.integers(1, 3))}"]
-        if draw(rarely):
-            words.append(f"priority={draw(st.integers(0, 2))}")
-        if at and draw(rarely):
-            words.append("reclaimable=false")
-        for word, chance, most in (("deserved", [True, True, False], 6), ("guarantee", [False] * 3 + [True], 2)):
-            if draw(st.sampled_from(chance)):
-                words.append(f"{word}=cpu:{draw(st.integers(1, most))},gpu:{draw(st.integers(0, 2))}")
-        if draw(st.sampled_from([False, False, False, True])):
-            words.append(f"capability=cpu:{draw(st.integers(3, 8))}")
-        lines[at] = " ".join(words)
-    places = {"a": ("root/dept/a", "1/1/2"), "b": ("root/dept/b", "1/1/1"), "c": ("root/c", "1/3")}
-    return [
-        line
-        + "".join(
-            f" hierarchy={path} weights={weights}" for name, (path, weights) in places.items() if f" {name} " in line
+def contended(draw: st.DrawFn, *, ruled: bool = True) -> str:
+    """Nodes that are mostly full, queues in a tree, jobs that run and jobs that wait; without rules, amounts decide."""
+    random: Random = draw(st.randoms(use_true_random=False))
+    lines, free = ["class high 5", "class higher 9"], dict[str, list[int]]()
+    for number in range(random.randint(1, 4)):
+        cpu, gpu = random.randint(2, 7), random.randint(0, 3)
+        lines.append(f"node n{number} cpu={cpu} gpu={gpu} memory={random.choice([64, 8])}Gi")
+        free[f"n{number}"] = [cpu, gpu]
+    for name, parent in (("dept", "root"), ("a", "dept"), ("b", "dept"), ("c", "root")):
+        lines.append(_contended_queue(random, name, parent))
+    if random.random() < 0.3:
+        lines.append("weight x 2")
+    for number in range(random.randint(2, 9)):
+        lines += _contended_job(
+            random, f"j{number}", free, runs=random.random() < (0.9 if number < 4 else 0.4), ruled=ruled
         )
-        for line in lines
-    ]
+    return "\n".join(lines)
 
 
-@st.composite
-def contended_jobs(draw: st.DrawFn, name: str, free: dict[str, list[int]], ruled: bool) -> list[str]:
+def _contended_queue(random: Random, name: str, parent: str) -> str:
+    words = [f"queue {name} parent={parent} weight={random.randint(1, 3)}"]
+    if random.random() < 0.12:
+        words.append(f"priority={random.randint(0, 2)}")
+    if random.random() < 0.1 and name in PLACES:
+        words.append("reclaimable=false")
+    if random.random() < 0.7:
+        memory = f",memory:{random.randint(1, 16)}Gi" if random.random() < 0.4 else ""
+        words.append(f"deserved=cpu:{random.randint(1, 8)},gpu:{random.randint(0, 3)}{memory}")
+    if random.random() < 0.25:
+        words.append(f"guarantee=cpu:{random.randint(1, 2)}")
+    if random.random() < 0.25:
+        words.append(f"capability=cpu:{random.randint(3, 10)}")
+    if name in PLACES:
+        words.append("hierarchy={} weights={}".format(*PLACES[name]))
+    return " ".join(words)
+
+
+def _contended_job(random: Random, name: str, free: dict[str, list[int]], *, runs: bool, ruled: bool) -> list[str]:
     """A job, its pods on nodes as long as there is room for them, the others waiting."""
-    key = f"{draw(st.sampled_from(NAMESPACES))}/{name}"
-    cpu, gpu, pods = draw(st.integers(1, 2)), draw(st.sampled_from([0, 0, 1])), draw(st.integers(1, 4))
-    runs = draw(st.booleans())
-    words = [f"job {key} min={draw(st.integers(1, pods))} queue={draw(st.sampled_from('abc'))} phase=Running"]
-    words.append(f"age={draw(st.integers(0, 2))}")
-    if draw(st.booleans()):
-        words.append(f"class={draw(st.sampled_from(['high', 'higher']))}")
+    key = f"{random.choice(NAMESPACES)}/{name}"
+    cpu, gpu, pods = random.choice([1, 1, 2, 3]), random.choice([0, 0, 0, 1]), random.randint(1, 6)
+    about = f"cpu={cpu} gpu={gpu} memory={random.choice([0, 0, 1, 4])}Gi"
+    minimum = random.choice([1, 1, max(1, pods // 2), pods])
+    words = [f"job {key} min={minimum} queue={random.choice('abc')} phase={'Running' if runs else 'Inqueue'}"]
+    words.append(f"age={random.randint(0, 2)}")
+    if random.random() < 0.4:
+        words.append(f"class={random.choice(['high', 'higher'])}")
     lines = [" ".join(words)]
-    about = f"cpu={cpu} gpu={gpu}"
-    if ruled and draw(rarely):
-        about += " volcano.sh/preemptable=false"
-    if ruled and draw(rarely):
-        about += f" apart={name}"
-    if ruled and draw(rarely):
-        about += " never"
-    if ruled and draw(rarely):
-        lines.append(f"pdb {key} selector=job:{name} allowed={draw(st.integers(0, 2))}")
+    if ruled:
+        rules = ("volcano.sh/preemptable=false", f"apart={name}", "never", "port=80")
+        about += "".join(f" {rule}" for rule in rules if random.random() < 0.08)
+        if random.random() < 0.1:
+            lines.append(f"pdb {key} selector=job:{name} allowed={random.randint(0, 2)}")
     for _ in range(pods):
         line = f"pods {key} 1 {about}"
-        if draw(rarely):
-            line += f" priority={draw(st.integers(0, 2))}"
-        node = (
-            next((node for node, (cpus, gpus) in free.items() if cpus >= cpu and gpus >= gpu), None) if runs else None
-        )
-        if node is not None:
+        if random.random() < 0.2:
+            line += f" priority={random.randint(0, 3)}"
+        nodes = [node for node, (cpus, gpus) in free.items() if cpus >= cpu and gpus >= gpu] if runs else []
+        if nodes:
+            node = random.choice(nodes)
             free[node][0] -= cpu
             free[node][1] -= gpu
             line += f" on={node}"
         lines.append(line)
     return lines
-
-
-@st.composite
-def contended(draw: st.DrawFn, *, ruled: bool = True) -> str:
-    """A cluster that is mostly full, queues in a tree, and jobs that run or wait; without rules, amounts decide."""
-    lines, free = ["class high 5", "class higher 9"], {}
-    for name in NODES[: draw(st.integers(1, 3))]:
-        cpu, gpu = draw(st.integers(2, 5)), draw(st.integers(0, 2))
-        lines.append(f"node {name} cpu={cpu} gpu={gpu}")
-        free[name] = [cpu, gpu]
-    lines += draw(contended_queues())
-    for number in range(draw(st.integers(2, 6))):
-        lines += draw(contended_jobs(f"j{number}", free, ruled))
-    return "\n".join(lines)

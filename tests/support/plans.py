@@ -15,10 +15,12 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
     pods ns/train 1 cpu=1 on=n1 unlabelled started=60
-    pods ns/train 1 cpu=1 never port=80 apart=train podClass=high
+    pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
+    usage n1 cpu=63 memory=40 spread=12 period=5m age=0
 
 A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
-annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. A pod that is ``apart`` from a job shares no node
+annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. What a node really uses is no object; it is given to
+the plan beside them, and ``spread`` is of cpu and memory both. A pod that is ``apart`` from a job shares no node
 with the job's pods; one that is ``never`` has the preemption policy of that name.
 """
 
@@ -35,6 +37,7 @@ from vsched.cli.plan_view import Document
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.framework.policy import Policy
+from vsched.model.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -105,13 +108,32 @@ class Plan:
 
 def plan(text: str, policy: Policy = DEFAULT_POLICY, *, cycles: int = 1) -> Plan:
     """What is decided on the cluster that the text describes."""
-    return decide(manifests(text), policy, cycles=cycles)
+    return decide(manifests(text), policy, cycles=cycles, usage=reading(text))
 
 
-def decide(objects: Iterable[Manifest], policy: Policy = DEFAULT_POLICY, *, cycles: int = 1) -> Plan:
+def decide(
+    objects: Iterable[Manifest], policy: Policy = DEFAULT_POLICY, *, cycles: int = 1, usage: Reading | None = None
+) -> Plan:
     """What is decided on these objects."""
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW))
+    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage))
+
+
+def reading(text: str) -> Reading | None:
+    """What the nodes use, by the ``usage`` lines of the text; None where there are none."""
+    nodes: dict[str, NodeUsage] = {}
+    for line in text.splitlines():
+        kind, *words = line.split() or [""]
+        if kind == "usage":
+            fields = dict(word.partition("=")[::2] for word in words[1:])
+            known = nodes.get(words[0], NodeUsage(0.0))
+            period, spread = fields.get("period", DEFAULT_PERIOD), float(fields.get("spread", "0"))
+            figures = {
+                name: {period: Figures(float(fields[name]), spread)} for name in ("cpu", "memory") if name in fields
+            }
+            cpu, memory = known.cpu | figures.get("cpu", {}), known.memory | figures.get("memory", {})
+            nodes[words[0]] = NodeUsage(NOW - float(fields.get("age", "0")), cpu, memory)
+    return Reading(NOW, nodes) if nodes else None
 
 
 def mirror(objects: Iterable[Manifest]) -> Cache:
@@ -154,6 +176,8 @@ def manifests(text: str) -> list[Manifest]:
                 made += _pods(name, int(fields.get("pods", "0")), fields, switches, numbers)
             case "pods":
                 made += _pods(name, int(switches.pop(0)), fields, switches, numbers)
+            case "usage":
+                pass  # no object: ``reading`` takes it
             case _:
                 raise AssertionError(f"{line!r}: {kind!r} is no kind of this language")
     return made
@@ -306,7 +330,10 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
 def _container(fields: dict[str, str]) -> Manifest:
     requests = _amounts(fields, ("cpu", "memory", "gpu", "disk"))
     ports = [{"containerPort": int(fields["port"]), "hostPort": int(fields["port"])}] if "port" in fields else []
-    return {"name": "main", "resources": {"requests": requests}, "ports": ports}
+    resources: Manifest = {"requests": requests}
+    if "limits" in fields:
+        resources["limits"] = _mapping(fields["limits"])
+    return {"name": "main", "resources": resources, "ports": ports}
 
 
 def _manners(fields: dict[str, str], switches: list[str]) -> Manifest:

@@ -50,15 +50,14 @@ def _plugin(name: str, letters: str) -> dict[str, object]:
 class Busy:
     """A cluster over cycles: what is bound runs, what is evicted goes, and comes back where its owner wants it."""
 
-    def __init__(self, text: str, policy: Policy, *, returning: bool = False, slow: bool = False) -> None:
-        self.objects: dict[str, Manifest] = {}
+    def __init__(self, text: str, policy: Policy, *, returning: bool = False, terminating: int = 0) -> None:
         found = manifests(text)
         self.cache = mirror(found)
         self.policy = policy
         self._returning = returning
-        self._slow = slow
-        """Whether what is evicted takes a cycle to leave."""
-        self._leaving: list[str] = []
+        self._terminating = terminating
+        """For how many cycles what is evicted is still there."""
+        self._leaving: dict[str, int] = {}
         self._copies = 0
         self._pods: dict[str, Manifest] = {one["metadata"]["uid"]: one for one in found if one["kind"] == "Pod"}
 
@@ -84,22 +83,31 @@ class Busy:
 
     def carry_out(self, report: CycleReport) -> None:
         """Let what was decided come true."""
-        gone, self._leaving = self._leaving, []
         evictions = report.evictions
-        self.cache.settle(msgspec.structs.replace(report, evictions=() if self._slow else evictions))
-        for uid in gone:
-            self._tell("DELETED", self._pods[uid])
+        self.cache.settle(msgspec.structs.replace(report, evictions=() if self._terminating else evictions))
+        for uid, cycles in list(self._leaving.items()):
+            self._leaving[uid] = cycles - 1
+            if cycles == 1:
+                del self._leaving[uid]
+                self._tell("DELETED", self._pods[uid])
         for bind in report.binds:
             self._pods[bind.uid]["spec"]["nodeName"] = bind.node
             self._pods[bind.uid]["status"] = {"phase": "Running"}
         for eviction in evictions:
             pod = self._pods[eviction.uid]
-            if self._slow:
+            if self._terminating:
                 pod["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z"
                 self._tell("MODIFIED", pod)
-                self._leaving.append(eviction.uid)
+                self._leaving[eviction.uid] = self._terminating
             if self._returning:
                 self._come_back(pod)
+
+    def change(self, text: str, type: str = "MODIFIED") -> None:
+        """Objects are made, changed or deleted, as the text has them."""
+        for found in manifests(text):
+            if found["kind"] == "Pod":
+                self._pods[found["metadata"]["uid"]] = found
+            self._tell(type, found)
 
     def _come_back(self, pod: Manifest) -> None:
         self._copies += 1
@@ -112,5 +120,16 @@ class Busy:
         self._pods[copy["metadata"]["uid"]] = copy
         self._tell("ADDED", copy)
 
-    def _tell(self, type: str, pod: Manifest) -> None:
-        self.cache.apply("Pod", type, wire.decode("Pod", orjson.dumps(pod)))
+    def _tell(self, type: str, found: Manifest) -> None:
+        kind = found["kind"]
+        self.cache.apply(kind, type, wire.decode(kind, orjson.dumps(found)))
+
+
+def evicted(report: CycleReport) -> list[str]:
+    """Names of the pods that are to leave, in the order decided."""
+    return [eviction.name for eviction in report.evictions]
+
+
+def kept(report: CycleReport) -> dict[str, str]:
+    """Nodes that are kept from now on, by the name of the pod; empty where one is given up."""
+    return {nomination.name: nomination.node for nomination in report.nominations if nomination.lasting}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.plans import NOW, manifests, mirror, reading
 from vsched.framework.extension import Opening, Plugin
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -18,6 +18,7 @@ class World:
 
     def __init__(self, text: str, *, now: float = NOW, previous: float | None = None) -> None:
         self._cache = mirror(manifests(text))
+        self._cache.use(reading(text))
         if previous is not None:
             self._cache.snapshot(previous)
         self.turn(now)

@@ -91,6 +91,42 @@ async def test_queues_show_amounts_as_quantities_and_who_holds_them() -> None:
     assert shown["default"]["namespaces"]["ns"]["weight"] == 2
 
 
+async def test_queues_show_what_their_objects_say_and_what_is_wrong_with_them() -> None:
+    found = Findings()
+    cluster = SmallCluster().queue("q", parent="up", priority=3, state="Closed", reclaimable=False)
+    outcome = QueueOutcome(
+        "q",
+        1,
+        capability={"cpu": 9000},
+        guarantee={"cpu": 1000},
+        problem_reason="LeftOut",
+        problem="no such parent",
+        subtree={"cpu": 2000},
+    )
+    gone = QueueOutcome("gone", 1)
+    found.take(cluster.snapshot(), CycleReport(queues={"q": outcome, "gone": gone}))
+    async with pages(found) as get:
+        _, shown = await get("/queues")
+    assert shown["q"] == {
+        "state": "Closed",
+        "parent": "up",
+        "priority": 3,
+        "reclaimable": False,
+        "weight": 1,
+        "share": 0.0,
+        "overused": False,
+        "allocated": {},
+        "deserved": {},
+        "capability": {"cpu": "9"},
+        "guarantee": {"cpu": "1"},
+        "subtree": {"cpu": "2"},
+        "problem": "no such parent",
+        "problemReason": "LeftOut",
+        "namespaces": {},
+    }
+    assert shown["gone"].keys() == shown["q"].keys() - {"state", "parent", "priority", "reclaimable"}
+
+
 async def test_jobs_show_why_they_wait() -> None:
     async with pages(findings()) as get:
         _, shown = await get("/jobs")
@@ -151,6 +187,21 @@ async def test_metrics_are_well_formed_and_under_volcanos_names() -> None:
     assert values["volcano_unschedule_task_count", (("job_id", "ns/g"),)] == 1
     assert values["vsched_queue_depth", (("name", "bindings"),)] == 3
     assert values["vsched_watch_events_total", (("name", "Pod"),)] == 7
+
+
+def test_the_limit_of_a_queue_and_what_it_comes_to_are_two_numbers() -> None:
+    found, cluster = Findings(), SmallCluster()
+    cluster.queue("q", capability=((cluster.axis.column("cpu"), 9000),))
+    outcomes = {name: QueueOutcome(name, 1, capability={"cpu": 5000}) for name in ("q", "gone")}
+    found.take(cluster.snapshot(), CycleReport(queues=outcomes))
+    values = {
+        (sample.name, sample.labels.get("queue_name")): sample.value
+        for family in Gauges(found, dict).collect()
+        for sample in family.samples
+    }
+    assert values["volcano_queue_capacity_milli_cpu", "q"] == 9000
+    assert values["volcano_queue_capacity_milli_cpu", "gone"] == 0
+    assert values["volcano_queue_real_capacity_milli_cpu", "q"] == 5000
 
 
 def test_findings_forget_what_is_gone_or_placed() -> None:

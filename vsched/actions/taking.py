@@ -23,6 +23,8 @@ class Taking(ABC):
     action: ClassVar[str]
     by_score: ClassVar[bool]
     """Whether nodes are tried in the order of their scores, else in that of their names."""
+    across: ClassVar[bool]
+    """Whether victims may be of several queues."""
     waits_alone: ClassVar[bool]
     """Whether a job that nobody has to leave for is made to wait for what is on its way back."""
 
@@ -66,6 +68,7 @@ class Preempting(Taking):
 
     action = PREEMPT
     by_score = True
+    across = False
     waits_alone = True
 
     def holders(self) -> Iterable[Job]:
@@ -117,6 +120,7 @@ class Reclaiming(Taking):
 
     action = RECLAIM
     by_score = False
+    across = True
     waits_alone = False
 
     def holders(self) -> Iterable[Job]:

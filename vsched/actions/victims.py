@@ -23,6 +23,7 @@ from vsched.framework.session import Session
 from vsched.framework.statement import Statement
 from vsched.framework.why import Explanation
 from vsched.model.nodes import Mask
+from vsched.model.resources import Amounts
 from vsched.model.shape import Shape
 from vsched.model.task import Task
 
@@ -146,7 +147,7 @@ class Attempt:
         self.session.task_refusals[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: Pool, task: Task) -> bool:
-        """Whether the task's queue may have room for it: asked with more gone than any node frees, by resource."""
+        """Whether the task's queue may have room for it: asked with as much gone as a node can free, by resource."""
         queue, allocatable = self.taking.queue, self.session.plugins.allocatable
         for column, amount in task.shape.request:
             part = ((column, amount),)
@@ -154,14 +155,20 @@ class Attempt:
                 continue
             if column not in pool.freeable:
                 return False
-            before = self.statement.savepoint()
-            for victim, row in pool.richest(column):
-                self._evict(victim, row)
-            refusal = allocatable(queue, part)
-            self.statement.rollback(before)
-            if refusal is not None:
+            row = int(pool.freeable[column].argmax())
+            if self._has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
+                continue
+            if not self.taking.across or not self._has_room_without(part, pool.richest(column)):
                 return False
         return True
+
+    def _has_room_without(self, request: Amounts, gone: Sequence[tuple[Task, int]]) -> bool:
+        before = self.statement.savepoint()
+        for victim, row in gone:
+            self._evict(victim, row)
+        refusal = self.session.plugins.allocatable(self.taking.queue, request)
+        self.statement.rollback(before)
+        return refusal is None
 
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they are to be tried."""

@@ -16,9 +16,11 @@ COMMANDS = {
     "cluster": "the embedded cluster alone: a Kubernetes API on loopback",
     "plan": "what would be bound, and why the rest waits, from manifests",
     "queue": "queues: what they hold, opening and closing them",
+    "usage": "what nodes really use, as the policy's source of usage says",
     "check": "validates a policy file",
     "bench": "measures the decision core on this machine",
     "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",
+    "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }
 """Commands and what they do; each lives in the module of its name, dashes as underscores, as ``command``."""
 

@@ -13,13 +13,15 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from vsched.cli.bench_taking import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.cli.bench_world import Crowd, World
 from vsched.daemon.tuning import listed, tuned
+from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
-from vsched.settings import default_settings, load_file
+from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.built_in import REGISTRY
 
 EPILOG = """\b
@@ -27,8 +29,29 @@ Examples:
   vsched bench
   vsched bench --pods 10000 --gang 1 --shapes 10000
   vsched bench --running 50000 --pods 2000 --json
+  vsched bench --running 50000 --pods 2000 --full
+  vsched bench --running 50000 --full --config config/policies/capacity.yaml
+
+\b
+--full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
+nodes that the running pods fill, one queue holding it all, another deserving half.
+  verdict_ms  a gang of 100 asks to reclaim and one to preempt, and nothing can be
+              freed: all running gangs are at their minimum
+  backlog_ms  so do 300 more gangs of --gang pods
+  reclaim_ms  the running gangs may shrink: a gang of 100 of the other queue gets room
+  preempt_ms  the same for an urgent gang of their own queue
+  evictions   of one cycle of each
+Without --config this is measured with the built-in twin of
+config/policies/taking-back.yaml (priority, gang, conformance and proportion decide).
 """
 REPEATS = 30
+TAKING_LABELS = {
+    "taking back, in vain": "verdict",
+    "taking back, a backlog in vain": "backlog",
+    "taking back, a gang reclaims": "reclaim",
+    "taking back, a gang preempts": "preempt",
+}
+"""What is measured on a full cluster, by what people are told."""
 
 
 class Watch:
@@ -86,7 +109,7 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
         "assume_ms": _spread(watch.assumes),
         "idle_cycle_ms": round(idle, 3),
         "one_pod_cycle_ms": round(one_pod, 3),
-        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "rss_mb": _peak_mb(),
         "profile": _shares(profile),
     }
 
@@ -96,6 +119,10 @@ def _spread(seconds: list[float]) -> dict[str, float]:
         "p50": round(float(np.percentile(seconds, 50)) * 1000, 3),
         "p99": round(float(np.percentile(seconds, 99)) * 1000, 3),
     }
+
+
+def _peak_mb() -> int:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def _shares(trace: Trace) -> dict[str, dict[str, float]]:
@@ -117,18 +144,43 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--namespaces", type=click.IntRange(1, 10_000), default=10)
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
+@click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
 @click.option("--seed", type=int, default=1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(config: str | None, as_json: bool, **numbers: Any) -> None:
+def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
+    world = World(**numbers)
+    if full and world.running < 2:
+        raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
     settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
+    taking = _taking_policy(config, settings.policy) if full else None
     with tuned():
-        result = measure(World(**numbers), settings.policy)
+        result = measure(world, settings.policy)
+        if taking is not None:
+            filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
+            result["taking"] = _told(measure_taking(filled, taking, REPEATS))
+            result["rss_mb"] = _peak_mb()
     if as_json:
         click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     else:
         Console().print(as_table(result))
+
+
+def _told(costs: dict[str, Cost]) -> dict[str, Any]:
+    """What taking back costs, by key of the document."""
+    times = {f"{name}_ms": _spread(cost.seconds) for name, cost in costs.items()}
+    return {**times, "evictions": {name: cost.evictions for name, cost in costs.items()}}
+
+
+def _taking_policy(config: str | None, given: Policy) -> Policy:
+    """What taking back is measured with: the policy of the file, else one that takes back."""
+    if config is None:
+        return load_text(TAKING_POLICY, "the built-in policy", REGISTRY).policy
+    if not {"preempt", "reclaim"} & set(given.actions):
+        told = ", ".join(given.actions)
+        raise BadInput(f"{config}: actions: {told}: nothing is taken back (--full expected preempt or reclaim)")
+    return given
 
 
 def as_table(result: dict[str, Any]) -> Table:
@@ -151,6 +203,10 @@ def as_table(result: dict[str, Any]) -> Table:
         ("taking decisions for granted p50 / p99 (ms)", "assume_ms"),
     ):
         table.add_row(label, f"{result[key]['p50']:,} / {result[key]['p99']:,}")
+    for label, key in TAKING_LABELS.items() if "taking" in result else ():
+        cost, evictions = result["taking"][f"{key}_ms"], result["taking"]["evictions"][key]
+        evicted = f", {evictions} evicted" if evictions else ""
+        table.add_row(f"{label} p50 / p99 (ms)", f"{cost['p50']:,} / {cost['p99']:,}{evicted}")
     for kind, shares in result["profile"].items():
         told = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])
         table.add_row(f"time by {kind}", told)

@@ -61,7 +61,7 @@ class Crowd:
         namespace, name = f"team-{number % world.namespaces}", f"gang-{number}"
         request = self._requests[number % world.shapes]
         group: dict[str, Any] = {
-            "metadata": _metadata(namespace, name),
+            "metadata": metadata_of(namespace, name),
             "spec": {
                 "queue": f"queue-{number % world.queues}",
                 "minMember": size,
@@ -94,7 +94,7 @@ class Crowd:
         return {"metadata": {"name": name, "uid": name}, "spec": {"weight": 1 + number % 3}}
 
     def _pod(self, namespace: str, gang: str, at: int, request: dict[str, int], running: bool) -> dict[str, Any]:
-        metadata = _metadata(namespace, f"{gang}-{at}")
+        metadata = metadata_of(namespace, f"{gang}-{at}")
         metadata["labels"] = {"gang": gang}
         metadata["annotations"] = {"scheduling.k8s.io/group-name": gang}
         amounts = {"cpu": f"{request['millis']}m", "memory": f"{request['mib']}Mi"}
@@ -109,7 +109,8 @@ class Crowd:
         return {"metadata": metadata, "spec": spec, "status": {"phase": "Running" if running else "Pending"}}
 
 
-def _metadata(namespace: str, name: str) -> dict[str, Any]:
+def metadata_of(namespace: str, name: str) -> dict[str, Any]:
+    """The metadata of an object that was made at the beginning of 2026."""
     return {
         "namespace": namespace,
         "name": name,

@@ -10,6 +10,8 @@ import click
 import orjson
 import yaml
 
+from vsched.cli.queue import reaching
+from vsched.errors import BadInput
 from vsched.settings import Settings, load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe, describe_lines
@@ -19,16 +21,20 @@ EPILOG = """\b
 Examples:
   vsched check config/scheduler.yaml
   kubectl get configmap vsched -o yaml | vsched check -
+  vsched check policy.yaml --probe      (asks the source of node usage, too)
 """
 
 
 @click.command("check", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
-def command(file: Path, output: str) -> None:
+@click.option("--probe", is_flag=True, help="ask the source of node usage about the cluster, and say what it answers")
+@reaching
+def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, context: str | None) -> None:
     """Validate a policy FILE (``-`` for stdin): tiers, and the extension points of each plugin.
 
-    Exits 1 with the path and line of every error where the file cannot be used.
+    Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
+    node usage does not answer or knows none of the nodes. The cluster is asked for its nodes only then.
     """
     settings = _read(file)
     if output == "text":
@@ -36,8 +42,25 @@ def command(file: Path, output: str) -> None:
             click.echo(line)
         for warning in settings.warnings:
             click.echo(f"warning: {warning}", err=True)
+        if probe:
+            _probe(settings, kubeconfig, context)
     else:
         click.echo(_rendered(describe(settings, REGISTRY), output), nl=False)
+        if probe:
+            _probe(settings, kubeconfig, context, err=True)
+
+
+def _probe(settings: Settings, kubeconfig: Path | None, context: str | None, *, err: bool = False) -> None:
+    """One line a figure; raises BadInput where no node is known."""
+    from vsched.cli.usage_source import look  # here, because most files are checked without a cluster
+    from vsched.cli.usage_view import figure_lines, why_nothing
+
+    sight = look(settings, kubeconfig, context)
+    for line in figure_lines(sight):
+        click.echo(line, err=err)
+    problem = why_nothing(sight)
+    if problem:
+        raise BadInput(problem)
 
 
 def _read(file: Path) -> Settings:

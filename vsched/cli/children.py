@@ -90,10 +90,10 @@ class ClusterChild:
 
 
 @asynccontextmanager
-async def cluster_child(nodes: int, directory: Path) -> AsyncIterator[ClusterChild]:
-    """An embedded cluster that answers, on a free loopback port."""
+async def cluster_child(nodes: int, directory: Path, *further: str) -> AsyncIterator[ClusterChild]:
+    """An embedded cluster that answers, on a free loopback port; ``further`` are arguments of its own."""
     kubeconfig = directory / "kubeconfig"
-    arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig))
+    arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig), *further)
     async with child("embedded cluster", arguments, directory / "cluster.log") as started:
         # The kubeconfig is written last: the nodes and controllers are there once it can be read.
         connection = await _first_answer(started, kubeconfig)
@@ -127,13 +127,14 @@ class DaemonChild:
 
 @asynccontextmanager
 async def daemon_child(
-    kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None
+    kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None, policy: Path | None = None
 ) -> AsyncIterator[DaemonChild]:
-    """A daemon at this cluster that is ready to schedule."""
+    """A daemon at this cluster that is ready to schedule, with the built-in policy unless there is a file."""
     listen, healthz = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     arguments = (
         *("run", "--kubeconfig", str(kubeconfig), "--log-level", "warning", "--log-format", "json"),
         *("--listen-address", listen, "--healthz-address", healthz),
+        *(() if policy is None else ("--scheduler-conf", str(policy))),
     )
     async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
         await _until_ready(started, Connection(f"http://{healthz}"))

@@ -6,6 +6,7 @@ Reads the arguments, starts the cluster, says where it is and waits for a signal
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 import signal
 import sys
@@ -28,6 +29,10 @@ Examples:
 
 \b
   vsched cluster --nodes fleet.yaml -f queues.yaml -f jobs.yaml --default-duration 30s
+
+\b
+  vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig top nodes
 """
 
 
@@ -44,6 +49,20 @@ def _seconds(context: click.Context, option: click.Parameter, value: str | None)
     if seconds is None or seconds < 0:
         raise click.BadParameter(f"{value!r} is not a duration: expected something like 30s, 5m or 1h30m")
     return seconds
+
+
+def _usage(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """A share of the request such as 0.6, or two for a draw between them: 0.2-1.4."""
+    if value is None:
+        return None
+    low, dash, high = value.partition("-")
+    try:
+        found = float(low), float(high if dash else low)
+    except ValueError:
+        found = (-1.0, -1.0)
+    if not 0.0 <= found[0] <= found[1] < math.inf:
+        raise click.BadParameter(f"{value!r}: expected a share of the request such as 0.6, or two such as 0.2-1.4")
+    return found
 
 
 @click.command("cluster", epilog=EPILOG)
@@ -83,6 +102,28 @@ def _seconds(context: click.Context, option: click.Parameter, value: str | None)
     show_default=True,
     help="How long deleted pods take to end, at most their own grace period.",
 )
+@click.option(
+    "--usage",
+    metavar="SHARE|LOW-HIGH",
+    callback=_usage,
+    help="Have pods use so much of their requests, and answer for it at metrics.k8s.io and custom.metrics.k8s.io.",
+)
+@click.option(
+    "--usage-window",
+    metavar="DURATION",
+    callback=_seconds,
+    default="5m",
+    show_default=True,
+    help="What the averages of custom.metrics.k8s.io are over.",
+)
+@click.option(
+    "--usage-swing",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="How far the cpu of pods goes up and down, as a share of itself.",
+)
+@click.option("--usage-seed", type=int, default=1, show_default=True, help="Draws other shares.")
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
 @click.option(
     "--log-level", type=click.Choice(tuple(LEVELS)), default="warning", show_default=True, help="What is worth a line."
@@ -95,21 +136,33 @@ def command(
     manifests: tuple[Path, ...],
     default_duration: float | None,
     termination_seconds: float,
+    usage: tuple[float, float] | None,
+    usage_window: float,
+    usage_swing: float,
+    usage_seed: int,
     api_only: bool,
     log_level: str,
 ) -> None:
     """Run a Kubernetes API server with pretended nodes, kubelets and controllers until told to stop.
 
     Any Kubernetes client works against it. Pods run as soon as they are bound to a node; annotate a pod with
-    vsched.io/duration (and vsched.io/exit-code) to have it end.
+    vsched.io/duration (and vsched.io/exit-code) to have it end. With --usage, vsched.io/cpu-usage and
+    vsched.io/memory-usage say what a pod uses (1500m, 2Gi, or 80% of its request), vsched.io/usage-swing how far its
+    cpu goes up and down; on a node, what it uses besides its pods.
     """
     from vsched.daemon.tuning import listed, tuned  # here, so that --help does not load the server
     from vsched.sim.cluster import Cluster, ClusterSettings
-    from vsched.sim.controllers import ControllerSettings, PodTimes
+    from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
 
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
-    settings = ClusterSettings(controllers=None if api_only else ControllerSettings(pods=times))
+    if usage is not None and api_only:
+        raise click.UsageError("--usage: nobody measures it with --api-only, where no pod runs")
+    measured = None
+    if usage is not None:
+        measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
+    controllers = None if api_only else ControllerSettings(pods=times, usage=measured)
+    settings = ClusterSettings(controllers)
     with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         embedded = Cluster(nodes, host=host, port=port, manifests=manifests, settings=settings)
         runner.run(_serve(embedded, kubeconfig_out, listed))

@@ -15,12 +15,14 @@ from rich.console import Console
 
 from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
+from vsched.cli.usage_file import read_usage
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Manifests, decode_manifests, read
 from vsched.daemon.calling import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.model.usage import Reading
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import default_settings, load_file
 from vsched.settings.built_in import REGISTRY
@@ -29,23 +31,31 @@ OUR_NAMES = ("vsched", "volcano", "")
 """Pods of these scheduler names are planned for; the empty one stands for pods that name none."""
 
 COLUMNS_OF_NO_TERMINAL = 120
+MOST_NAMED = 5
+"""Nodes without a manifest that are named in one line."""
 
 EPILOG = """\b
 Examples:
   vsched plan -f cluster.yaml
   kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
   vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
+  vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
 """
 
 
-def make_plan(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float) -> Document:
+def make_plan(
+    manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float, usage: Reading | None = None
+) -> Document:
     """The plan as the stable JSON shape."""
-    return as_document(decide(manifests, policy, names, cycles=cycles, now=now))
+    return as_document(decide(manifests, policy, names, cycles=cycles, now=now, usage=usage))
 
 
-def decide(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float) -> Planned:
+def decide(
+    manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float, usage: Reading | None = None
+) -> Planned:
     """Decide ``cycles`` times; between cycles what was decided has come true."""
     cache = Cache(frozenset(names), open_without_state=True)
+    cache.use(usage)
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)
     if cache.broken:
@@ -73,12 +83,19 @@ def decide(manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles
 @click.command("plan", epilog=EPILOG)
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="Manifests, YAML or JSON; - is stdin.")
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--usage", metavar="FILE", help="What nodes really use: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}.")
 @click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
 @click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
 @click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
 def command(
-    files: tuple[str, ...], config: str | None, cycles: int, now: str | None, names: tuple[str, ...], output: str
+    files: tuple[str, ...],
+    config: str | None,
+    usage: str | None,
+    cycles: int,
+    now: str | None,
+    names: tuple[str, ...],
+    output: str,
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits, from manifests alone."""
     settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
@@ -87,7 +104,11 @@ def command(
     note_extender(settings.policy)
     manifests = decode_manifests(read(files, sys.stdin))
     moment = _moment(now) if now else _newest(manifests)
-    show(decide(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment), output)
+    reading = read_usage(usage, moment) if usage else None
+    if reading is not None:
+        note_strangers(reading, manifests)
+    planned = decide(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment, usage=reading)
+    show(planned, output)
 
 
 def note_extender(policy: Policy) -> None:
@@ -95,6 +116,15 @@ def note_extender(policy: Policy) -> None:
     conf = policy.plugin("extender")
     if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
         click.echo(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
+
+
+def note_strangers(reading: Reading, manifests: Manifests) -> None:
+    """Say which of the nodes whose usage is given are in no manifest."""
+    known = {found.metadata.name for found in manifests.objects.get("Node", ())}
+    strangers = sorted(reading.nodes.keys() - known)
+    if strangers:
+        shown = ", ".join(strangers[:MOST_NAMED]) + (", …" if len(strangers) > MOST_NAMED else "")
+        click.echo(f"vsched: --usage: no such node: {shown}", err=True)
 
 
 def show(planned: Planned, output: str) -> None:

@@ -1,13 +1,13 @@
 """The mirror: the cluster as the watch streams tell it, plus what was decided and is not confirmed yet.
 
-One writer, synchronous: everything changes through ``apply``, ``replace``, ``assume``, ``forget`` and the reports on
-statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive in any
-order, twice or late; the mirror ends up as a fresh list would make it.
+One writer, synchronous: everything changes through ``apply``, ``replace``, ``use``, ``assume``, ``forget`` and the
+reports on statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive
+in any order, twice or late; the mirror ends up as a fresh list would make it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vsched.cluster import wire
 from vsched.cluster.defaults import ClusterDefaults
@@ -31,13 +31,15 @@ from vsched.cluster.pod_books import PodBooks
 from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
 from vsched.model.budget import DisruptionBudget
+from vsched.model.nodes import NodeAttributes
 from vsched.model.plan import CycleReport
 from vsched.model.quota import Quota
-from vsched.model.resources import ResourceAxis
+from vsched.model.resources import Amounts, ResourceAxis
 from vsched.model.selections import Selections
 from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
+from vsched.model.usage import Reading
 
 DELETED = "DELETED"
 UPSERTS = frozenset({"ADDED", "MODIFIED"})
@@ -109,6 +111,14 @@ class Cache:
         if matters:
             self.on_change()
 
+    def use(self, reading: Reading | None) -> None:
+        """What nodes really use, as collected last; None where nobody collects it any more.
+
+        Nodes it does not name, those that come later among them, are unknown until the next.
+        """
+        self._nodes.use(reading)
+        self.on_change()
+
     # Decisions
 
     def assume(self, report: CycleReport) -> None:
@@ -151,7 +161,7 @@ class Cache:
 
     def settle(self, report: CycleReport) -> None:
         """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
-        self._pods.settle(report)
+        self._pods.settle(report, self._previous)
         for eviction in report.evictions:
             self._notes.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
@@ -191,6 +201,10 @@ class Cache:
             priority_range=self._defaults.priority_range(queues),
         )
 
+    def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
+        """Every node as it is seen now, with what is allocatable there."""
+        return self._nodes.known()
+
     def task(self, uid: str) -> Task | None:
         """The pod of this uid as it is seen now."""
         return self._pods.get(uid)
@@ -204,6 +218,7 @@ class Cache:
         return {
             **self._pods.describe(),
             "nodes": len(self._nodes),
+            "young_tasks": self._nodes.young,
             "jobs": len(self._jobs.published),
             "active_jobs": len(self._jobs.active),
             "assumed_phases": self._groups.assumed,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.cluster.ingest_rules import decoded
-from vsched.cluster.wire_base import ResourceList, Wire
+from vsched.cluster.wire_base import Raw, ResourceList, Wire
 from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
 from vsched.errors import BadObject, BadQuantity
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, ResourceAxis, is_schedulable, parse_amount
@@ -39,6 +39,8 @@ class Request(NamedTuple):
     amounts: Amounts
     scoring_cpu: int
     scoring_memory: int
+    burst: tuple[int, int]
+    """cpu and memory that limits allow beyond what is asked for."""
 
 
 def request_of(pod: Pod, axis: ResourceAxis) -> Request:
@@ -64,7 +66,9 @@ def request_of(pod: Pod, axis: ResourceAxis) -> Request:
         _add(sums, overhead)
     total[PODS] = 1
     amounts = tuple(sorted((column, value) for column, value in total.items() if value))
-    return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0))
+    limits = _limits(pod, axis)
+    cpu, memory = (max(0, limits.get(column, 0) - total.get(column, 0)) for column in (CPU, MEMORY))
+    return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0), (cpu, memory))
 
 
 def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
@@ -143,6 +147,21 @@ def _counted_a_pod(resources: ResourceList | None) -> ResourceList:
         for name, value in (resources or {}).items()
         if name in _POD_LEVEL or name.startswith(_POD_LEVEL_PREFIX)
     }
+
+
+def _limits(pod: Pod, axis: ResourceAxis) -> Amount:
+    """What the pod may use at most, by column; without those that some container has no limit of."""
+    spec = pod.spec
+    sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
+    limits = [_limit(axis, one.resources, "spec.containers") for one in (*(spec.containers or ()), *sidecars)]
+    common = set(limits[0]).intersection(*limits) if limits else set()
+    total = {column: sum(limit[column] for limit in limits) for column in common}
+    return total | _limit(axis, spec.resources, "spec.resources")
+
+
+def _limit(axis: ResourceAxis, raw: Raw, at: str) -> Amount:
+    resources = decoded(raw, Resources, at)
+    return {} if resources is None else quantities(axis, resources.limits, f"{at}.limits")
 
 
 def _aggregate(apps: Iterable[Amount], inits: Iterable[Amount], restartable: Iterable[bool]) -> Amount:

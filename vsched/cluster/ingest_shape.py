@@ -64,7 +64,10 @@ class Shaper:
         """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
         request = request_of(pod, self.axis)
         return self._table.shape(
-            request.amounts, scoring_cpu=request.scoring_cpu, scoring_memory=request.scoring_memory
+            request.amounts,
+            scoring_cpu=request.scoring_cpu,
+            scoring_memory=request.scoring_memory,
+            burst=request.burst,
         )
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
@@ -99,6 +102,7 @@ class Shaper:
             images=tuple(sorted(_tagged(container.image) for container in every if container.image)),
             containers=len(every),
             strategy=strategy,
+            burst=request.burst,
         )
 
 

@@ -6,18 +6,20 @@ nothing else. Pods on a node that has not been seen hold nothing until it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from vsched.cluster.ingest_objects import NodeFacts
+from vsched.cluster.usage_books import UsageBooks
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.quantity import UNLIMITED
 from vsched.model.resources import NOTHING, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.status import HOLDS
 from vsched.model.task import Task
+from vsched.model.usage import Reading
 
 
 class NodeRecord:
@@ -44,6 +46,7 @@ class NodeBooks:
         self.axis = axis
         self.total: Vector = {}
         self.used: Vector = {}
+        self._usage = UsageBooks()
         self._placed = PlacedPods()
         self._published_placed = PlacedPods()
         self._records: dict[str, NodeRecord] = {}
@@ -74,6 +77,7 @@ class NodeBooks:
 
     def move(self, old: Task | None, new: Task | None) -> None:
         """Replace what a task held by what it holds now."""
+        self._usage.move(old, new)
         held = old is not None and bool(old.node) and HOLDS[old.status].uses
         holds = new is not None and bool(new.node) and HOLDS[new.status].uses
         if old is not None and new is not None and held and holds and _same_burden(old, new):
@@ -120,6 +124,21 @@ class NodeBooks:
         self._discard_empty(record)
         return True
 
+    def use(self, reading: Reading | None) -> None:
+        """What nodes really use by the latest reading; None where nobody collects it."""
+        self._usage.take(reading, lambda: (task for record in self._records.values() for task in record.tasks.values()))
+
+    def known(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
+        """Every node that has been seen, with what is allocatable there."""
+        for record in self._records.values():
+            if record.attributes is not None:
+                yield record.attributes, record.allocatable
+
+    @property
+    def young(self) -> int:
+        """Pods whose load the latest reading lacks, wholly or in part."""
+        return len(self._usage)
+
     def publish(self) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods as they are now, at the cost of what changed since the last call."""
         if self._membership_changed:
@@ -133,6 +152,7 @@ class NodeBooks:
             self._rewrite()
         self._membership_changed = self._attributes_changed = False
         self._placed.publish(self._published_placed)
+        self._table.usage = self._usage.publish(self._table.statics)
         return self._table, self._published_placed
 
     def _record(self, name: str) -> NodeRecord:

@@ -109,12 +109,12 @@ class PodBooks:
             if task is not None and task.status is Status.PENDING and nomination.lasting:
                 self._store(self._assumed.nominate(task, nomination.node))
 
-    def settle(self, report: CycleReport) -> None:
-        """What a cycle decided about pods has come true."""
+    def settle(self, report: CycleReport, now: float) -> None:
+        """What a cycle decided about pods has come true: what is bound runs as of ``now``."""
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING:
-                self._store(task.moved(Status.RUNNING, bind.node))
+                self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
         for eviction in report.evictions:
             self.drop(eviction.uid)
         for nomination in report.nominations:

@@ -27,9 +27,10 @@ from vsched.daemon.calling import Caller
 from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options
-from vsched.daemon.reload import PolicyFile
+from vsched.daemon.reload import PolicyFile, Reading
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
+from vsched.daemon.usage import UsageCollector
 from vsched.daemon.watches import awaited, reflectors
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
@@ -41,6 +42,7 @@ from vsched.kube.connection import Connection
 from vsched.kube.errors import ApiError, UnexpectedAnswer
 from vsched.model.plan import CycleReport, Nominate
 from vsched.model.snapshot import Snapshot
+from vsched.settings import Settings
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
 from vsched.web.server import serving
@@ -108,7 +110,8 @@ class Daemon:
             )
         sinks = self.queue_controller.sinks if self.queue_controller is not None else {}
         self.reflectors = reflectors(client, self.cache, sinks, self.telemetry.watch)
-        self.health = Health(clock, self._synced, self._absent)
+        self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
+        self.health = Health(clock, self._synced, self._absent, self.usage.to_dict)
         self.caller = Caller()
         self._call_problem = ""
         hands = Hands(
@@ -143,6 +146,7 @@ class Daemon:
             LongLived("reprieves", self.reprieves.run, "lets refused victims be victims again, in time"),
             LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events"),
+            LongLived("usage", self._collect_usage, "collects what nodes really use, where the policy says from where"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", self._beat, "measures how late the event loop is"),
         )
@@ -228,7 +232,10 @@ class Daemon:
 
     async def _follow_policy(self) -> None:
         self.telemetry.reading(self.policy.last)
-        await self.policy.follow(self.telemetry.reading)
+        await self.policy.follow(self._policy_read)
+
+    async def _collect_usage(self) -> None:
+        await self.usage.run(self.reflectors["Node"].synced)
 
     async def _beat(self) -> None:
         while True:
@@ -250,6 +257,13 @@ class Daemon:
 
     def _policy(self) -> Policy:
         return self.policy.policy
+
+    def _settings(self) -> Settings:
+        return self.policy.settings
+
+    def _policy_read(self, reading: Reading) -> None:
+        self.telemetry.reading(reading)
+        self.usage.nudge()
 
     def _carried_out(self, outcome: Outcome) -> None:
         bind = outcome.bind
@@ -313,6 +327,7 @@ class Daemon:
         return {
             **of_watches(self.reflectors),
             **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback),
+            **self.usage.numbers(),
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }
 

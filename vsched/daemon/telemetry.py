@@ -15,6 +15,7 @@ from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
 from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.cluster.limits import TokenBucket
+from vsched.collectors.poll import Standing
 from vsched.daemon.reload import Reading
 from vsched.daemon.triggers import Reason
 from vsched.kube.deltas import Statistics
@@ -243,6 +244,14 @@ class Telemetry:
             self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
         else:
             self._log.debug("watch", resource=resource, state=statistics.state.value)
+
+    def usage(self, standing: Standing) -> None:
+        """A source of node usage does better or worse than before."""
+        fields = {"source": standing.source, "nodes": standing.nodes, "known": len(standing.measured)}
+        if standing.problem:
+            self._log.warning("node usage", state=standing.state.value, problem=standing.problem, **fields)
+        else:
+            self._log.info("node usage", state=standing.state.value, **fields)
 
     def lag(self, seconds: float) -> None:
         """The event loop was late by this much."""

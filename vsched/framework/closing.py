@@ -152,7 +152,9 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     if scheduled >= view.min_member:
         finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
-    return Phase.INQUEUE if view.phase == Phase.INQUEUE else Phase.PENDING
+    # A job that has places to wait for keeps its admission: what was freed for it is lost if it has to enter again.
+    has_places = view.waiting > 0 and view.is_pipelined and not view.waiting_to_enter
+    return Phase.INQUEUE if view.phase == Phase.INQUEUE or has_places else Phase.PENDING
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:

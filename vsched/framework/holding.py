@@ -16,8 +16,9 @@ from vsched.model.task import Task
 def hold_nominations(session: Session) -> None:
     """Reserve their nominated nodes for the jobs that can still make use of them, in job order."""
     jobs = [session.jobs[key] for key in session.snapshot.nominated if key in session.jobs]
+    has_to_enter = "enqueue" in session.policy.actions
     for job in sorted(jobs, key=session.plugins.job_key):
-        if job.waiting_to_enter or session.plugins.job_valid(job) is not None:
+        if (job.waiting_to_enter and has_to_enter) or session.plugins.job_valid(job) is not None:
             continue
         with session.statement() as statement:
             held = _hold(session, job, statement)

@@ -5,10 +5,12 @@ A value, complete and checked. It is not the file: reading, spelling and refusin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Protocol, Self, runtime_checkable
 
 import msgspec
+
+from vsched.model.usage import DEFAULT_PERIOD
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 """A length of time; the file writes it with units (``1m30s``)."""
@@ -32,6 +34,14 @@ class NamingPlugins(Protocol):
 
     def named_plugins(self) -> Mapping[str, str]:
         """Names of plugins by the key that names them."""
+
+
+@runtime_checkable
+class ReadsUsage(Protocol):
+    """Arguments of a plugin that looks at what nodes really use."""
+
+    def usage_periods(self) -> Iterable[str]:
+        """The periods whose averages it reads, as written: ``5m``, ``1h``."""
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,3 +111,8 @@ class Policy(msgspec.Struct, frozen=True):
     def plugin(self, name: str) -> PluginConf | None:
         """The plugin of that name, None where the policy does not use it."""
         return next((conf for conf in self.plugins() if conf.name == name), None)
+
+    def usage_periods(self) -> tuple[str, ...]:
+        """The periods that node usage is wanted for, sorted; the default one where no plugin names any."""
+        readers = (conf.args for conf in self.plugins() if isinstance(conf.args, ReadsUsage))
+        return tuple(sorted({period for reader in readers for period in reader.usage_periods()})) or (DEFAULT_PERIOD,)

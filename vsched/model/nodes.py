@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.model.resources import PODS, ResourceAxis
+from vsched.model.usage import UsageTable
 
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -118,6 +119,7 @@ class NodeTable:
         "scoring",
         "statics",
         "terminating",
+        "usage",
     )
 
     def __init__(
@@ -130,6 +132,7 @@ class NodeTable:
         pipelined: Ints,
         requested: Ints,
         scoring: Ints,
+        usage: UsageTable | None = None,
     ) -> None:
         self.axis = axis
         self.statics = statics
@@ -149,6 +152,8 @@ class NodeTable:
         self.terminating: Ints = releasing[PODS].copy()
         """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
         gone, so nobody new waits for these; what this cycle evicts, it may count on."""
+        self.usage = usage
+        """What the nodes really use, by the same rows; None where nobody collects it. Shared, read only."""
 
     def __len__(self) -> int:
         return len(self.statics)
@@ -159,7 +164,7 @@ class NodeTable:
         return int(self.idle.shape[0])
 
     def copy(self) -> NodeTable:
-        """A private copy: amounts copied, statics shared."""
+        """A private copy: amounts copied, statics and usage shared."""
         return NodeTable(
             self.axis,
             self.statics,
@@ -169,6 +174,7 @@ class NodeTable:
             self.pipelined.copy(),
             self.requested.copy(),
             self.scoring.copy(),
+            self.usage,
         )
 
     def future_idle(self, column: int) -> Ints:

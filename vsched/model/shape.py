@@ -174,12 +174,13 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """None where the policy decides."""
     best_effort: bool = False
     """Asks for nothing but a pod slot: backfill's business."""
+    burst: tuple[int, int] = (0, 0)
+    """Milli-cores and bytes that its limits let it use beyond what it asks for; 0 where it has no limit."""
 
 
 ShapeKey = tuple[
     Amounts,
-    int,
-    int,
+    tuple[int, int],
     Rules,
     tuple[HostPort, ...],
     PodAffinity | None,
@@ -187,6 +188,7 @@ ShapeKey = tuple[
     tuple[str, ...],
     int,
     Strategy | None,
+    tuple[int, int],
 ]
 
 
@@ -223,10 +225,12 @@ class ShapeTable:
         images: tuple[str, ...] = (),
         containers: int = 1,
         strategy: Strategy | None = None,
+        burst: tuple[int, int] = (0, 0),
     ) -> Shape:
         """The one shape of these values."""
         rules = self.rules(rules or Rules())
-        key = (request, scoring_cpu, scoring_memory, rules, ports, affinity, spread, images, containers, strategy)
+        scoring = (scoring_cpu, scoring_memory)
+        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst)
         shape = self._shapes.get(key)
         if shape is None:
             self._made += 1
@@ -243,6 +247,7 @@ class ShapeTable:
                 containers=containers,
                 strategy=strategy,
                 best_effort=len(request) <= 1 and all(column == 2 for column, _ in request),
+                burst=burst,
             )
         return shape
 

@@ -19,10 +19,12 @@ from vsched.plugins.pdb import Pdb
 from vsched.plugins.predicates import Predicates
 from vsched.plugins.priority import Priority
 from vsched.plugins.proportion import Proportion
+from vsched.plugins.rescheduling import Rescheduling
 from vsched.plugins.resourcequota import ResourceQuota
 from vsched.plugins.resourcestrategyfit import ResourceStrategyFit
 from vsched.plugins.sla import Sla
 from vsched.plugins.tdm import Tdm
+from vsched.plugins.usage import Usage
 
 PLUGINS: tuple[type[Plugin[Any]], ...] = (
     # the order of jobs and tasks
@@ -44,8 +46,11 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     NodeOrder,
     Binpack,
     ResourceStrategyFit,
+    Usage,
     NodeGroup,
     Tdm,
+    # who had better be elsewhere
+    Rescheduling,
     # whatever a service outside decides
     Extender,
 )

@@ -16,11 +16,13 @@ from typing import Self
 import yaml
 
 from vsched.errors import BadInput
+from vsched.sim import metrics_apis
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import ControllerSettings, Engine, start_engine
+from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
 from vsched.sim.fleet import read_fleet, uniform_fleet
 from vsched.sim.kinds import Obj
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
+from vsched.sim.metrics_apis import MetricsApis
 from vsched.sim.server import ApiServer, Gate
 from vsched.sim.store import Store
 from vsched.sim.writes import Writer
@@ -59,13 +61,23 @@ class Cluster:
         self.store = Store()
         self._writer = Writer(self.store)
         self.client = LocalClient(self._writer)
-        self._server = ApiServer(self.store, writer=self._writer, gate=gate)
+        self._meter = self._new_meter()
+        metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
+        self._server = ApiServer(self.store, writer=self._writer, gate=gate, metrics=metrics)
+
+    def _new_meter(self) -> Meter | None:
+        """What measures usage, with its APIs in discovery; None where nobody does."""
+        controllers = self._settings.controllers
+        if controllers is None or controllers.usage is None:
+            return None
+        metrics_apis.serve(self.store.registry)
+        return Meter(self.client, Roster(self.client), controllers.usage)
 
     async def __aenter__(self) -> Self:
         try:
             await self._server.start(self._host, self._port)
             if self._settings.controllers is not None:
-                self._engine = start_engine(self.store, self.client, self._settings.controllers)
+                self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter)
             for index, node in enumerate(self._nodes):
                 self.client.create("nodes", node)
                 if not index % _NODES_A_TURN:

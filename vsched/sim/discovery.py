@@ -58,7 +58,8 @@ def resources(registry: KindRegistry, group_name: str, version: str) -> Obj:
     """/api/v1 or /apis/group/version: every resource and subresource with its verbs."""
     rows: list[Obj] = []
     for kind in _sorted(registry, group_name, version):
-        rows.append(_resource(kind))
+        if kind.verbs:
+            rows.append(_resource(kind))
         rows.extend(_subresource(kind, sub) for sub in sorted(kind.subresources, key=lambda sub: sub.name))
     listed: Obj = {"kind": "APIResourceList"}
     if group_name:

@@ -11,6 +11,7 @@ A description is a list (or several documents) of groups and of plain Node objec
       capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
       taints: ["nvidia.com/gpu=present:NoSchedule"]
       zones: [zone-a, zone-b]
+      annotations: {vsched.io/cpu-usage: 10%}     # used besides pods, where usage is measured
 
 Makes Node manifests only; nothing here talks to a server.
 """
@@ -27,6 +28,7 @@ from vsched.errors import BadInput
 from vsched.sim.controllers.health import ready_status
 from vsched.sim.controllers.kubelet import Addresses
 from vsched.sim.kinds import Obj
+from vsched.sim.load import usage_problem
 from vsched.sim.manifests import Manifest, read_documents
 from vsched.sim.times import utc_now
 
@@ -115,6 +117,8 @@ def _group(where: str, entry: Obj) -> NodeGroup:
         name: _texts(f"{where}: {name}", entry.get(name))
         for name in ("labels", "annotations", "capacity", "allocatable")
     }
+    if problem := usage_problem({"metadata": {"annotations": maps["annotations"]}}):
+        raise BadInput(f"{where}: {problem}")
     taints = [_taint(f"{where}: taints[{index}]", each) for index, each in enumerate(_list(where, entry.get("taints")))]
     return NodeGroup(count, str(entry.get("prefix", "node-")), start, taints=taints, zones=zones, **maps)
 

@@ -13,6 +13,7 @@ from vsched.sim.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
 from vsched.sim.kinds import Kind, Obj
+from vsched.sim.metrics_apis import GROUPS, MetricsApis
 from vsched.sim.reads import Listing, list_objects, object_bytes, read_object
 from vsched.sim.requests import Call, Path, include_object, parse_path, read_body, read_delete_options, read_patch
 from vsched.sim.status import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
@@ -28,8 +29,9 @@ _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "appr
 class Router:
     """Answers requests out of one store."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, metrics: MetricsApis | None = None) -> None:
         self._writer = writer
+        self._metrics = metrics
         self._store = writer.store
         self._documents = Documents(writer.store.registry)
 
@@ -37,6 +39,8 @@ class Router:
         path = parse_path(call.path)
         if path is None or not path.plural:
             return self._documents.answer(call)
+        if self._metrics is not None and path.group in GROUPS:
+            return self._metrics.answer(call, path)
         kind = self._store.registry.at(path.group, path.version, path.plural)
         if kind is None:
             return self._unknown(path)

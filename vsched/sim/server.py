@@ -19,6 +19,7 @@ from multidict import CIMultiDict
 from vsched.errors import BadInput
 from vsched.sim.answers import Answer, Stream
 from vsched.sim.bootstrap import seed
+from vsched.sim.metrics_apis import MetricsApis
 from vsched.sim.requests import MAX_BODY_BYTES, Call, parse_query
 from vsched.sim.routes import Router
 from vsched.sim.status import Failure, FutureVersion, internal, too_large
@@ -44,11 +45,17 @@ class ApiServer:
     """Serves a store as a Kubernetes API server from ``start`` to ``close``."""
 
     def __init__(
-        self, store: Store, *, writer: Writer | None = None, gate: Gate | None = None, now: Clock = utc_now
+        self,
+        store: Store,
+        *,
+        writer: Writer | None = None,
+        gate: Gate | None = None,
+        now: Clock = utc_now,
+        metrics: MetricsApis | None = None,
     ) -> None:
         self._writer = writer or Writer(store, now=now)
         seed(self._writer)
-        self._router = Router(self._writer)
+        self._router = Router(self._writer, metrics)
         self._gate = gate
         self._runner: web.ServerRunner | None = None
         self.streams: set[asyncio.Task[object]] = set()

@@ -101,11 +101,18 @@ def _inqueue(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
     return {} if books is None else _named(snapshot.axis, books.inqueue)
 
 
+def _capacity(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    """What the queue's own spec limits it to; what that comes to in the cluster is its real capacity."""
+    queue = snapshot.queues.get(outcome.name)
+    return {} if queue is None else _named(snapshot.axis, dict(queue.capability))
+
+
 _QUEUE_AMOUNTS: dict[str, Callable[[Snapshot, QueueOutcome], Amounts]] = {
     "allocated": lambda _, outcome: outcome.allocated,
     "request": _request,
     "deserved": lambda _, outcome: outcome.deserved,
-    "capacity": lambda _, outcome: outcome.capability,
+    "capacity": _capacity,
+    "real_capacity": lambda _, outcome: outcome.capability,
     "inqueue": _inqueue,
 }
 _QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {

@@ -23,11 +23,13 @@ class Health:
         clock: Clock,
         synced: Callable[[], Mapping[str, bool]],
         absent: Callable[[], Mapping[str, str]] = dict,
+        usage: Callable[[], Mapping[str, object]] = dict,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
         self._synced = synced
         self._absent = absent
+        self._usage = usage
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self.role = "leader"
@@ -45,8 +47,11 @@ class Health:
     def ready(self) -> Check:
         """Every kind has been listed, so decisions rest on the whole cluster.
 
-        Under ``absent`` are the kinds that can be done without and cannot be had, each with the reason.
+        Under ``absent`` are the kinds that can be done without and cannot be had, each with the reason. Under
+        ``usage``, where it is collected, how its source is doing: decisions go on without.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
-        return Check(ok, {"role": self.role, "synced": synced, "absent": absent})
+        usage = self._usage()
+        more = {"usage": dict(usage)} if usage else {}
+        return Check(ok, {"role": self.role, "synced": synced, "absent": absent, **more})

@@ -7,6 +7,7 @@ from typing import Any
 
 from vsched.model.job import Job
 from vsched.model.plan import JobOutcome
+from vsched.model.queue import Queue
 from vsched.model.resources import format_amount
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -22,9 +23,11 @@ def amounts(named: Mapping[str, int]) -> dict[str, str]:
 
 
 def queues(findings: Findings) -> View:
-    """Every queue with its share and what it holds, deserves and may hold."""
+    """Every queue with its share and what it holds, deserves and may hold, and what is wrong with it."""
+    records = findings.snapshot.queues if findings.snapshot is not None else {}
     return {
         name: {
+            **_record(records.get(name)),
             "weight": queue.weight,
             "share": round(queue.share, 6),
             "overused": queue.overused,
@@ -32,6 +35,9 @@ def queues(findings: Findings) -> View:
             "deserved": amounts(queue.deserved),
             "capability": amounts(queue.capability),
             "guarantee": amounts(queue.guarantee),
+            "subtree": amounts(queue.subtree),
+            "problem": queue.problem,
+            "problemReason": queue.problem_reason,
             "namespaces": {
                 held.namespace: {
                     "weight": held.weight,
@@ -43,6 +49,18 @@ def queues(findings: Findings) -> View:
             },
         }
         for name, queue in sorted(findings.queues.items())
+    }
+
+
+def _record(queue: Queue | None) -> View:
+    """What a queue's own object says; nothing where it is gone."""
+    if queue is None:
+        return {}
+    return {
+        "state": queue.state,
+        "parent": queue.parent,
+        "priority": queue.priority,
+        "reclaimable": queue.reclaimable,
     }
 
 

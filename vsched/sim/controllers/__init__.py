@@ -14,6 +14,7 @@ from vsched.sim.controllers.disruption import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.garbage import GarbageCollector
 from vsched.sim.controllers.kubelet import Addresses, Kubelets, NodeAgents
+from vsched.sim.controllers.meter import Meter
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
 from vsched.sim.controllers.pods import PodTimes
@@ -21,9 +22,10 @@ from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.tasks import JobTimes
 from vsched.sim.controllers.workloads import DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
 from vsched.sim.kinds import KindRegistry
+from vsched.sim.load import UsageSettings
 from vsched.sim.store import Store
 
-__all__ = ["ControllerSettings", "Engine", "JobTimes", "PodTimes", "start_engine"]
+__all__ = ["ControllerSettings", "Engine", "JobTimes", "Meter", "PodTimes", "Roster", "UsageSettings", "start_engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class ControllerSettings:
     orphan_quarantine: float = 5.0
     """How long pods outlive their node."""
     kubelet_version: str = "v1.36.2"
+    usage: UsageSettings | None = None
+    """What pods use of their nodes; None where nobody measures it."""
 
 
 def every_controller(
@@ -65,10 +69,12 @@ def every_controller(
     ]
 
 
-def start_engine(store: Store, client: LocalClient, settings: ControllerSettings) -> Engine:
-    """Starts all controllers; the caller closes the engine."""
-    roster = Roster(client)
+def start_engine(store: Store, client: LocalClient, settings: ControllerSettings, meter: Meter | None = None) -> Engine:
+    """Starts all controllers, with the meter where there is one; the caller closes the engine."""
+    roster = Roster(client) if meter is None else meter.roster
     engine = Engine(store, client, roster)
+    if meter is not None:
+        engine.add(meter)
     for controller in every_controller(client, roster, store.registry, settings, engine.catch_up):
         engine.add(controller)
     engine.start()

@@ -21,6 +21,7 @@ from vsched.sim.controllers.objects import (
     with_condition,
 )
 from vsched.sim.kinds import Obj
+from vsched.sim.load import usage_problem
 from vsched.sim.times import format_time, parse_time
 
 DURATION = "vsched.io/duration"
@@ -183,7 +184,7 @@ def running_status(pod: Obj, host_ip: str, pod_ip: str, now: datetime) -> Obj:
         "podIPs": [{"ip": pod_ip}],
         "startTime": moment,
     }
-    if problem := script_problem(pod):
+    if problem := script_problem(pod) or usage_problem(pod):
         status["reason"], status["message"] = "InvalidAnnotation", problem
     if spec.get("initContainers"):
         ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": moment, "finishedAt": moment}}

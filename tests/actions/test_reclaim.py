@@ -1,0 +1,326 @@
+"""reclaim: queues take back what others hold beyond what they deserve, and no more than is of use."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.taking import Busy, evicted, kept, taking
+from vsched.framework.policy import Policy
+
+PROPORTION = taking("allocate, reclaim", "gang conformance proportion", "predicates")
+CAPACITY = taking("allocate, reclaim", "gang conformance capacity pdb", "predicates")
+TREE = taking("allocate, reclaim", "gang conformance capacity-H", "predicates")
+STOCK = taking("allocate, reclaim", "priority gang conformance", "predicates proportion")
+MINIMA = taking("allocate, reclaim", "gang", "predicates capacity-R")
+FALLING_THROUGH = taking("allocate, reclaim", "gang", "capacity", "predicates")
+FULL = "queue a\nqueue b\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1"
+TWO_AND_TWO = """
+    queue b parent=dept deserved=cpu:1
+    queue c parent=root deserved=cpu:1
+    job x/a queue=a phase=Running
+    pods x/a 2 cpu=1 on=n1
+    job x/c queue=c phase=Running
+    pods x/c 2 cpu=1 on=n1
+    job x/b queue=b pods=1 cpu=1
+"""
+WITHIN_ITS_SHARE = """
+    queue a priority=5
+    queue b
+    queue c weight=30
+    job x/a queue=a phase=Running
+    pods x/a 2 cpu=1 on=n1
+    job x/c queue=c phase=Running
+    pods x/c 2 cpu=1 on=n1
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "victims"),
+    [
+        pytest.param(
+            PROPORTION,
+            f"{FULL}\njob x/b queue=b pods=1 cpu=1",
+            ["a.3"],
+            id="from a queue that holds more than its weight gives it",
+        ),
+        pytest.param(
+            PROPORTION,
+            "queue a\nqueue b\njob x/a queue=a phase=Running\npods x/a 2 cpu=1 on=n1\njob x/b queue=b phase=Running\n"
+            "pods x/b 2 cpu=1 on=n1\njob x/more queue=b pods=1 cpu=1",
+            [],
+            id="an overused queue takes nothing",
+        ),
+        pytest.param(
+            PROPORTION,
+            "queue a reclaimable=false\nqueue b\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            [],
+            id="not from a queue that is not reclaimable",
+        ),
+        pytest.param(
+            PROPORTION,
+            f"{FULL}\njob x/b queue=b pods=1 cpu=1 never",
+            [],
+            id="not for a pod whose preemption policy is Never",
+        ),
+        pytest.param(
+            PROPORTION,
+            f"{FULL} volcano.sh/preemptable=false\njob x/b queue=b pods=1 cpu=1",
+            [],
+            id="not from pods that may not be preempted",
+        ),
+        pytest.param(
+            PROPORTION,
+            f"{FULL} bound\njob x/b queue=b pods=1 cpu=1",
+            [],
+            id="not from pods that have not begun to run",
+        ),
+        pytest.param(
+            PROPORTION,
+            "queue a\nqueue b state=Closed\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            [],
+            id="a closed queue takes nothing",
+        ),
+        pytest.param(
+            PROPORTION,
+            "queue a state=Closed\nqueue b\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            ["a.3"],
+            id="but gives back",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a deserved=cpu:3\nqueue b deserved=cpu:1\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b min=2 pods=2 cpu=1",
+            [],
+            id="a gang that deserves a part of what it needs takes nothing",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a deserved=cpu:2\nqueue b deserved=cpu:2\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b min=2 pods=2 cpu=1",
+            ["a.3", "a.2"],
+            id="down to what a queue deserves",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a guarantee=cpu:3\nqueue b deserved=cpu:2\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            ["a.3"],
+            id="down to what a queue is guaranteed",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a guarantee=cpu:4\nqueue b deserved=cpu:2\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            [],
+            id="and not below",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a\nqueue b deserved=cpu:4 capability=cpu:1\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=2",
+            [],
+            id="not past its own capability",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a\nqueue b deserved=cpu:2\npdb x/g selector=job:a allowed=1\njob x/a queue=a phase=Running\n"
+            "pods x/a 4 cpu=1 on=n1\njob x/b queue=b pods=1 cpu=1",
+            ["a.3"],
+            id="as many as a disruption budget allows",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a\nqueue b deserved=cpu:2\npdb x/g selector=job:a allowed=0\njob x/a queue=a phase=Running\n"
+            "pods x/a 3 cpu=1 on=n1\njob x/c queue=a age=9 phase=Running\npods x/c 1 cpu=1 on=n1\n"
+            "job x/extra queue=a age=9 phase=Running\npods x/extra 1 on=n1\njob x/b queue=b min=1 pods=1 cpu=1",
+            [],
+            id="nobody where the others are at their minimum",
+        ),
+        pytest.param(
+            CAPACITY,
+            "queue a\nqueue b deserved=cpu:2\npdb x/g selector=job:a allowed=0\njob x/a queue=a phase=Running\n"
+            "pods x/a 2 cpu=1 on=n1\njob x/c queue=a age=9 phase=Running\npods x/c 2 cpu=1 on=n1\n"
+            "job x/b queue=b min=1 pods=1 cpu=1",
+            ["c.1"],
+            id="another one where a disruption budget keeps the first",
+        ),
+        pytest.param(
+            MINIMA,
+            "queue a\nqueue b deserved=cpu:2\njob x/a min=4 queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            [],
+            id="a gang's minimum is protected where gang is asked",
+        ),
+        pytest.param(
+            FALLING_THROUGH,
+            "queue a\nqueue b deserved=cpu:2\njob x/a min=4 queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
+            ["a.3"],
+            id="but a tier that agrees to nobody leaves it to the next",
+        ),
+        pytest.param(
+            PROPORTION,
+            f"{WITHIN_ITS_SHARE}\njob x/b queue=b pods=1 cpu=500m",
+            ["a.1"],
+            id="from the queue that holds more than it deserves, though its priority is higher",
+        ),
+        pytest.param(
+            STOCK,
+            f"{WITHIN_ITS_SHARE}\njob x/b queue=b pods=1 cpu=500m",
+            ["c.1"],
+            id="where gang and conformance stand in a tier before proportion, the order of queues alone decides",
+        ),
+        pytest.param(
+            TREE,
+            f"queue dept parent=root capability=cpu:2\nqueue a parent=dept deserved=cpu:1\n{TWO_AND_TWO}",
+            ["a.1"],
+            id="from the one below the same parent where only that makes room for the parent",
+        ),
+        pytest.param(
+            TREE,
+            f"queue dept parent=root\nqueue a parent=dept priority=5 deserved=cpu:1\n{TWO_AND_TWO}",
+            ["a.1"],
+            id="from the nearest in the tree first, whatever the order of queues",
+        ),
+    ],
+)
+def test_what_is_taken_from_whom(policy: Policy, text: str, victims: list[str]) -> None:
+    asking = text.replace(" pods=", " phase=Inqueue pods=")
+
+    assert evicted(Busy(f"node n1 cpu=4\n{asking}", policy).cycle()) == victims
+
+
+def test_a_parent_with_room_only_among_its_own_is_not_judged_by_what_others_could_free() -> None:
+    text = """
+        node n1 cpu=4
+        node n2 cpu=8
+        queue dept parent=root capability=cpu:4
+        queue a parent=dept deserved=cpu:2
+        queue b parent=dept deserved=cpu:2
+        queue c parent=root deserved=cpu:1
+        job x/b queue=b phase=Running
+        pods x/b 4 cpu=1 on=n1
+        job x/c queue=c phase=Running
+        pods x/c 8 cpu=1 on=n2
+        job x/a queue=a phase=Inqueue pods=1 cpu=2
+    """
+    report = Busy(text, TREE).cycle()
+
+    assert evicted(report) == ["b.3", "b.2"]
+    assert kept(report) == {"a.0": "n1"}
+
+
+def test_an_overused_queue_takes_nothing_not_even_for_a_pod_that_asks_for_a_slot_alone() -> None:
+    text = """
+        node n1 cpu=4 pods=3
+        node n2 cpu=0 pods=1
+        queue a
+        queue b
+        job x/a queue=a phase=Running
+        pods x/a 1 cpu=2 on=n1
+        pods x/a 1 on=n2
+        job x/b queue=b phase=Running
+        pods x/b 2 cpu=1 on=n1
+        job x/more queue=b phase=Inqueue pods=1 selector=kubernetes.io/hostname:n2
+    """
+    report = Busy(text, STOCK).cycle()
+
+    assert report.queues["b"].overused
+    assert evicted(report) == []
+
+
+ORDER = """
+    node n1 cpu=6
+    queue a priority=2
+    queue b priority=1
+    queue c deserved=cpu:6
+    job x/a1 queue=a phase=Running age=9
+    pods x/a1 2 cpu=1 on=n1
+    job x/a2 queue=a phase=Running age=5
+    pods x/a2 2 cpu=1 on=n1
+    job x/b queue=b phase=Running
+    pods x/b 2 cpu=1 on=n1
+    job x/c queue=c min={count} phase=Inqueue pods={count} cpu=1
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
+def test_the_last_queue_then_the_last_job_then_the_last_pod_goes_first(count: int) -> None:
+    policy = taking("allocate, reclaim", "gang-PR capacity", "predicates")
+    report = Busy(ORDER.format(count=count), policy).cycle()
+
+    assert evicted(report) == ["b.1", "b.0", "a2.1", "a2.0", "a1.1", "a1.0"][:count]
+
+
+@pytest.mark.parametrize(
+    ("text", "victims", "places"),
+    [
+        pytest.param(
+            "node n2 cpu=1\njob x/b queue=b min=1 phase=Inqueue pods=1 cpu=1", [], {}, id="nobody where there is room"
+        ),
+        pytest.param(
+            "node n2 cpu=1\njob x/b queue=b min=2 phase=Inqueue pods=2 cpu=1",
+            ["a.3"],
+            {"b.0": "n2", "b.1": "n1"},
+            id="idle room first",
+        ),
+        pytest.param(
+            "job x/b queue=b min=5 phase=Inqueue pods=5 cpu=1", [], {}, id="nobody where all of it is not enough"
+        ),
+        pytest.param(
+            "node n2 cpu=2\njob x/big queue=a phase=Running min=0\npods x/big 1 cpu=2 on=n2\n"
+            "job x/b queue=b min=1 phase=Inqueue pods=1 cpu=2 selector=kubernetes.io/hostname:n2",
+            ["big.0"],
+            {"b.0": "n2"},
+            id="only where the job may run",
+        ),
+    ],
+)
+def test_nobody_leaves_in_vain(text: str, victims: list[str], places: dict[str, str]) -> None:
+    report = Busy(
+        "node n1 cpu=4\nqueue a\nqueue b deserved=cpu:9\njob x/a min=0 queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+        + text,
+        CAPACITY,
+    ).cycle()
+
+    assert evicted(report) == victims
+    assert kept(report) == places
+
+
+def test_a_queue_is_asked_again_for_every_job() -> None:
+    text = """
+        node n1 cpu=4
+        queue a
+        queue b deserved=cpu:2
+        job x/a min=0 queue=a phase=Running
+        pods x/a 4 cpu=1 on=n1
+        job x/b1 queue=b phase=Inqueue age=3 pods=1 cpu=1
+        job x/b2 queue=b phase=Inqueue age=2 pods=1 cpu=1
+        job x/b3 queue=b phase=Inqueue age=1 pods=1 cpu=1
+    """
+    report = Busy(text, CAPACITY).cycle()
+
+    assert [eviction.beneficiary for eviction in report.evictions] == ["x/b1", "x/b2"]
+
+
+@pytest.mark.parametrize("order", ["preempt, reclaim", "reclaim, preempt"])
+def test_what_one_action_has_freed_the_other_leaves_alone(order: str) -> None:
+    text = """
+        class high 9
+        node n1 cpu=2
+        queue a deserved=cpu:1
+        queue b deserved=cpu:1
+        job x/a min=1 queue=a phase=Running
+        pods x/a 2 cpu=1 on=n1
+        job x/best queue=a class=high phase=Inqueue pods=1 cpu=1
+        job x/b queue=b phase=Inqueue pods=1 cpu=1
+    """
+    policy = taking(f"allocate, {order}", "priority gang conformance capacity", "predicates")
+    report = Busy(text, policy).cycle()
+
+    assert len(report.evictions) == 1
+    assert len({eviction.uid for eviction in report.evictions}) == 1
+    assert len(kept(report)) == 1

@@ -1,0 +1,282 @@
+"""preempt and reclaim over random full clusters: what must hold under every policy, for cycle after cycle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.views import view
+from tests.framework.test_cycle import carried_out
+from tests.support.clusters import contended
+from tests.support.plans import NOW, decide, manifests, mirror
+from tests.support.taking import Busy, taking
+from vsched.framework.fitting import Fitting
+from vsched.framework.holding import hold_nominations
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.plan import CycleReport
+from vsched.model.queue import Queue
+from vsched.model.resources import Vector, add
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+from vsched.settings.built_in import REGISTRY
+
+ORDERS = (
+    "allocate, preempt, reclaim, backfill",
+    "enqueue, allocate, reclaim, preempt, backfill",
+    "preempt, reclaim, allocate, backfill",
+    "reclaim, allocate, preempt, backfill",
+)
+PROPORTION = (
+    ("priority gang-P conformance", "overcommit drf-P predicates proportion nodeorder binpack"),
+    ("priority gang-R conformance proportion", "drf-P predicates nodeorder pdb"),
+    ("priority gang conformance proportion pdb", "drf predicates nodeorder"),
+    ("gang-P conformance drf", "predicates proportion nodeorder"),
+    ("priority gang conformance drf-H", "predicates proportion nodeorder"),
+)
+FLAT_CAPACITY = (
+    ("priority gang conformance capacity", "drf-P predicates nodeorder"),
+    ("priority gang-P conformance capacity pdb", "drf predicates nodeorder"),
+    ("priority gang conformance capacity", "drf-N predicates nodeorder"),
+)
+CAPACITY_IN_A_TREE = (
+    ("priority gang conformance capacity-H", "drf-P predicates nodeorder"),
+    ("priority gang-P conformance capacity-L pdb", "drf-P predicates nodeorder"),
+)
+WITHOUT_SHARES = (
+    ("priority", "drf gang-P predicates"),
+    ("gang", "predicates"),
+    ("gang conformance", "drf-H predicates nodeorder"),
+)
+TIERS = PROPORTION + FLAT_CAPACITY + CAPACITY_IN_A_TREE + WITHOUT_SHARES
+END = 25
+"""Cycles after which the smallest clusters have long come to rest."""
+quickly = settings(max_examples=40, deadline=None)
+more = settings(max_examples=60, deadline=None)
+
+
+@cache
+def policy(tiers: tuple[str, ...], order: str) -> Policy:
+    return taking(order, *tiers)
+
+
+def policies(*kinds: tuple[str, ...], without: str = "") -> st.SearchStrategy[Policy]:
+    """A policy of these tiers with the actions in one of the orders, one action left out where it is named."""
+    orders = [", ".join(word for word in order.split(", ") if word != without) for order in ORDERS]
+    return st.builds(policy, st.sampled_from(kinds), st.sampled_from(orders))
+
+
+class Step:
+    """One cycle of a cluster: what was there, what was decided, and what is there once that has come true."""
+
+    def __init__(self, world: Busy) -> None:
+        before = world.snapshot()
+        self.queues: dict[str, Queue] = dict(before.queues)
+        self.held = {name: dict(books.allocated) for name, books in before.books.items()}
+        self.total = list(before.total)
+        self.rows = dict(before.nodes.statics.row)
+        self.idle = before.nodes.idle.copy()
+        self.tasks: dict[str, Task] = {task.uid: task for job in before.jobs.values() for task in job.tasks.values()}
+        self.queue_of = {key: job.spec.queue for key, job in before.jobs.items()}
+        self.report: CycleReport = world.cycle()
+        self.after: Snapshot = world.snapshot()
+
+    def held_after(self, name: str) -> Vector:
+        """What a queue holds in the end."""
+        books = self.after.books.get(name)
+        return {} if books is None else dict(books.allocated)
+
+    def reserved(self, name: str) -> Vector:
+        """What a queue's pods wait for with a node that is kept for them."""
+        waiting: Vector = {}
+        for job in self.after.jobs.values():
+            if job.spec.queue == name:
+                for task in job.pending.values():
+                    if task.nominated:
+                        add(waiting, task.shape.request)
+        return waiting
+
+
+@more
+@given(contended(), policies(*TIERS), st.integers(0, 2))
+def test_with_constant_demand_evictions_come_to_an_end(text: str, chosen: Policy, terminating: int) -> None:
+    """Whatever is evicted comes back at once, so two jobs that could take from each other in turn would go on."""
+    world = Busy(text, chosen, returning=True, terminating=terminating)
+    quiet = 0
+    for _ in range(END):
+        report = world.cycle()
+        quiet = 0 if report.evictions or report.binds else quiet + 1
+        if quiet == 3:
+            return
+    raise AssertionError("still evicting or binding")
+
+
+@quickly
+@given(contended(), policies(*FLAT_CAPACITY, *CAPACITY_IN_A_TREE, without="preempt"))
+def test_reclaim_leaves_every_queue_what_it_is_guaranteed(text: str, chosen: Policy) -> None:
+    world = Busy(text, chosen)
+    for _ in range(3):
+        step = Step(world)
+        robbed = {step.queue_of[eviction.job] for eviction in step.report.evictions}
+        for name in robbed:
+            held = step.held_after(name)
+            assert all(held.get(column, 0) >= amount for column, amount in step.queues[name].guarantee), name
+
+
+@quickly
+@given(contended(), policies(*FLAT_CAPACITY, *CAPACITY_IN_A_TREE, *PROPORTION))
+def test_no_queue_comes_to_hold_or_wait_for_more_than_its_capability(text: str, chosen: Policy) -> None:
+    conf = chosen.plugin("capacity")
+    in_a_tree = conf is not None and conf.switches.hierarchy
+    world = Busy(text, chosen)
+    for _ in range(3):
+        step = Step(world)
+        for name, queue in step.queues.items():
+            below = [name] + ([one for one, found in step.queues.items() if found.parent == name] if in_a_tree else [])
+            before, after = Vector(), Vector()
+            for one in below:
+                add(before, step.held.get(one, {}).items())
+                add(after, step.held_after(one).items())
+                add(after, step.reserved(one).items())
+            for column, limit in queue.capability:
+                assert after.get(column, 0) <= max(limit, before.get(column, 0)), (name, column)
+
+
+@quickly
+@given(contended(), policies(*TIERS))
+def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str, chosen: Policy) -> None:
+    objects = manifests(text)
+    world = Busy(text, chosen)
+    for _ in range(3):
+        report = world.cycle()
+        objects = carried_out(objects, report)
+        assert view(world.snapshot()) == view(mirror(objects).snapshot(NOW))
+
+
+@quickly
+@given(contended(), policies(*TIERS), st.integers(0, 2))
+def test_gangs_are_placed_and_given_room_as_a_whole(text: str, chosen: Policy, terminating: int) -> None:
+    world = Busy(text, chosen, returning=True, terminating=terminating)
+    for _ in range(4):
+        step = Step(world)
+        bound = Counter(bind.job for bind in step.report.binds)
+        for key in {*bound, *(eviction.beneficiary for eviction in step.report.evictions)}:
+            job = JobView(step.after.jobs[key])
+            kept = sum(1 for task in job.job.pending.values() if task.nominated and not task.shape.best_effort)
+            assert job.ready + job.best_effort_pending + kept >= job.min_member, key
+        for key in bound:
+            assert JobView(step.after.jobs[key]).is_ready, key
+
+
+@quickly
+@given(contended(ruled=False), policies(*PROPORTION, *FLAT_CAPACITY, *WITHOUT_SHARES))
+def test_every_victim_of_a_job_is_needed_for_its_places(text: str, chosen: Policy) -> None:
+    """By amounts alone: with any one of them back, the node or the queue has no room for what the job was given."""
+    world = Busy(text, chosen)
+    for _ in range(3):
+        step = Step(world)
+        for eviction in step.report.evictions:
+            if eviction.job != eviction.beneficiary:
+                assert not has_room_again(step, eviction.uid, eviction.beneficiary), eviction
+
+
+def has_room_again(step: Step, uid: str, beneficiary: str) -> bool:
+    victim = step.tasks[uid]
+    free: dict[int, int] = {column: int(step.idle[column, step.rows[victim.node]]) for column in range(len(step.idle))}
+    for eviction in step.report.evictions:
+        if eviction.node == victim.node and eviction.beneficiary == beneficiary and eviction.uid != uid:
+            for column, amount in step.tasks[eviction.uid].shape.request:
+                free[column] += amount
+    placed = {bind.uid: bind.node for bind in step.report.binds}
+    kept = {task.uid: task.nominated for task in step.tasks.values() if task.nominated}
+    kept |= {one.uid: one.node for one in step.report.nominations}
+    for task in step.tasks.values():
+        if (placed.get(task.uid) or kept.get(task.uid)) == victim.node:
+            for column, amount in task.shape.request:
+                free[column] -= amount
+    if any(amount < 0 for amount in free.values()):
+        return False
+    queue = step.queue_of[victim.job]
+    return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim)
+
+
+def is_full_with(step: Step, name: str, task: Task) -> bool:
+    """Whether the task would lead its queue past what the report says it deserves, its capability, or others' due."""
+    held, names = step.held_after(name), step.after.axis.names
+    add(held, step.reserved(name).items())
+    add(held, task.shape.request)
+    told, queue = step.report.queues[name], step.queues[name]
+    others: Vector = {}
+    for one in step.queues.values():
+        if one.name != name:
+            add(others, one.guarantee)
+    limits = [dict(queue.capability), {column: step.total[column] - amount for column, amount in others.items()}]
+    if told.deserved:
+        limits.append({column: told.deserved.get(names[column], 0) for column in held})
+    return any(
+        held[column] > limit[column] for limit in limits for column in limit if column in dict(task.shape.request)
+    )
+
+
+@quickly
+@given(contended(), policies(*TIERS))
+def test_what_is_remembered_of_nodes_is_what_a_fresh_look_sees(text: str, chosen: Policy) -> None:
+    """After each action, so after searches that came to nothing and were taken back."""
+    session = Session(mirror(manifests(text)).snapshot(NOW), chosen, REGISTRY, Trace())
+    hold_nominations(session)
+    for name in chosen.actions:
+        REGISTRY.actions[name].run(session)
+        fresh = Fitting(
+            session.nodes, session.ledger.journal, session.plugins.judges, lambda task: session.jobs[task.job].queue
+        )
+        for job in session.jobs.values():
+            for task in job.job.pending.values():
+                assert session.fitting.choose(task) == fresh.choose(task), (name, task.key)
+
+
+@quickly
+@given(contended(), policies(*TIERS))
+def test_a_search_that_comes_to_nothing_leaves_no_trace(text: str, chosen: Policy) -> None:
+    session = Session(mirror(manifests(text)).snapshot(NOW), chosen, REGISTRY, Trace())
+    for name in chosen.actions:
+        before, steps = deepcopy(books(session)), len(session.ledger.log)
+        REGISTRY.actions[name].run(session)
+        session.ledger.undo_to(steps)
+        assert books(session) == before
+
+
+def books(session: Session) -> Any:
+    nodes, views = session.nodes, {**session.jobs, **session.victimised}
+    arrays = (nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested, nodes.scoring)
+    jobs = {
+        key: (view.ready, view.waiting, view.leaving, view.running, view.pending_count, nonzero(view.allocated))
+        for key, view in views.items()
+        if key in session.jobs or view.moved
+    }
+    queues = {name: nonzero(session.holdings.queue(name)) for name in session.snapshot.queues}
+    moved = {(key, uid) for key, view in views.items() for uid in view.moved}
+    return [array.tobytes() for array in arrays], jobs, queues, moved, session.ledger.evicted
+
+
+def nonzero(amounts: Any) -> Vector:
+    return {column: amount for column, amount in amounts.items() if amount}
+
+
+@quickly
+@given(contended(), policies(*TIERS), st.randoms(use_true_random=False))
+def test_equal_objects_in_any_order_give_equal_bytes(text: str, chosen: Policy, random: Any) -> None:
+    objects = manifests(text)
+    shuffled = objects.copy()
+    random.shuffle(shuffled)
+
+    first, second = (orjson.dumps(decide(found, chosen, cycles=3).document) for found in (objects, shuffled))
+
+    assert first == second

@@ -1,0 +1,165 @@
+"""One HTTP service outside the cluster's API: requests in, bodies out, everything bounded, every error one line."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from base64 import b64encode
+from pathlib import Path
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from vsched import __version__
+from vsched.collectors.secrets import Keeper
+from vsched.collectors.source import SourceError
+from vsched.errors import BadInput
+from vsched.kube.client import NO_ANSWER, ApiClient, why_no_answer
+from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
+from vsched.kube.tls import Material, client_context
+from vsched.settings.metrics import Hidden, MetricsSource, Tls
+
+ANSWER_BYTES = 32 << 20
+"""The longest answer that is taken: hundreds of thousands of nodes."""
+CONNECTIONS = 4
+"""Questions on the wire at once: a source has others to serve."""
+ERROR_BYTES = 4096
+"""How much of a refusal is read."""
+REFUSED = (401, 403)
+
+
+class Login:
+    """Who we are to a service: a bearer token, a name with a password, or nobody."""
+
+    def __init__(self, source: MetricsSource, client: ApiClient | None) -> None:
+        address = URL(source.address)
+        username, password = address.user or "", Hidden(address.password or "")
+        if source.kind == "elasticsearch" and source.elasticsearch.username:
+            username, password = source.elasticsearch.username, source.elasticsearch.hidden_password
+        elif source.basicauth:
+            username, password = source.username, source.hidden_password
+        self._username = username
+        self._password = Keeper(password, client)
+        self._token = Keeper(source.hidden_token, client)
+
+    async def headers(self) -> dict[str, str]:
+        """The header to send, if any; raises SourceError."""
+        token = await self._token.text()
+        if token:
+            return {"Authorization": f"Bearer {token}"}
+        if self._username:
+            login = f"{self._username}:{await self._password.text()}"
+            return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+        return {}
+
+    def refused(self) -> None:
+        """It did not help: ask for what may have changed."""
+        self._password.forget()
+        self._token.forget()
+
+
+class Endpoint:
+    """A service at an address."""
+
+    def __init__(self, source: MetricsSource, client: ApiClient | None = None) -> None:
+        self.address = str(URL(source.address).with_user(None)).rstrip("/")
+        """Without credentials, so that it can be shown."""
+        self._tls = source.tls
+        self._login = Login(source, client)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Hang up; certificates are read again with the next request."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def post(self, path: str, body: bytes, content_type: str, seconds: float) -> bytes:
+        """The body of a successful answer; raises SourceError."""
+        where, began = f"{self.address}{path}", time.monotonic()
+        headers = {**await self._login.headers(), "Content-Type": content_type}
+        try:
+            async with self._opened().post(
+                URL(where, encoded=True),
+                data=body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=seconds),
+                allow_redirects=False,
+            ) as response:
+                if response.status != 200:
+                    raise self._refusal(where, response, await response.content.read(ERROR_BYTES))
+                return await _bounded(where, response)
+        except NO_ANSWER as error:
+            raise SourceError(f"{where}: {why_no_answer(error, time.monotonic() - began)}") from error
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=_context(self.address, self._tls) or True)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={
+                    "Accept": "application/json",
+                    "Accept-Encoding": "identity",
+                    "User-Agent": f"vsched/{__version__}",
+                },
+            )
+        return self._session
+
+    def _refusal(self, where: str, response: aiohttp.ClientResponse, body: bytes) -> SourceError:
+        code = response.status
+        if code in REFUSED:
+            self._login.refused()
+        if 300 <= code < 400:
+            return SourceError(f"{where}: {code}: redirects to {one_line(response.headers.get('Location', 'nowhere'))}")
+        told = phrase(code) if looks_like_html(response.headers, body) else reason_in(body) or phrase(code)
+        return SourceError(f"{where}: {code}: {told}", retry_after_seconds(response.headers.get("Retry-After")))
+
+
+async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > ANSWER_BYTES:
+            raise SourceError(f"{where}: the answer is longer than {ANSWER_BYTES >> 20} MiB")
+        parts.append(chunk)
+    body = b"".join(parts)
+    if looks_like_html(response.headers, body):
+        raise SourceError(f"{where}: answered with a web page, not JSON; is the address right?")
+    return body
+
+
+def _context(address: str, tls: Tls) -> ssl.SSLContext | None:
+    """How the service is trusted; None for plain http. Raises SourceError."""
+    if not address.startswith("https:"):
+        return None
+    material = Material(
+        authority_file=Path(tls.ca_file) if tls.ca_file else None,
+        certificate_file=Path(tls.cert_file) if tls.cert_file else None,
+        key_file=Path(tls.key_file) if tls.key_file else None,
+        verify=not tls.insecure_skip_verify,
+    )
+    try:
+        return client_context(address, material)
+    except BadInput as error:
+        raise SourceError(str(error)) from error
+
+
+def reason_in(body: bytes) -> str:
+    """Why something was refused, out of a body as Prometheus and Elasticsearch write it, or any other text."""
+    try:
+        told = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return one_line(body.decode("utf-8", "replace"))
+    for key in ("error", "reason", "message"):
+        if isinstance(told, dict):
+            told = told.get(key, told)
+    return one_line(told if isinstance(told, str) else orjson.dumps(told).decode())
+
+
+def misread(where: str, error: Exception, body: bytes) -> SourceError:
+    """The error of a success whose body is not what it should be."""
+    start = one_line(body[:80].decode("utf-8", "replace"))
+    return SourceError(f"{where}: {one_line(str(error))}; the answer starts with {start!r}")

@@ -1,0 +1,88 @@
+"""Numbers of a source, put together as one reading. Pure.
+
+Numbers are by what the source calls a node. Where several belong to one node the largest counts, so that none looks
+idler than it is. What is no number is unknown.
+
+Clocks: a sample up to a minute ahead of our clock counts as taken now. One that is further ahead says nothing of its
+age, and would go on looking new long after it was: the node is left out, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+
+from vsched.collectors.source import MOST_NAMED, Collected, Target
+from vsched.model.usage import Figures, NodeUsage, Reading
+
+AHEAD_SECONDS = 60.0
+"""How far another clock may be ahead of ours."""
+
+CPU, MEMORY, CPU_SPREAD, MEMORY_SPREAD = "cpu", "memory", "cpuSpread", "memorySpread"
+"""The figures: averages in percent, spreads in percentage points."""
+
+Numbers = Mapping[str, float]
+"""By what the source calls a node."""
+Asked = tuple[str, str]
+"""A figure and a period."""
+
+
+class Names:
+    """Which node is meant by what a source calls it."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._nodes: dict[str, str | None] = {target.instance or target.name: target.name for target in targets}
+        self.strangers: set[str] = set()
+        """What was asked about and is no node."""
+
+    def node(self, instance: str) -> str | None:
+        """The node's name: called so, or so with a port behind it; None for a stranger."""
+        try:
+            return self._nodes[instance]
+        except KeyError:
+            host, colon, port = instance.rpartition(":")
+            found = self._nodes.get(host.strip("[]")) if colon and port.isdigit() else None
+            self._nodes[instance] = found  # each is asked about once a figure
+            if found is None:
+                self.strangers.add(instance)
+            return found
+
+
+def collect(taken: float, targets: Sequence[Target], measured: Numbers, found: Mapping[Asked, Numbers]) -> Collected:
+    """One reading; nodes without a time of their newest sample, or without any average, are left out."""
+    names = Names(targets)
+    newest = _by_node(measured, names)
+    by_node = {asked: _by_node(numbers, names) for asked, numbers in found.items()}
+    cpu = _figures(by_node, CPU, CPU_SPREAD)
+    memory = _figures(by_node, MEMORY, MEMORY_SPREAD)
+    nodes: dict[str, NodeUsage] = {}
+    ahead = 0
+    for name, at in newest.items():
+        if at > taken + AHEAD_SECONDS:
+            ahead += 1
+        elif name in cpu or name in memory:
+            nodes[name] = NodeUsage(min(at, taken), cpu.get(name, _NOTHING), memory.get(name, _NOTHING))
+    return Collected(Reading(taken, nodes), tuple(sorted(names.strangers)[:MOST_NAMED]), ahead)
+
+
+def _by_node(numbers: Numbers, names: Names) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for instance, number in numbers.items():
+        name = names.node(instance)
+        if name is not None and isfinite(number):
+            found[name] = max(number, found.get(name, 0.0))
+    return found
+
+
+def _figures(by_node: Mapping[Asked, Mapping[str, float]], average: str, spread: str) -> dict[str, dict[str, Figures]]:
+    """By node, then by period."""
+    found: dict[str, dict[str, Figures]] = {}
+    for (figure, period), numbers in by_node.items():
+        if figure == average:
+            spreads = by_node.get((spread, period), {})
+            for name, number in numbers.items():
+                found.setdefault(name, {})[period] = Figures(number, spreads.get(name, 0.0))
+    return found
+
+
+_NOTHING: dict[str, Figures] = {}

@@ -1,0 +1,75 @@
+"""What a source said in earlier rounds, for one that knows moments only: averages and spreads over periods. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+MOST_ROUNDS = 240
+"""Rounds that are kept; a long period is then averaged over every second or third of them."""
+
+
+class Summary(NamedTuple):
+    """Of each node in the order of ``History.names``, one column a figure; NaN where there is nothing."""
+
+    average: Floats
+    spread: Floats
+
+
+class History:
+    """Samples of all nodes: ``times[round, node]`` and ``values[figure, round, node]``, NaN where there is none."""
+
+    def __init__(self, figures: int, longest_seconds: float) -> None:
+        self.names: tuple[str, ...] = ()
+        self._longest_seconds = longest_seconds
+        self._spacing_seconds = longest_seconds / MOST_ROUNDS
+        self._rounds: list[float] = []
+        self._times: Floats = np.empty((0, 0))
+        self._values: Floats = np.empty((figures, 0, 0))
+
+    def add(self, taken: float, names: Sequence[str], times: Floats, values: Floats) -> None:
+        """One round: ``times[node]`` and ``values[figure, node]``. A sample that was told before counts once."""
+        self._arrange(tuple(names))
+        if len(self._times):
+            newest = np.nanmax(np.vstack([self._times, np.full(len(names), -np.inf)]), axis=0)
+            told = times <= newest
+            times, values = np.where(told, np.nan, times), np.where(told, np.nan, values)
+        keep = [row for row, at in enumerate(self._rounds) if at > taken - self._longest_seconds]
+        if len(keep) > 1 and self._rounds[keep[-1]] - self._rounds[keep[-2]] < self._spacing_seconds:
+            del keep[-1]
+        self._rounds = [*(self._rounds[row] for row in keep), taken]
+        self._times = np.vstack([self._times[keep], times[None]])
+        self._values = np.concatenate([self._values[:, keep], values[:, None]], axis=1)
+
+    def over(self, seconds: float, now: float) -> Summary:
+        """What the samples of the last so many seconds come to."""
+        within = self._times > now - seconds
+        counted = np.where(within[None], self._values, np.nan)
+        known = ~np.isnan(counted)
+        count = known.sum(axis=1)
+        sums = np.where(known, counted, 0.0).sum(axis=1)
+        average = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+        squares = np.where(known, (counted - average[:, None]) ** 2, 0.0).sum(axis=1)
+        spread = np.sqrt(np.divide(squares, count, out=np.full(sums.shape, np.nan), where=count > 0))
+        return Summary(average, spread)
+
+    def _arrange(self, names: tuple[str, ...]) -> None:
+        """Columns in the order of these names; of nodes that are gone nothing is kept."""
+        if names == self.names:
+            return
+        column = {name: number for number, name in enumerate(self.names)}
+        source = np.array([column.get(name, -1) for name in names], dtype=np.intp)
+        self.names = names
+        if not len(column):
+            self._times = np.full((len(self._rounds), len(names)), np.nan)
+            self._values = np.full((len(self._values), len(self._rounds), len(names)), np.nan)
+            return
+        new = source < 0
+        self._times, self._values = self._times[:, source], self._values[:, :, source]
+        self._times[:, new] = np.nan
+        self._values[:, :, new] = np.nan

@@ -1,0 +1,31 @@
+"""The ``metrics`` block of a policy to the source that it describes."""
+
+from __future__ import annotations
+
+from vsched.clock import Clock
+from vsched.collectors.custom_metrics import CustomMetrics
+from vsched.collectors.elasticsearch import Elasticsearch
+from vsched.collectors.endpoint import Endpoint
+from vsched.collectors.metrics_server import MetricsServer
+from vsched.collectors.prometheus import Prometheus
+from vsched.collectors.source import Source
+from vsched.kube.client import ApiClient
+from vsched.settings.metrics import MetricsSource
+
+
+def make_source(settings: MetricsSource, client: ApiClient, clock: Clock) -> Source | None:
+    """The source, not asked yet; None where nothing is to be collected.
+
+    ``client`` is of the cluster: for sources that are asked through its API server, and for Secrets.
+    """
+    match settings.kind:
+        case None:
+            return None
+        case "prometheus":
+            return Prometheus(settings, Endpoint(settings, client), clock)
+        case "elasticsearch":
+            return Elasticsearch(settings, Endpoint(settings, client), clock)
+        case "prometheus_adaptor":
+            return CustomMetrics(settings, client, clock)
+        case "metrics_server":
+            return MetricsServer(settings, client, clock)

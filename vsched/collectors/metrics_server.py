@@ -1,0 +1,117 @@
+"""Node usage from the metrics server (``metrics.k8s.io``), as ``kubectl top nodes`` shows it.
+
+It knows the present only, in amounts: percentages are of what is allocatable, and averages are over what it said in
+earlier rounds. After a start they rest on what there is, so the spread is 0 at first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from vsched.clock import Clock
+from vsched.collectors.endpoint import misread
+from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
+from vsched.collectors.history import History
+from vsched.collectors.quantities import moment, number_of
+from vsched.collectors.source import Collected, SourceError, Target
+from vsched.errors import VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import NotFound
+from vsched.model.usage import period_seconds
+from vsched.settings.metrics import MetricsSource
+
+GROUP = "metrics.k8s.io"
+PATH = f"/apis/{GROUP}/v1beta1/nodes"
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """Which node."""
+
+    name: str
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What it uses, as quantities."""
+
+    cpu: str = ""
+    memory: str = ""
+
+
+class NodeMetrics(msgspec.Struct, frozen=True):
+    """One node."""
+
+    metadata: Metadata
+    timestamp: str
+    usage: Usage
+
+
+class NodeMetricsList(msgspec.Struct, frozen=True):
+    """All nodes."""
+
+    items: list[NodeMetrics]
+
+
+_LIST = msgspec.json.Decoder(NodeMetricsList)
+
+
+class MetricsServer:
+    """The metrics server, through the client of the cluster."""
+
+    def __init__(self, source: MetricsSource, client: ApiClient, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._timeout_seconds = source.timeout
+        self._history: History | None = None
+        self.label = f"{GROUP} {client.connection.server}"
+
+    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+        """One question."""
+        taken = self._clock.now()
+        try:
+            answer = await self._client.request("GET", PATH, timeout_seconds=self._timeout_seconds, attempts=1)
+        except NotFound:
+            server = self._client.connection.server
+            raise SourceError(f"{server} serves no {GROUP}: is the metrics server installed?") from None
+        except VschedError as error:
+            raise SourceError(str(error)) from error
+        return await asyncio.to_thread(self._put_together, taken, targets, periods, answer.body)
+
+    async def close(self) -> None:
+        """Nothing of its own to close."""
+
+    def _put_together(self, taken: float, targets: Sequence[Target], periods: Sequence[str], body: bytes) -> Collected:
+        seconds = {period: period_seconds(period) or 0.0 for period in periods}
+        if self._history is None:
+            self._history = History(2, max(seconds.values(), default=0.0))
+        samples = parse_nodes(body)
+        has = {target.instance or target.name: target for target in targets}
+        names = [name for name in samples if name in has]
+        rows = np.array([samples[name] for name in names]).reshape(len(names), 3)
+        capacity = np.array([(has[name].milli_cpu / 1000, has[name].memory) for name in names]).reshape(len(names), 2)
+        amounts = rows[:, 1:].T
+        percent = np.divide(100.0 * amounts, capacity.T, out=np.full(amounts.shape, np.nan), where=capacity.T > 0)
+        self._history.add(taken, names, rows[:, 0], percent)
+        found: dict[Asked, dict[str, float]] = {}
+        for period in periods:
+            summary = self._history.over(seconds[period], taken)
+            for row, (average, spread) in enumerate(((CPU, CPU_SPREAD), (MEMORY, MEMORY_SPREAD))):
+                found[average, period] = dict(zip(names, summary.average[row].tolist(), strict=True))
+                found[spread, period] = dict(zip(names, summary.spread[row].tolist(), strict=True))
+        measured = {name: at for name, (at, _, _) in samples.items()}
+        return collect(taken, targets, measured, found)
+
+
+def parse_nodes(body: bytes) -> dict[str, tuple[float, float, float]]:
+    """Time, cores and bytes by node, NaN for what is not told; raises SourceError."""
+    try:
+        items = _LIST.decode(body).items
+    except msgspec.DecodeError as error:
+        raise misread(GROUP, error, body) from error
+    return {
+        item.metadata.name: (moment(item.timestamp), number_of(item.usage.cpu), number_of(item.usage.memory))
+        for item in items
+    }

@@ -1,0 +1,179 @@
+"""Asks a source again and again, and never in the way: bounded in time, backing off, with what is known kept as it was.
+
+A failed round changes nothing: what was read before goes on holding until it is too old (``STALE_SECONDS``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.collectors.source import Collected, Source, SourceError, Target
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.model.usage import STALE_SECONDS, Reading
+
+FIRST_RETRY_SECONDS = 2.0
+LONGEST_RETRY_SECONDS = 60.0
+"""Well below the time after which figures are stale, so that a source that comes back is noticed before."""
+
+
+class State(StrEnum):
+    """How a source is doing."""
+
+    WAITING = "waiting"
+    """It was not asked yet, or has not answered the first time."""
+    GOOD = "good"
+    BLIND = "blind"
+    """It answers, and knows none of the nodes."""
+    FAILING = "failing"
+
+
+class Standing(msgspec.Struct):
+    """What is known of a source, and of what it said."""
+
+    source: str = ""
+    state: State = State.WAITING
+    problem: str = ""
+    """One line; empty where there is none."""
+    nodes: int = 0
+    """How many it was asked about."""
+    measured: list[float] = []
+    """The newest sample of every node it knows, sorted."""
+    strangers: tuple[str, ...] = ()
+    rounds: dict[str, int] = msgspec.field(default_factory=lambda: {"success": 0, "failure": 0})
+
+    def counts(self, now: float) -> dict[str, int]:
+        """Nodes by what is known of them: ``known``, ``stale``, ``unknown``."""
+        stale = bisect_left(self.measured, now - STALE_SECONDS)
+        told = len(self.measured)
+        return {"known": told - stale, "stale": stale, "unknown": max(0, self.nodes - told)}
+
+    def age_seconds(self, now: float) -> float | None:
+        """Since the newest sample of all; None where there is none."""
+        return max(0.0, now - self.measured[-1]) if self.measured else None
+
+    def to_dict(self, now: float) -> dict[str, object]:
+        """For people."""
+        age_seconds = self.age_seconds(now)
+        return {
+            "source": self.source,
+            "state": self.state.value,
+            **({"problem": self.problem} if self.problem else {}),
+            **({} if age_seconds is None else {"ageSeconds": round(age_seconds, 1)}),
+            "nodes": self.counts(now),
+        }
+
+
+class PollSettings(msgspec.Struct, frozen=True):
+    """How often, and how long."""
+
+    interval_seconds: float
+    timeout_seconds: float
+
+    @property
+    def back_off(self) -> BackOffSettings:
+        longest_seconds = max(self.interval_seconds, LONGEST_RETRY_SECONDS)
+        first_seconds = min(self.interval_seconds, FIRST_RETRY_SECONDS)
+        return BackOffSettings(first_seconds, longest_seconds, STALE_SECONDS)
+
+
+class Poller:
+    """Keeps asking one source."""
+
+    def __init__(
+        self,
+        source: Source,
+        settings: PollSettings,
+        targets: Callable[[], Sequence[Target]],
+        periods: Sequence[str],
+        clock: Clock,
+        take: Callable[[Reading], None],
+        told: Callable[[Standing], None],
+    ) -> None:
+        self._source = source
+        self._settings = settings
+        self._targets = targets
+        self._periods = periods
+        self._clock = clock
+        self._take = take
+        self._told = told
+        """Called whenever the state changes."""
+        self.standing = Standing(source.label)
+
+    async def run(self) -> None:
+        """Rounds until cancelled; the connections are closed then."""
+        back_off = BackOff(self._settings.back_off)
+        try:
+            while True:
+                began = self._clock.monotonic()
+                try:
+                    await self._round()
+                except SourceError as error:
+                    self._count("failure", State.FAILING, str(error))
+                    # With new connections certificates are read again, too.
+                    await self._source.close()
+                    await asyncio.sleep(back_off.next_seconds(error.asked_seconds))
+                else:
+                    back_off.reset()
+                    took_seconds = self._clock.monotonic() - began
+                    await asyncio.sleep(max(0.0, self._settings.interval_seconds - took_seconds))
+        finally:
+            await self._source.close()
+
+    async def _round(self) -> None:
+        targets = self._targets()
+        collected = await ask(self._source, targets, self._periods, self._settings.timeout_seconds)
+        nodes = collected.reading.nodes
+        standing = self.standing
+        standing.nodes = len(targets)
+        standing.measured = sorted(usage.measured for usage in nodes.values())
+        standing.strangers = collected.strangers
+        self._take(collected.reading)
+        problem = "" if nodes or not targets else why_blind(len(targets), collected)
+        self._count("success", State.BLIND if problem else State.GOOD, problem)
+
+    def _count(self, result: str, state: State, problem: str) -> None:
+        standing = self.standing
+        standing.rounds[result] += 1
+        changed = state is not standing.state
+        standing.state, standing.problem = state, problem
+        if changed:
+            self._told(standing)
+
+
+async def ask(source: Source, targets: Sequence[Target], periods: Sequence[str], seconds: float) -> Collected:
+    """One round within so many seconds; raises SourceError."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await source.read(targets, periods)
+    except TimeoutError:
+        raise SourceError(f"{source.label}: no answer within {seconds:g} s") from None
+    except SourceError:
+        raise
+    except Exception as error:  # the supervisor: an answer that nobody thought of must not end scheduling
+        raise SourceError(f"{source.label}: {type(error).__name__}: {error}") from error
+
+
+def why_blind(nodes: int, collected: Collected) -> str:
+    """Why a source that answers knows none of the nodes, as far as it shows."""
+    if collected.ahead:
+        return f"the figures of {collected.ahead} of {nodes} nodes are of the future: a clock is wrong"
+    if collected.strangers:
+        named = ", ".join(collected.strangers[:3])
+        return f"it knows none of the {nodes} nodes, but {named}: see instanceLabel and nodeLabel"
+    return f"it has figures of none of the {nodes} nodes"
+
+
+def numbers_of(standing: Standing, now: float) -> Mapping[str, Mapping[str, float]]:
+    """The same for metrics: by name, then by label."""
+    age_seconds = standing.age_seconds(now)
+    return {
+        "vsched_usage_rounds_total": {result: float(count) for result, count in standing.rounds.items()},
+        "vsched_usage_nodes": {state: float(count) for state, count in standing.counts(now).items()},
+        **({} if age_seconds is None else {"vsched_usage_age_seconds": {standing.source: age_seconds}}),
+    }

@@ -1,0 +1,74 @@
+"""Passwords and tokens from where they are kept; never in a message, never kept longer than they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from vsched.collectors.source import SourceError
+from vsched.errors import VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.paths import ApiResource
+from vsched.settings.metrics import Hidden, KubernetesSecret
+
+SECRETS = ApiResource("", "v1", "secrets")
+
+
+class Keeper:
+    """One password or token; a Secret of the cluster is asked for once, and again after ``forget``."""
+
+    def __init__(self, hidden: Hidden, client: ApiClient | None, environment: Mapping[str, str] = os.environ) -> None:
+        self._hidden = hidden
+        self._client = client
+        self._environment = environment
+        self._known: str | None = None
+        self._asking = asyncio.Lock()
+
+    def forget(self) -> None:
+        """It was refused: there may be a new one."""
+        self._known = None
+
+    async def text(self) -> str:
+        """What is hidden, empty where nothing is; raises SourceError."""
+        hidden = self._hidden
+        if hidden.env:
+            if hidden.env not in self._environment:
+                raise SourceError(f"the environment variable {hidden.env} is not set")
+            return self._environment[hidden.env]
+        if hidden.file:
+            return _content(hidden.file)
+        if hidden.secret.name:
+            async with self._asking:
+                if self._known is None:
+                    self._known = await self._from_cluster(hidden.secret)
+                return self._known
+        return hidden.text
+
+    async def _from_cluster(self, secret: KubernetesSecret) -> str:
+        where = f"Secret {secret.namespace}/{secret.name}"
+        if self._client is None:
+            raise SourceError(f"{where}: no cluster to read it from")
+        try:
+            found = await self._client.get(SECRETS.path(secret.namespace, secret.name))
+        except VschedError as error:
+            raise SourceError(f"{where}: {error}") from error
+        encoded = (found.get("data") or {}).get(secret.key)
+        if encoded is None:
+            raise SourceError(f"{where}: has no key {secret.key}")
+        try:
+            return base64.b64decode(encoded, validate=True).decode().strip()
+        except (binascii.Error, ValueError):
+            raise SourceError(f"{where}: {secret.key} is not text in base64") from None
+
+
+def _content(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SourceError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise SourceError(f"{file}: is not text") from None

@@ -1,0 +1,103 @@
+"""Collects node usage as the policy in force says: one source at a time, the mirror told of every reading."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from vsched.clock import Clock
+from vsched.cluster.cache import Cache
+from vsched.collectors.make import make_source
+from vsched.collectors.poll import Poller, PollSettings, Standing, numbers_of
+from vsched.collectors.source import Target
+from vsched.kube.client import ApiClient
+from vsched.model.nodes import NodeAttributes
+from vsched.model.resources import CPU, MEMORY, Amounts
+from vsched.settings import Settings
+from vsched.settings.metrics import MetricsSource
+
+
+class Wanted(NamedTuple):
+    """What the policy in force asks for."""
+
+    metrics: MetricsSource | None
+    periods: tuple[str, ...]
+
+
+class UsageCollector:
+    """Keeps one poller running while the policy describes a source."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        client: ApiClient,
+        cache: Cache,
+        clock: Clock,
+        told: Callable[[Standing], None],
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._cache = cache
+        self._clock = clock
+        self._told = told
+        """Called whenever a source does better or worse than before."""
+        self._changed = asyncio.Event()
+        self._standing: Standing | None = None
+
+    def nudge(self) -> None:
+        """The policy may have changed."""
+        self._changed.set()
+
+    async def run(self, listed: asyncio.Event) -> None:
+        """Collect until cancelled, from when the nodes are listed."""
+        await listed.wait()
+        while True:
+            wanted = self._wanted()
+            async with asyncio.TaskGroup() as group:
+                polling = group.create_task(self._poll(wanted), name="usage source")
+                while self._wanted() == wanted:
+                    self._changed.clear()
+                    await self._changed.wait()
+                polling.cancel()
+
+    def to_dict(self) -> Mapping[str, object]:
+        """For ``/readyz``; empty where nothing is collected."""
+        return {} if self._standing is None else self._standing.to_dict(self._clock.now())
+
+    def numbers(self) -> Mapping[str, Mapping[str, float]]:
+        """For metrics; empty where nothing is collected."""
+        return {} if self._standing is None else numbers_of(self._standing, self._clock.now())
+
+    def _wanted(self) -> Wanted:
+        settings = self._settings()
+        return Wanted(settings.metrics, settings.policy.usage_periods())
+
+    async def _poll(self, wanted: Wanted) -> None:
+        before, self._standing = self._standing, None
+        source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock)
+        if source is None or wanted.metrics is None:
+            if before is not None:
+                self._cache.use(None)
+            return
+        label = wanted.metrics.node_label
+        poller = Poller(
+            source,
+            PollSettings(wanted.metrics.interval, wanted.metrics.timeout),
+            lambda: [target_of(attributes, has, label) for attributes, has in self._cache.nodes()],
+            wanted.periods,
+            self._clock,
+            self._cache.use,
+            self._told,
+        )
+        if before is not None:
+            poller.standing.rounds = before.rounds
+        self._standing = poller.standing
+        await poller.run()
+
+
+def target_of(attributes: NodeAttributes, allocatable: Amounts, label: str = "") -> Target:
+    """A node as sources know it: under the value of this label where it has one, else under its name."""
+    has = dict(allocatable)
+    instance = attributes.labels.get(label, "") if label else ""
+    return Target(attributes.name, instance, has.get(CPU, 0), has.get(MEMORY, 0))

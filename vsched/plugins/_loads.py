@@ -1,0 +1,117 @@
+"""The load of every node in one cycle: what was measured, and what placements add that is not measured yet.
+
+What was placed before the cycle counts for the part that the averages lack of it: wholly until it runs, then less and
+less until it has run for a whole period. What the cycle places counts wholly, waiting for room or not. Where nothing
+fresh is known of a node, its requests are its load.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsched.kernels.usage import DIMENSIONS, Risk, View, figures, lacking, loads, loads_row, pressing
+from vsched.model.nodes import Floats, Ints, NodeTable
+from vsched.model.resources import MEMORY
+from vsched.model.shape import Shape
+from vsched.model.usage import STALE_SECONDS, UsageTable, period_seconds
+from vsched.plugins._usageargs import UsageArgs
+
+Estimate = tuple[int, int, int, int]
+"""Milli-cores and bytes, then the same on a node at risk."""
+
+
+class Estimates:
+    """What pods will use, by shape (reference 4.11)."""
+
+    def __init__(self, args: UsageArgs) -> None:
+        self._estimator = args.estimator
+        self._best_effort = args.estimator.best_effort()
+        self._known: dict[Shape, Estimate] = {}
+
+    def of(self, shape: Shape) -> Estimate:
+        """Request and burst by their ratios, at most what the limits allow, and more of it at risk."""
+        found = self._known.get(shape)
+        if found is None:
+            calm, tense = (self._estimated(shape, factor) for factor in (1.0, self._estimator.risk_factor))
+            found = self._known[shape] = (*calm, *tense)
+        return found
+
+    def _estimated(self, shape: Shape, factor: float) -> tuple[int, int]:
+        if shape.best_effort:
+            cpu, memory = self._best_effort
+            return round(cpu * factor), round(memory * factor)
+        request, estimator = dict(shape.request), self._estimator
+        amounts = []
+        for dimension, burst in enumerate(shape.burst):
+            asked = request.get(dimension, 0)
+            used = (asked * estimator.request_ratio + burst * estimator.burst_ratio) * factor
+            amounts.append(min(round(used), asked + burst))
+        return amounts[0], amounts[1]
+
+
+def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> Floats:
+    """float64[2, nodes]: measured loads with what they vary by, as parts of 1; NaN where nothing fresh is known."""
+    if table is None:
+        return np.full((DIMENSIONS, nodes), np.nan)
+    found = (figures(table, args.period, resource, now, STALE_SECONDS) for resource in ("cpu", "memory"))
+    return np.stack([pressing(average, spread, args.fluctuation) for average, spread in found])
+
+
+def steady_loads(measured: Floats, nodes: NodeTable) -> Floats:
+    """float64[2, nodes]: the same, by requests where nothing is known."""
+    nothing: Ints = np.zeros((2 * DIMENSIONS, len(nodes)), dtype=np.int64)
+    return loads(
+        measured, nothing, nodes.allocatable[: MEMORY + 1], nodes.requested[: MEMORY + 1], Risk(1.0, 1.0, np.inf)
+    )
+
+
+class Loads:
+    """Loads by row, kept current as tasks are placed."""
+
+    def __init__(self, nodes: NodeTable, measured: Floats, coming: Ints, risk: Risk) -> None:
+        self._allocatable = nodes.allocatable[: MEMORY + 1]
+        self._requested = nodes.requested[: MEMORY + 1]
+        self._risk = risk
+        self._moved: set[int] = set()
+        self._loads = loads(measured, coming, self._allocatable, self._requested, risk)
+        self._views = measured.data, coming.data, self._allocatable.data, self._requested.data
+        self._at: View = self._loads.data
+
+    def touch(self, row: int) -> None:
+        """What is coming to a row, or asked for on it, changed."""
+        self._moved.add(row)
+
+    def current(self) -> Floats:
+        """float64[2, nodes], cpu first; read only."""
+        while self._moved:
+            self._settle(self._moved.pop())
+        return self._loads
+
+    def at(self, row: int) -> tuple[float, float]:
+        """The load of one row."""
+        if row in self._moved:
+            self._moved.discard(row)
+            return self._settle(row)
+        return self._at[0, row], self._at[1, row]
+
+    def _settle(self, row: int) -> tuple[float, float]:
+        measured, coming, has, requested = self._views
+        load = loads_row(measured, coming, has, requested, self._risk, row)
+        self._at[0, row], self._at[1, row] = load
+        return load
+
+
+def young_loads(table: UsageTable, estimates: Estimates, period: str) -> Ints:
+    """int64[4, nodes]: what pods placed before this cycle use that the averages lack, as estimated."""
+    nodes, young = len(table.measured), table.young
+    total: Ints = np.zeros((2 * DIMENSIONS, nodes), dtype=np.int64)
+    if not len(young.rows):
+        return total
+    measured = table.measured[young.rows]
+    part = np.nan_to_num(lacking(young.started, measured, period_seconds(period) or 1.0))
+    estimated = np.array([estimates.of(shape) for shape in young.kinds], dtype=np.float64).T
+    for dimension, by_kind in enumerate(estimated):
+        # Whole numbers add up to the same in any order.
+        amounts = np.rint(by_kind[young.shapes] * part)
+        total[dimension] = np.bincount(young.rows, weights=amounts, minlength=nodes).astype(np.int64)
+    return total

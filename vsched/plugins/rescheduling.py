@@ -1,0 +1,249 @@
+"""rescheduling: has pods leave nodes that work too hard, where others have little to do (reference 4.12, seed 003).
+
+Once every ``interval`` (counted from the epoch, as with tdm) the strategy ``lowNodeUtilization`` looks at what nodes
+really use over ``metricsPeriod``. A node is low where all of cpu, memory and pods are below ``thresholds``, and high
+where any is above ``targetThresholds``; with no low node, none high, or nothing but low ones nobody leaves. Pods leave
+the highest node first, of each the lowest priority first; of those the ones that ask for nothing, then the ones that
+may use more than they ask for; until the node is no longer high. All together take no more than lifts the low nodes to
+their targets, so that nobody trades places.
+
+What one pod really uses nobody measures: its part in what the pods of its node ask for is taken for its part in what
+the node uses. A pod that came after the newest sample has no part in the figures and stays, and so do pods that may
+run on none of the low nodes, or that a disruption budget keeps. What was placed on a low node since the sample counts
+as if it used all that it asks for.
+
+A node whose figures are missing or stale is neither low nor high. The strategy names pods for the action ``shuffle``,
+which lets go only who has another place; with the plugin ``usage`` in the policy that is where there is little load.
+
+Quirks of the reference that are not repeated: it finds figures of ten minutes only and takes all others for zero; it
+finds pods by name, whatever their namespace; it goes on where a budget is exceeded and not exactly used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Annotated, Literal, NamedTuple, Self
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from vsched.framework.extension import Opening, Plugin, VictimTasks
+from vsched.framework.policy import Seconds
+from vsched.kernels.selectors import affinity_mask
+from vsched.kernels.taints import cordoned, tolerated_mask
+from vsched.kernels.usage import figures, lacking
+from vsched.model.nodes import Floats, Mask
+from vsched.model.resources import CPU, MEMORY, PODS
+from vsched.model.shape import Rules
+from vsched.model.task import Task
+from vsched.model.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageTable, period_seconds
+
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+_COLUMNS = (CPU, MEMORY, PODS)
+
+
+class Thresholds(msgspec.Struct, frozen=True):
+    """Percentages of a node; 100 where nothing is said."""
+
+    cpu: Percent = 100.0
+    memory: Percent = 100.0
+    pod: Percent = 100.0
+    """Of the pods a node can take; by count, whatever they use."""
+    pods: Percent | None = None
+    """Another spelling of ``pod``."""
+
+    @property
+    def levels(self) -> Floats:
+        """float64[3]: cpu, memory, pods."""
+        return np.array([self.cpu, self.memory, self.folded().pod])
+
+    def folded(self) -> Self:
+        """The same in one spelling."""
+        return self if self.pods is None else structs.replace(self, pod=self.pods, pods=None)
+
+
+class Params(msgspec.Struct, frozen=True):
+    """What makes a node low, and what makes it high."""
+
+    thresholds: Thresholds = Thresholds()
+    """A node is low below all of these."""
+    target_thresholds: Thresholds = msgspec.field(default=Thresholds(), name="targetThresholds")
+    """A node is high above any of these; with the defaults none ever is."""
+
+    def folded(self) -> Self:
+        """The same in one spelling."""
+        thresholds, targets = self.thresholds.folded(), self.target_thresholds.folded()
+        return structs.replace(self, thresholds=thresholds, target_thresholds=targets)
+
+
+class Strategy(msgspec.Struct, frozen=True):
+    """One way of choosing who leaves."""
+
+    name: Literal["lowNodeUtilization"]
+    params: Params = Params()
+
+
+class ReschedulingArgs(msgspec.Struct, frozen=True):
+    """How often it is looked, at which figures, and who leaves then."""
+
+    interval: Seconds = 300.0
+    """Between two looks: long enough for the last one to show in the figures. Zero for every cycle."""
+    metrics_period: str = msgspec.field(default=DEFAULT_PERIOD, name="metricsPeriod")
+    """What usage is averaged over."""
+    strategies: tuple[Strategy, ...] = ()
+
+    def normalised(self) -> Self:
+        """The same; raises ValueError for a period that is none, and where a node could be low and high at once."""
+        if not period_seconds(self.metrics_period):
+            raise ValueError(f"metricsPeriod: expected a length of time such as 5m or 1h, got {self.metrics_period!r}")
+        strategies = []
+        for at, strategy in enumerate(self.strategies):
+            params = strategy.params
+            low, high = params.thresholds.levels, params.target_thresholds.levels
+            for name, least, most in zip(("cpu", "memory", "pod"), low, high, strict=True):
+                if least > most:
+                    raise ValueError(
+                        f"strategies: [{at}].params: thresholds.{name} is {least:g}, above targetThresholds.{name} with"
+                        f" {most:g}; a node would be low and high at once"
+                    )
+            strategies.append(structs.replace(strategy, params=params.folded()))
+        return structs.replace(self, strategies=tuple(strategies))
+
+    def usage_periods(self) -> Iterable[str]:
+        """The one period that is looked at."""
+        return (self.metrics_period,) if self.strategies else ()
+
+
+class Load(NamedTuple):
+    """How busy nodes are, a row each for cpu, memory and pods."""
+
+    used: Floats
+    """float64[3, nodes], percent; NaN where unknown."""
+    expected: Floats
+    """The same with what was placed since the newest sample."""
+
+
+class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
+    """Names pods that had better be on other nodes."""
+
+    name = "rescheduling"
+    args_type = ReschedulingArgs
+
+    def open(self, opening: Opening) -> None:
+        """See whether it is time to look; nothing is looked at before somebody asks."""
+        self._snapshot, self._nodes = opening.snapshot, opening.nodes
+        interval, now = self.args.interval, opening.snapshot.now
+        self._due = not interval or now // interval != opening.snapshot.previous // interval
+
+    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        """Those that leave high nodes, of tasks in the order in which they would go."""
+        usage = self._nodes.usage
+        if not self._due or usage is None or not self.args.strategies:
+            return ()
+        load = self._load(usage)
+        if load is None:
+            return ()
+        victims: dict[str, Task] = {}
+        for strategy in self.args.strategies:
+            for victim in self._low_node_utilization(strategy.params, load, usage, candidates):
+                victims.setdefault(victim.uid, victim)
+        return list(victims.values())
+
+    def _load(self, usage: UsageTable) -> Load | None:
+        """How busy nodes are; None where nobody knows anything of the period."""
+        period, nodes = self.args.metrics_period, self._nodes
+        cpu, memory = (
+            figures(usage, period, resource, self._snapshot.now, STALE_SECONDS)[0] for resource in ("cpu", "memory")
+        )
+        if np.isnan(cpu + memory).all():
+            return None
+        whole = np.maximum(nodes.allocatable[_COLUMNS, :], 1)
+        used = np.array([cpu, memory, 100.0 * nodes.requested[PODS] / whole[2]])
+        return Load(used, used + 100.0 * self._since(usage) / whole)
+
+    def _since(self, usage: UsageTable) -> Floats:
+        """float64[3, nodes]: what the figures lack of what was placed on nodes lately; pods are counted anyway."""
+        placed = np.zeros((3, len(self._nodes)))
+        placed[:2] = np.maximum(self._nodes.scoring - self._snapshot.nodes.scoring, 0)
+        young, seconds = usage.young, period_seconds(self.args.metrics_period)
+        if seconds and len(young.rows):
+            asked = np.array([(shape.scoring_cpu, shape.scoring_memory) for shape in young.kinds], float)[young.shapes]
+            part = lacking(young.started, usage.measured[young.rows], seconds)
+            np.add.at(placed[:2].T, young.rows, asked * np.nan_to_num(part)[:, None])
+        return placed
+
+    def _low_node_utilization(
+        self, params: Params, load: Load, usage: UsageTable, candidates: Sequence[Task]
+    ) -> Sequence[Task]:
+        low, high = self._low_and_high(params, load)
+        if not low.any() or not high.any():
+            return ()
+        targets, whole = params.target_thresholds.levels, self._nodes.allocatable[_COLUMNS, :]
+        room = np.maximum(targets[:, None] - load.expected[:, low], 0.0) * whole[:, low] / 100.0
+        budget = room.sum(axis=1)
+        rows, welcomes = self._nodes.statics.row, self._welcomes(low)
+        there: dict[int, list[Task]] = {row: [] for row in np.flatnonzero(high).tolist()}
+        for task in candidates:
+            row = rows.get(task.node, -1)
+            if row in there and not task.started > usage.measured[row] and welcomes(task) and not self._guarded(task):
+                there[row].append(task)
+        victims: list[Task] = []
+        for row in sorted(there, key=lambda row: (-load.used[:2, row].sum(), row)):
+            victims += self._leaving(row, there[row], load.used[:, row], targets, budget)
+        return victims
+
+    def _low_and_high(self, params: Params, load: Load) -> tuple[Mask, Mask]:
+        """bool[nodes] each; comparisons with what is unknown fail."""
+        targets = params.target_thresholds.levels[:, None]
+        known = ~np.isnan(load.used).any(axis=0)
+        below = (load.expected < params.thresholds.levels[:, None]).all(axis=0)
+        return np.logical_and(~cordoned(self._nodes.statics), below), np.logical_and(
+            known, (load.used > targets).any(axis=0)
+        )
+
+    def _welcomes(self, low: Mask) -> Callable[[Task], bool]:
+        """Whether taints, selectors and affinity let a task onto any of the low nodes."""
+        statics = self._nodes.statics
+
+        @cache
+        def any_of(rules: Rules) -> bool:
+            masks = (affinity_mask(rules, statics), tolerated_mask(statics, rules.tolerations))
+            return bool(np.logical_and.reduce([low, *(mask for mask in masks if mask is not None)]).any())
+
+        return lambda task: any_of(task.shape.rules)
+
+    def _guarded(self, task: Task) -> bool:
+        """Whether a disruption budget lets nobody go: who is named in vain would use up what others could."""
+        budgets = self._snapshot.budgets.get(task.namespace, ())
+        closed = [budget for budget in budgets if budget.allowed <= 0]
+        return bool(closed) and any(budget.selector.matches(dict(task.labels.pairs)) for budget in closed)
+
+    def _leaving(self, row: int, tasks: list[Task], used: Floats, targets: Floats, budget: Floats) -> list[Task]:
+        """Who leaves one high node, within the budget, which is brought down."""
+        nodes = self._nodes
+        whole = nodes.allocatable[_COLUMNS, row].astype(float)
+        asked = np.maximum(np.array([*nodes.scoring[:, row], 1.0]), 1.0)
+        amount = used * whole / 100.0
+        share = np.array([amount[0] / asked[0], amount[1] / asked[1], 1.0])
+        """What one unit of a request comes to in use."""
+        goal = targets * whole / 100.0
+        leaving: list[Task] = []
+        for task in sorted(tasks, key=_standing):
+            too_much = amount > goal
+            if not too_much.any() or not (budget > 0.0).all():
+                break
+            part = share * np.array([task.shape.scoring_cpu, task.shape.scoring_memory, 1.0])
+            if (part > budget).any() or not (part[too_much] > 0.0).any():
+                continue
+            amount -= part
+            budget -= part
+            leaving.append(task)
+        return leaving
+
+
+def _standing(task: Task) -> tuple[int, int]:
+    """The smaller, the sooner it leaves; the classes of service as far as requests and limits tell them apart."""
+    shape = task.shape
+    return task.priority, 0 if shape.best_effort else 1 if any(shape.burst) else 2
