@@ -131,7 +131,7 @@ class World:
             total=(),
             used=(),
         )
-        return Opening(snapshot, nodes, {}, Holdings(snapshot), lambda key: None, False)
+        return Opening(snapshot, nodes, {}, Holdings(snapshot), lambda key: None)
 
     # -- the same rules in plain words ----------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class Bench:
         self.nodes, holdings = snapshot.nodes.copy(), Holdings(snapshot)
         self.ledger = Ledger(self.nodes, holdings, [self.plugin])
         jobs = {self.view.key: self.view}
-        self.plugin.open(Opening(snapshot, self.nodes, jobs, holdings, jobs.get, False, callout=self.caller.cycle()))
+        self.plugin.open(Opening(snapshot, self.nodes, jobs, holdings, jobs.get, callout=self.caller.cycle()))
         return self.plugin
 
     def place(self, number: int, node: str) -> None:

@@ -89,7 +89,7 @@ class SmallCluster:
         snapshot = self.snapshot()
         jobs = {key: JobView(job) for key, job in self.jobs.items()}
         switched = Switches(hierarchy=hierarchy, **switches)
-        return Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, hierarchy, switched)
+        return Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, switched)
 
     def snapshot(self) -> Snapshot:
         names = sorted(self.nodes)

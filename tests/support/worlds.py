@@ -8,6 +8,7 @@ from tests.support.plans import NOW, manifests, mirror, reading
 from vsched.framework.extension import Opening, Plugin
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import Switches
 from vsched.model.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
@@ -31,7 +32,8 @@ class World:
 
     def opened(self, plugin: PluginT, *, hierarchy: bool = False) -> PluginT:
         """The plugin at the beginning of the cycle."""
-        plugin.open(Opening(self.snapshot, self.nodes, self.jobs, Holdings(self.snapshot), self.jobs.get, hierarchy))
+        switches = Switches(hierarchy=hierarchy)
+        plugin.open(Opening(self.snapshot, self.nodes, self.jobs, Holdings(self.snapshot), self.jobs.get, switches))
         return plugin
 
     def task(self, name: str) -> Task:

@@ -131,7 +131,7 @@ class Attempt:
 
     def _pool(self, task: Task) -> Pool:
         """The pool of a task's class as it was before the attempt: nothing that was done since adds to it."""
-        alike = (task.shape, task.labels, task.priority, task.preemptable)
+        alike = likeness(task)
         pool = self._used.get(alike)
         if pool is None:
             pool = self._used[alike] = self._pools.of(self.taking, task)
@@ -270,11 +270,18 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
         return False
     with session.statement() as statement:
         attempt = Attempt(session, taking, pools, statement, pick)
+        failed: set[Hashable] = set()
         for left, task in _countdown(tasks):
             if not session.plugins.job_starving(job):
                 break
-            if not attempt.place(task) and session.plugins.tasks_missing(job) > job.waiting + left:
+            if likeness(task) in failed:
+                continue  # nothing has happened since that could make the difference
+            if attempt.place(task):
+                failed.clear()
+            elif session.plugins.tasks_missing(job) > job.waiting + left:
                 break
+            else:
+                failed.add(likeness(task))
         if statement.placed and session.plugins.job_pipelined(job):
             spare(session, taking, statement)
             if attempt.is_worth_it and attempt.is_sound:
@@ -287,10 +294,12 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
 
 def signature(session: Session, taking: Taking, tasks: Sequence[Task]) -> tuple[object, ...]:
     """What a job asks for: what was in vain for one is in vain for another of the same class that asks for the same."""
-    asked = tuple(
-        (task.shape, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable) for task in tasks
-    )
-    return asked, session.plugins.tasks_missing(taking.job) - taking.job.waiting
+    return tuple(likeness(task) for task in tasks), session.plugins.tasks_missing(taking.job) - taking.job.waiting
+
+
+def likeness(task: Task) -> Hashable:
+    """What of a task can matter to what it gets, its job aside."""
+    return task.shape, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable
 
 
 def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:

@@ -66,10 +66,8 @@ class Opening(NamedTuple):
     """What queues and namespaces hold; changes as tasks are placed. Read only."""
     standing: Callable[[str], Standing | None]
     """Any job by key as the cycle sees it now, those it has no work for included; None where there is no such job."""
-    hierarchy: bool
-    """The plugin's ``enableHierarchy`` switch."""
     switches: Switches = Switches()
-    """All of the plugin's switches: one decision of a plugin may rest on whether it takes part in another."""
+    """The plugin's own: its modes, and whether it takes part in what another of its decisions may rest on."""
     callout: Callout | None = None
     """The way out to services outside; None where the cycle is run without one."""
 

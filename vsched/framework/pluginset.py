@@ -92,7 +92,7 @@ class PluginSet:
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
-                    plugin.open(opening._replace(hierarchy=switches.hierarchy, switches=switches))
+                    plugin.open(opening._replace(switches=switches))
         ordering: list[QueueOrder | QueueScore] = [*self._flat(QueueOrder), *self._flat(QueueScore)]
         self.queues_move_together = any(plugin.queues_move_together() for plugin in ordering)
 

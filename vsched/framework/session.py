@@ -64,9 +64,7 @@ class Session:
         """Why a task was not placed, by uid; the last word counts."""
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
-        self.plugins.open(
-            Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, hierarchy=False, callout=callout)
-        )
+        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, callout=callout))
         self.fitting = Fitting(
             self.nodes, self.ledger.journal, self.plugins.judges, lambda task: snapshot.jobs[task.job].spec.queue
         )

@@ -83,13 +83,13 @@ class Capacity(
     def open(self, opening: Opening) -> None:
         """Work out every queue's terms."""
         snapshot = opening.snapshot
-        self._level = self.args.normalised().ancestor_reclaim_level if opening.hierarchy else 0
+        self._level = self.args.normalised().ancestor_reclaim_level if opening.switches.hierarchy else 0
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
         self._standing = opening.standing
         self._queues = snapshot.queues
-        self._hierarchy = opening.hierarchy
-        self._accounts, self._problems = (tree_accounts if opening.hierarchy else flat_accounts)(snapshot)
+        self._hierarchy = opening.switches.hierarchy
+        self._accounts, self._problems = (tree_accounts if opening.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
 
     # -- orders -------------------------------------------------------------------------------------------------
@@ -203,7 +203,8 @@ class Capacity(
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
         """Tasks of queues that hold more than they deserve of what the task uses, as long as guarantees are kept.
 
-        A task that uses nothing its queue deserves may go at any time.
+        Guarantees of the queue, and of those above it that are not above the reclaimer's as well. A task that uses
+        nothing its queue deserves may go at any time.
         """
         ours, wanted = self._account_of(reclaimer), _columns(reclaimer.shape.request)
         if ours is None:
@@ -214,15 +215,18 @@ class Capacity(
             theirs = self._account_of(task)
             if theirs is None:
                 continue
-            used = _columns(task.shape.request)
-            looked_at = list(self._looked_at(ours, theirs))
-            held = [left.setdefault(one.name, dict(one.held(self._holdings))) for one in looked_at]
-            if not _keeps_guarantee(held[0], task.shape.request, theirs.terms.guarantee):
+            request = task.shape.request
+            held = {
+                one.name: left.setdefault(one.name, dict(one.held(self._holdings))) for one in (theirs, *theirs.above)
+            }
+            keeping = (one for one in (theirs, *theirs.above) if one not in ours.above)
+            if not all(_keeps_guarantee(held[one.name], request, one.terms.guarantee) for one in keeping):
                 continue
-            if self._may_go(used, wanted, ours, list(zip(looked_at, held, strict=True))):
+            looked_at = [(one, held[one.name]) for one in self._looked_at(ours, theirs)]
+            if self._may_go(_columns(request), wanted, ours, looked_at):
                 victims.append(task)
-                for amounts in held:
-                    subtract(amounts, task.shape.request)
+                for amounts in held.values():
+                    subtract(amounts, request)
         return victims
 
     def could_retake(self, victim: Task, evictor: Task) -> bool:

@@ -46,7 +46,7 @@ class Drf(
         self._shares = Shares(opening)
         self._standing = opening.standing
         self._by_namespace = opening.switches.namespace_order
-        self._by_hierarchy = opening.hierarchy
+        self._by_hierarchy = opening.switches.hierarchy
         self._built: HierarchyTree | None = None
 
     # -- orders -------------------------------------------------------------------------------------------------

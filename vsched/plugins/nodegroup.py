@@ -50,7 +50,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
 
     def open(self, opening: Opening) -> None:
         """Note which queues have limits; what they hold is summed up when it is asked for."""
-        self._hierarchy = opening.hierarchy
+        self._hierarchy = opening.switches.hierarchy
         self._queues = opening.snapshot.queues
         self._jobs = opening.snapshot.jobs
         self._statics = opening.nodes.statics
