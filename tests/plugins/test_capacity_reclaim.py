@@ -134,6 +134,16 @@ DESERVED = {"deserved": cpu(4000)}
         ),
         pytest.param({"a": {"holds": 2}, "b": {}}, (2, 2, 2), id="the root is no such queue"),
         pytest.param(
+            {"p": {"guarantee": cpu(2000)}, "a": {"parent": "p", "holds": 3}, "b": DESERVED},
+            (1, 1, 1),
+            id="a parent keeps what it is guaranteed, however far up is looked",
+        ),
+        pytest.param(
+            {"p": {"guarantee": cpu(3000)}, "a": {"parent": "p", "holds": 3}, "b": {"parent": "p", **DESERVED}},
+            (3, 3, 3),
+            id="which its own children may take from each other",
+        ),
+        pytest.param(
             {"g": DESERVED, "p": {"parent": "g"}, "a": {"parent": "p", "holds": 3}, "b": {"deserved": cpu(9000)}},
             (3, 3, 0),
             id="two levels up counts with a level of two",

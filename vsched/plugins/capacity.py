@@ -219,7 +219,7 @@ class Capacity(
             held = {
                 one.name: left.setdefault(one.name, dict(one.held(self._holdings))) for one in (theirs, *theirs.above)
             }
-            keeping = (one for one in (theirs, *theirs.above) if one not in ours.above)
+            keeping = (theirs, *(one for one in theirs.above if one not in ours.above))
             if not all(_keeps_guarantee(held[one.name], request, one.terms.guarantee) for one in keeping):
                 continue
             looked_at = [(one, held[one.name]) for one in self._looked_at(ours, theirs)]
