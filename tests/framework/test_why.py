@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.extension import Check
+from vsched.framework.node_points import Check
 from vsched.framework.why import exceeding, explain, explain_filled, sentence
 from vsched.model.resources import CPU, MEMORY, PODS
 

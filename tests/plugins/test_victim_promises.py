@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.extension import NoArgs, Opening, Preemptable, Reclaimable
+from vsched.framework.extension import NoArgs, Opening
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.job import Job
 from vsched.model.queue import Namespace
 from vsched.model.status import Status

@@ -14,15 +14,14 @@ from vsched.framework.extension import (
     JobReady,
     JobValid,
     NoArgs,
-    NodeFilter,
-    NodeScore,
     Plugin,
-    Preemptable,
     QueueOrder,
     TaskOrder,
 )
+from vsched.framework.node_points import NodeFilter, NodeScore
 from vsched.framework.policy import Seconds
 from vsched.framework.registry import Action, Registry
+from vsched.framework.victim_points import Preemptable
 from vsched.settings.built_in import REGISTRY
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]

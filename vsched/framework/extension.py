@@ -9,7 +9,7 @@ plugin. A point that must be answered is abstract, so a plugin that forgets to c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -20,10 +20,9 @@ from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
 from vsched.model.job import Condition, Job
-from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts
-from vsched.model.shape import PodLabels, Shape
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
@@ -256,191 +255,6 @@ class QueueScore(Point):
     def queues_move_together(self) -> bool:
         """Whether what one queue is given can change the score of another."""
         return False
-
-
-class Retakable:
-    """What keeps two tasks from taking one place from each other in turn."""
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
-        """Whether the victim, waiting again, could be given the evictor's place by what this plugin looks at.
-
-        None from a plugin that abstains whatever it is asked. Asked with the victim out and the evictor placed in the
-        books.
-        """
-        return True
-
-
-class Preemptable(Retakable, Point):
-    """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
-
-    point = "preemptable"
-
-    @abstractmethod
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
-
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool | None:
-        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
-
-        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
-        Must stay True while more tasks are evicted.
-        """
-        return False
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """What of a preemptor decides, its queue and its request aside: one answer serves all of equal class."""
-        return preemptor.job
-
-
-class Reclaimable(Retakable, Point):
-    """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
-
-    point = "reclaimable"
-
-    @abstractmethod
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
-
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
-        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
-
-        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
-        Must stay True while more tasks are evicted.
-        """
-        return False
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """What of a reclaimer decides, its queue and its request aside: one answer serves all of equal class."""
-        return reclaimer.job
-
-
-class VictimQueueOrder(Point):
-    """From which queue victims are taken first; where keys are equal, the queue that goes last. Has no switch."""
-
-    point = ""
-
-    @abstractmethod
-    def victim_queue_key(self, victim: Queue, evictor: Queue) -> SortKey:
-        """Smaller is taken from first."""
-
-
-class VictimBounds(Point):
-    """How many of the tasks that ``shuffle`` is to evict may go at a time; all bounds hold."""
-
-    point = "victim"
-
-    @abstractmethod
-    def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
-        """Those that may go, of victims in order."""
-
-
-class VictimTasks(Point):
-    """Which running tasks had better be elsewhere; what ``shuffle`` evicts. The first tier that names any decides."""
-
-    point = "victim"
-
-    @abstractmethod
-    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        """The victims among all running tasks that may be preempted."""
-
-    def must_leave(self, victim: Task) -> bool:
-        """Whether a victim's node is wanted back, so that it goes even where no other node has room for it."""
-        return False
-
-
-class Check(NamedTuple):
-    """One reason why nodes may be out of the question for a shape."""
-
-    reason: str
-    """As people read it: ``node(s) were unschedulable``."""
-    passes: Mask
-    """bool[nodes]: True where this reason does not apply."""
-    resolvable: bool = False
-    """Whether evicting pods from the node could cure it."""
-
-
-class NodeFilter(Point):
-    """Which nodes a task may run on, amounts aside. Answers for all nodes at once."""
-
-    point = "predicate"
-
-    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
-        """What besides the shape decides for a task of these labels; equal classes share masks. None where nothing."""
-        return None
-
-    def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Checks by attributes of nodes alone: asked once a shape and cycle, and remembered."""
-        return ()
-
-    def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whether placements of this cycle can change the answer for this shape and class."""
-        return False
-
-    def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
-        """Checks that depend on the pods on nodes; asked before each placement of a dynamic shape."""
-        return ()
-
-
-class NodeScore(Point):
-    """How well nodes suit a task; the sum over plugins decides, ties go to the first name."""
-
-    point = "node_order"
-
-    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """Scores that depend on the shape and on each node alone, for the given rows; None where there are none.
-
-        The array is the caller's to change.
-        """
-        return None
-
-    def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
-        """The same for one row, in plain numbers: what runs after each placement. Equal to ``score`` bit for bit."""
-        scores = self.score(shape, nodes, [row])
-        return 0.0 if scores is None else float(scores[0])
-
-    def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
-        """Whether ``relative_score`` has anything to say for such a pod; asked before each placement, so quick."""
-        return False
-
-    def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
-        """Scores whose scale depends on which nodes are candidates, for all nodes; asked before each placement."""
-        return None
-
-
-class QueuePlacement(Point):
-    """Which nodes the tasks of a queue may run on, amounts aside. Answers for all nodes at once."""
-
-    point = "predicate"
-
-    @abstractmethod
-    def queue_class(self, queue: str) -> Hashable:
-        """What of a queue decides; queues of equal class share masks and scores. None where nothing does."""
-
-    @abstractmethod
-    def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Checks by attributes of nodes alone: asked once a class and shape in a cycle, and remembered."""
-
-    def is_limited(self, queue: str) -> bool:
-        """Whether ``queue_limit_checks`` can have anything to say for the queue in this cycle."""
-        return False
-
-    def queue_limit_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Checks by what the queue holds as of now; asked before each placement where the queue is limited."""
-        return ()
-
-
-class QueuePreference(Point):
-    """How well nodes suit the tasks of a queue; added to the scores of ``NodeScore``."""
-
-    point = "node_order"
-
-    @abstractmethod
-    def queue_class(self, queue: str) -> Hashable:
-        """What of a queue decides; queues of equal class share scores. None where nothing does."""
-
-    @abstractmethod
-    def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
-        """Scores of all nodes by attributes alone; None where there are none. Not to be written to."""
 
 
 class PlacementListener(Point):

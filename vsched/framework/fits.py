@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
+from vsched.framework.node_points import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.why import Explanation
 from vsched.model.nodes import Floats, Ints, Mask, NodeTable
 from vsched.model.resources import PODS

@@ -30,35 +30,28 @@ from vsched.framework.extension import (
     JobStarving,
     JobValid,
     NamespaceOrder,
-    NodeFilter,
-    NodeScore,
     Opening,
     Overused,
     PlacementListener,
     Plugin,
     Point,
-    Preemptable,
     Preemptive,
     QueueDivider,
     QueueDivision,
     QueueOrder,
-    QueuePlacement,
-    QueuePreference,
     QueueScore,
-    Reclaimable,
     Refusal,
     SortKey,
     Standing,
     TaskOrder,
-    VictimBounds,
-    VictimQueueOrder,
-    VictimTasks,
 )
 from vsched.framework.fits import Judges
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
+from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds, VictimQueueOrder, VictimTasks
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import Check
+from vsched.framework.node_points import Check
 from vsched.model.nodes import Ints, NodeTable
 from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape

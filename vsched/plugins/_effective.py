@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vsched.framework.extension import Check
+from vsched.framework.node_points import Check
 from vsched.model.nodes import Mask
 
 

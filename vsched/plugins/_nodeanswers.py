@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from vsched.framework.extension import Check
+from vsched.framework.node_points import Check
 from vsched.model.nodes import Floats, Ids
 from vsched.model.shape import PodLabels
 from vsched.plugins._payloads import Verdict

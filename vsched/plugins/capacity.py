@@ -25,13 +25,12 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
-    Reclaimable,
     Refusal,
     Standing,
-    VictimQueueOrder,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
 from vsched.framework.why import exceeding
 from vsched.model.job import without_gated
 from vsched.model.queue import ROOT, Queue

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import NoArgs, Opening, Plugin, Preemptable, Reclaimable
+from vsched.framework.extension import NoArgs, Opening, Plugin
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.status import Status
 from vsched.model.task import Task
 

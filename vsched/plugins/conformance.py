@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import NoArgs, Plugin, Preemptable, Reclaimable, Standing
+from vsched.framework.extension import NoArgs, Plugin, Standing
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.task import Task
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")

@@ -16,13 +16,12 @@ from vsched.framework.extension import (
     Opening,
     PlacementListener,
     Plugin,
-    Preemptable,
     QueueOrder,
     QueueScore,
-    Reclaimable,
     Standing,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.kernels.fairness import dominant_share
 from vsched.model.queue import Queue
 from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract

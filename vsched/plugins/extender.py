@@ -40,23 +40,20 @@ from contextlib import suppress
 import msgspec
 
 from vsched.framework.extension import (
-    Check,
     CycleEnd,
     JobEnqueueable,
     JobEnqueued,
     JobReady,
-    NodeFilter,
-    NodeScore,
     Opening,
     Overused,
     PlacementListener,
     Plugin,
-    Preemptable,
-    Reclaimable,
     Refusal,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check, NodeFilter, NodeScore
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.queue import Queue
 from vsched.model.shape import PodLabels, Shape

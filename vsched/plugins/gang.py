@@ -14,13 +14,12 @@ from vsched.framework.extension import (
     NoArgs,
     Opening,
     Plugin,
-    Preemptable,
-    Reclaimable,
     Refusal,
     Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.job import Condition
 from vsched.model.task import Task
 

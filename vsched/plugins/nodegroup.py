@@ -13,8 +13,9 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import Check, Opening, PlacementListener, Plugin, QueuePlacement, QueuePreference
+from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
 from vsched.model.job import Job
 from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics, NodeTable
 from vsched.model.queue import ROOT, NodeGroups

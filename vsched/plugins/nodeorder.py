@@ -15,8 +15,9 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import NodeScore, Opening, PlacementListener, Plugin
+from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import NodeScore
 from vsched.kernels.allocation import (
     balance,
     balance_row,

@@ -10,16 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import (
-    NoArgs,
-    Opening,
-    PlacementListener,
-    Plugin,
-    Preemptable,
-    Reclaimable,
-    VictimBounds,
-)
+from vsched.framework.extension import NoArgs, Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds
 from vsched.model.budget import DisruptionBudget
 from vsched.model.shape import PodLabels
 from vsched.model.status import Status

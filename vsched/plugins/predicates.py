@@ -14,8 +14,9 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import Check, NodeFilter, Opening, PlacementListener, Plugin
+from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check, NodeFilter
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import (
-    JobOrder,
-    JobStarving,
-    NoArgs,
-    Opening,
-    Plugin,
-    Preemptable,
-    QueueScore,
-    Standing,
-    TaskOrder,
-)
+from vsched.framework.extension import JobOrder, JobStarving, NoArgs, Opening, Plugin, QueueScore, Standing, TaskOrder
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Preemptable
 from vsched.model.queue import Queue
 from vsched.model.task import Task
 

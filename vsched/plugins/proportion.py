@@ -23,12 +23,12 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
-    Reclaimable,
     Refusal,
     Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Reclaimable
 from vsched.framework.why import exceeding
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
 from vsched.kernels.quota import dense, limit_of

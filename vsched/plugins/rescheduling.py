@@ -29,8 +29,9 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from vsched.framework.extension import Opening, Plugin, VictimTasks
+from vsched.framework.extension import Opening, Plugin
 from vsched.framework.policy import Seconds
+from vsched.framework.victim_points import VictimTasks
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import cordoned, tolerated_mask
 from vsched.kernels.usage import figures, lacking

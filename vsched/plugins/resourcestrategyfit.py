@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple, Self
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import Check, NodeFilter, Opening, Plugin
+from vsched.framework.extension import Opening, Plugin
+from vsched.framework.node_points import Check, NodeFilter
 from vsched.kernels.binpack import Wish
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.resources import CPU, MEMORY, scale_of

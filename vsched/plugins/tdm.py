@@ -18,22 +18,19 @@ import msgspec
 import numpy as np
 
 from vsched.framework.extension import (
-    Check,
     JobOrder,
     JobPipelined,
     JobStarving,
-    NodeFilter,
-    NodeScore,
     Opening,
     PlacementListener,
     Plugin,
-    Preemptable,
     Standing,
-    VictimTasks,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.policy import Seconds
+from vsched.framework.victim_points import Preemptable, VictimTasks
 from vsched.model.nodes import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.shape import Shape
 from vsched.model.status import Status

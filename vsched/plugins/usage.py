@@ -26,17 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import (
-    Check,
-    NodeFilter,
-    NodeScore,
-    Opening,
-    PlacementListener,
-    Plugin,
-    Preemptable,
-    Standing,
-)
+from vsched.framework.extension import Opening, PlacementListener, Plugin, Standing
 from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check, NodeFilter, NodeScore
+from vsched.framework.victim_points import Preemptable
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
 from vsched.kernels.usage import DIMENSIONS, Risk, figures, idleness, idleness_row

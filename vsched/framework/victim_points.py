@@ -1,0 +1,100 @@
+"""Extension points about victims: who may take from whom, in which order, and who had better be elsewhere."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+
+from vsched.framework.extension import Point, SortKey, Standing
+from vsched.model.queue import Queue
+from vsched.model.task import Task
+
+
+class Retakable:
+    """What keeps two tasks from taking one place from each other in turn."""
+
+    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
+        """Whether the victim, waiting again, could be given the evictor's place by what this plugin looks at.
+
+        None from a plugin that abstains whatever it is asked. Asked with the victim out and the evictor placed in the
+        books.
+        """
+        return True
+
+
+class Preemptable(Retakable, Point):
+    """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
+
+    point = "preemptable"
+
+    @abstractmethod
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
+
+    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool | None:
+        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
+
+        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
+        Must stay True while more tasks are evicted.
+        """
+        return False
+
+    def preemptor_class(self, preemptor: Task) -> Hashable:
+        """What of a preemptor decides, its queue and its request aside: one answer serves all of equal class."""
+        return preemptor.job
+
+
+class Reclaimable(Retakable, Point):
+    """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
+
+    point = "reclaimable"
+
+    @abstractmethod
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
+
+    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
+        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
+
+        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
+        Must stay True while more tasks are evicted.
+        """
+        return False
+
+    def reclaimer_class(self, reclaimer: Task) -> Hashable:
+        """What of a reclaimer decides, its queue and its request aside: one answer serves all of equal class."""
+        return reclaimer.job
+
+
+class VictimQueueOrder(Point):
+    """From which queue victims are taken first; where keys are equal, the queue that goes last. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def victim_queue_key(self, victim: Queue, evictor: Queue) -> SortKey:
+        """Smaller is taken from first."""
+
+
+class VictimBounds(Point):
+    """How many of the tasks that ``shuffle`` is to evict may go at a time; all bounds hold."""
+
+    point = "victim"
+
+    @abstractmethod
+    def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
+        """Those that may go, of victims in order."""
+
+
+class VictimTasks(Point):
+    """Which running tasks had better be elsewhere; what ``shuffle`` evicts. The first tier that names any decides."""
+
+    point = "victim"
+
+    @abstractmethod
+    def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
+        """The victims among all running tasks that may be preempted."""
+
+    def must_leave(self, victim: Task) -> bool:
+        """Whether a victim's node is wanted back, so that it goes even where no other node has room for it."""
+        return False
