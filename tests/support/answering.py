@@ -82,7 +82,7 @@ def server_context(ask_for_client: bool = False) -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def answering(tls: ssl.SSLContext | None = None, port: int = 0) -> AsyncIterator[Answering]:
+async def answering(tls: ssl.SSLContext | None = None) -> AsyncIterator[Answering]:
     """A server that is there while the block runs."""
     server = Answering()
     app = web.Application(client_max_size=1 << 26)
@@ -90,7 +90,7 @@ async def answering(tls: ssl.SSLContext | None = None, port: int = 0) -> AsyncIt
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls, reuse_address=True).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
         server.url = f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
         yield server
     finally:

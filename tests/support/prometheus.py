@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -95,7 +95,7 @@ def backfill(directory: Path, nodes: Mapping[str, Curve], label: str, tool: str)
 
 @asynccontextmanager
 async def prometheus(
-    nodes: Mapping[str, Curve], *, label: str = "instance", web_config: str = "", options: Iterable[str] = ()
+    nodes: Mapping[str, Curve], *, label: str = "instance", web_config: str = ""
 ) -> AsyncIterator[str]:
     """The address of a Prometheus that knows these nodes; ended by its process id."""
     server, tool = binaries()
@@ -110,7 +110,6 @@ async def prometheus(
             f"--storage.tsdb.path={directory / 'data'}",
             f"--web.listen-address=127.0.0.1:{port}",
             f"--web.config.file={directory / 'web.yml'}",
-            *options,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )

@@ -32,7 +32,7 @@ REFUSED = (401, 403)
 class Login:
     """Who we are to a service: a bearer token, a name with a password, or nobody."""
 
-    def __init__(self, source: MetricsSource, client: ApiClient | None) -> None:
+    def __init__(self, source: MetricsSource, client: ApiClient) -> None:
         address = URL(source.address)
         username, password = address.user or "", Hidden(address.password or "")
         if source.kind == "elasticsearch" and source.elasticsearch.username:
@@ -62,7 +62,7 @@ class Login:
 class Endpoint:
     """A service at an address."""
 
-    def __init__(self, source: MetricsSource, client: ApiClient | None = None) -> None:
+    def __init__(self, source: MetricsSource, client: ApiClient) -> None:
         self.address = str(URL(source.address).with_user(None)).rstrip("/")
         """Without credentials, so that it can be shown."""
         self._tls = source.tls

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import binascii
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from vsched.collectors.source import SourceError
@@ -21,10 +20,9 @@ SECRETS = ApiResource("", "v1", "secrets")
 class Keeper:
     """One password or token; a Secret of the cluster is asked for once, and again after ``forget``."""
 
-    def __init__(self, hidden: Hidden, client: ApiClient | None, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, hidden: Hidden, client: ApiClient) -> None:
         self._hidden = hidden
         self._client = client
-        self._environment = environment
         self._known: str | None = None
         self._asking = asyncio.Lock()
 
@@ -36,9 +34,9 @@ class Keeper:
         """What is hidden, empty where nothing is; raises SourceError."""
         hidden = self._hidden
         if hidden.env:
-            if hidden.env not in self._environment:
+            if hidden.env not in os.environ:
                 raise SourceError(f"the environment variable {hidden.env} is not set")
-            return self._environment[hidden.env]
+            return os.environ[hidden.env]
         if hidden.file:
             return _content(hidden.file)
         if hidden.secret.name:
@@ -50,8 +48,6 @@ class Keeper:
 
     async def _from_cluster(self, secret: KubernetesSecret) -> str:
         where = f"Secret {secret.namespace}/{secret.name}"
-        if self._client is None:
-            raise SourceError(f"{where}: no cluster to read it from")
         try:
             found = await self._client.get(SECRETS.path(secret.namespace, secret.name))
         except VschedError as error:

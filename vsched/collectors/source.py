@@ -65,9 +65,12 @@ class Source(Protocol):
 
 async def together(questions: Mapping[Key, Coroutine[Any, Any, Answer]]) -> dict[Key, Answer]:
     """The answers to several questions asked at once; the first that fails ends them all. Raises SourceError."""
+    # No TaskGroup: in Python 3.11 one that fails forgets that it was cancelled, and whoever asks could not be stopped.
+    tasks = [asyncio.ensure_future(question) for question in questions.values()]
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = {key: group.create_task(question) for key, question in questions.items()}
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    return {key: task.result() for key, task in tasks.items()}
+        answers = await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return dict(zip(questions, answers, strict=True))
