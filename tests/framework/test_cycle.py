@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from copy import deepcopy
+from time import perf_counter
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +19,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests
 from vsched.cluster.cache import Cache
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
+from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -220,3 +224,19 @@ def test_a_cycle_on_an_empty_cluster_decides_nothing() -> None:
     report = run_cycle(mirror([]).snapshot(NOW), DEFAULT_POLICY, REGISTRY)
 
     assert (report.binds, report.jobs, report.queues, report.unschedulable) == ((), {}, {}, {})
+
+
+@pytest.mark.parametrize("measured", [False, True], ids=["as usual", "with every plugin measured"])
+def test_a_cycle_is_freed_without_the_garbage_collector(measured: bool) -> None:
+    """The collector runs seldom in the daemon, and what a cycle copies of the nodes is large."""
+    snapshot = mirror(manifests("node n1 cpu=4\njob ns/a min=2 pods=3 cpu=1\njob ns/b min=9 pods=9 cpu=1")).snapshot(
+        NOW
+    )
+    gc.collect()
+    gc.disable()
+    try:
+        report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY, Trace(perf_counter, plugins=measured))
+        assert report.binds
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

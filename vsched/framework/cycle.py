@@ -33,4 +33,6 @@ def run_cycle(
             registry.actions[name].run(session)
     with trace.span("close", "plugins"):
         session.plugins.end_cycle()
-    return close(session, trace)
+    report = close(session, trace)
+    session.plugins.release()
+    return report

@@ -69,10 +69,11 @@ class PluginSet:
         self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
             [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
         ]
+        self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
             for tier in self._tiers:
                 for plugin, _ in tier:
-                    _measure(plugin, trace)
+                    self._measured += [(plugin, name) for name in _measure(plugin, trace)]
         self.judges = Judges(
             self._flat(NodeFilter), self._flat(NodeScore), self._flat(QueuePlacement), self._flat(QueuePreference)
         )
@@ -93,6 +94,12 @@ class PluginSet:
         """Tell whoever wants to know that the actions have run, in tier order."""
         for plugin in self._flat(CycleEnd):
             plugin.end_cycle()
+
+    def release(self) -> None:
+        """Take the stopwatches off: a plugin that refers to itself through one is not freed with its cycle."""
+        for plugin, name in self._measured:
+            delattr(plugin, name)
+        self._measured.clear()
 
     def listeners(self) -> list[PlacementListener]:
         """Plugins whose state follows placements."""
@@ -315,10 +322,11 @@ def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iter
             yield plugin
 
 
-def _measure(plugin: Plugin[Any], trace: Trace) -> None:
-    """Put a stopwatch around every question the plugin answers; the plugin does not know."""
+def _measure(plugin: Plugin[Any], trace: Trace) -> list[str]:
+    """Put a stopwatch around every question the plugin answers, and name them; the plugin does not know."""
     points = [base for base in type(plugin).__mro__ if issubclass(base, Point) and base is not Point]
     names = {name for base in points for name in vars(base) if not name.startswith("_") and name != "point"}
-    for name in names:
-        if callable(answer := getattr(plugin, name, None)):
-            setattr(plugin, name, trace.wrap(plugin.name, answer))
+    questions = [name for name in sorted(names) if callable(getattr(plugin, name, None))]
+    for name in questions:
+        setattr(plugin, name, trace.wrap(plugin.name, getattr(plugin, name)))
+    return questions

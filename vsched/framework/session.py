@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ from vsched.framework.registry import Registry
 from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
+from vsched.model.job import Job
 from vsched.model.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -64,14 +65,12 @@ class Session:
         """Why a task was not placed, by uid; the last word counts."""
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
+        self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
+        """A job by key as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
         self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, callout=callout))
         self.fitting = Fitting(
             self.nodes, self.ledger.journal, self.plugins.judges, lambda task: snapshot.jobs[task.job].spec.queue
         )
-
-    def standing(self, key: str) -> Standing | None:
-        """A job as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
-        return self.jobs.get(key) or self.victimised.get(key) or self.snapshot.jobs.get(key)
 
     def view(self, key: str) -> JobView | None:
         """The cycle's view of a job, made where there is none yet because there is no work for it."""
@@ -110,3 +109,14 @@ class Session:
             moved = job.moved.get(task.uid)
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
                 yield task
+
+
+def _standings(
+    active: Mapping[str, JobView], victimised: Mapping[str, JobView], known: Mapping[str, Job]
+) -> Callable[[str], Standing | None]:
+    """Looks jobs up without the session: plugins that held on to it would keep a whole cycle from being freed."""
+
+    def standing(key: str) -> Standing | None:
+        return active.get(key) or victimised.get(key) or known.get(key)
+
+    return standing
