@@ -113,6 +113,29 @@ async def test_a_source_that_knows_none_of_the_nodes(tmp_path: Path) -> None:
     assert "  cpu 5m average: 0 of 5 nodes" in probed.stderr
 
 
+async def test_without_a_cluster_everything_is_shown_that_the_source_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with prometheus({"n1:9100": steady(30, 40), "n2:9100": steady(90)}) as address:
+        path = Shell(tmp_path).policy(f"metrics: {{address: '{address}'}}\n")
+        shown = await asyncio.to_thread(CliRunner().invoke, cli, ["usage", "--config", str(path), "-o", "json"])
+        probed = await asyncio.to_thread(CliRunner().invoke, cli, ["check", str(path), "--probe"])
+    states = {name: found["state"] for name, found in json.loads(shown.stdout)["nodes"].items()}
+    assert states == {"n1:9100": "known", "n2:9100": "above"}
+    assert "no cluster to compare with" in probed.stdout
+    assert "  cpu 5m average: 2 of 2 nodes, 30.0 to 90.0%" in probed.stdout
+
+
+async def test_a_cluster_that_is_named_has_to_be_there(tmp_path: Path) -> None:
+    at = Shell(tmp_path)
+    shown = await at.usage("metrics: {address: 'http://127.0.0.1:9'}\n")
+    assert isinstance(shown.exception, BadInput)
+    assert str(tmp_path / "config") in str(shown.exception)
+
+
 async def test_a_source_that_does_not_answer(tmp_path: Path) -> None:
     async with shell(tmp_path) as at, answering() as server:
         server.replies["*"] = content(b"<html>", 200, "text/html")

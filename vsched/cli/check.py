@@ -34,7 +34,7 @@ def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, conte
     """Validate a policy FILE (``-`` for stdin): tiers, and the extension points of each plugin.
 
     Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
-    node usage does not answer or knows none of the nodes. The cluster is asked for its nodes only then.
+    node usage does not answer or knows none of the nodes. The cluster, if any, is asked for its nodes only then.
     """
     settings = _read(file)
     if output == "text":

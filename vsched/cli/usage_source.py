@@ -14,9 +14,14 @@ from vsched.collectors.source import Collected, Target
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
+from vsched.kube.connection import Connection
 from vsched.plugins._usageargs import UsageArgs
 from vsched.plugins.usage import Usage
 from vsched.settings import Settings
+from vsched.settings.metrics import MetricsSource
+
+NO_CLUSTER = Connection("http://127.0.0.1:0", source="no cluster")
+"""Stands in for the cluster of a source that is asked without one; never asked itself."""
 
 
 class Threshold(NamedTuple):
@@ -37,29 +42,51 @@ class UsageSight(NamedTuple):
     nodes: tuple[str, ...]
     """All nodes of the cluster, sorted."""
     collected: Collected
+    without_cluster: bool = False
+    """There was no cluster to ask for its nodes: they are what the source calls them."""
 
 
 def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> UsageSight:
-    """Ask the source of this policy once; raises BadInput where it describes none, and what reading raises."""
+    """Ask the source of this policy once; raises BadInput where it describes none, and what reading raises.
+
+    Where no cluster can be found, a source that does not need one is asked about all that it knows.
+    """
     metrics = settings.metrics
     if metrics is None or metrics.kind is None:
         raise BadInput(f"{settings.source}: says nothing of where usage comes from (metrics.type, metrics.address)")
 
+    connection = _connection(metrics, kubeconfig, context)
+
     async def once() -> UsageSight:
-        async with ApiClient(load_connection(kubeconfig, context)) as client:
+        async with ApiClient(connection or NO_CLUSTER) as client:
             source = make_source(metrics, client, SystemClock())
             assert source is not None  # there is a kind
-            listed = await client.list(NODES.path())
-            targets = [_target(node, metrics.node_label) for node in listed["items"]]
             periods = settings.policy.usage_periods()
             try:
+                if connection is not None:
+                    listed = await client.list(NODES.path())
+                    targets = [_target(node, metrics.node_label) for node in listed["items"]]
+                else:
+                    asked = await ask(source, [], periods, metrics.timeout)
+                    targets = [Target(name) for name in asked.strangers]
                 collected = await ask(source, targets, periods, metrics.timeout)
             finally:
                 await source.close()
         names = tuple(sorted(target.name for target in targets))
-        return UsageSight(source.label, periods, _thresholds(settings), names, collected)
+        return UsageSight(source.label, periods, _thresholds(settings), names, collected, connection is None)
 
     return asyncio.run(once())
+
+
+def _connection(metrics: MetricsSource, kubeconfig: Path | None, context: str | None) -> Connection | None:
+    """The cluster to ask about; None where there is none and the source can do without."""
+    needed = kubeconfig is not None or context is not None or metrics.kind not in ("prometheus", "elasticsearch")
+    try:
+        return load_connection(kubeconfig, context)
+    except BadInput:
+        if needed or metrics.hidden_password.secret.name or metrics.hidden_token.secret.name:
+            raise
+        return None
 
 
 def _target(node: Obj, label: str) -> Target:

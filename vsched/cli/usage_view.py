@@ -18,6 +18,7 @@ from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage
 RESOURCES = ("cpu", "memory")
 MOST_NAMED = 10
 """Strangers that are named to people."""
+WITHOUT_CLUSTER = "no cluster to compare with (--kubeconfig FILE): shown is what the source itself knows"
 STYLES = {"known": "green", "above": "red", "stale": "yellow", "unknown": "magenta"}
 
 
@@ -91,6 +92,8 @@ def remarks(sight: UsageSight) -> list[str]:
     states = [state_of(sight, sight.collected.reading.nodes.get(name)) for name in sight.nodes]
     counts = ", ".join(f"{states.count(state)} {state}" for state in STYLES if state in states)
     lines = [f"{sight.source}: {len(sight.nodes)} nodes" + (f", {counts}" if counts else "")]
+    if sight.without_cluster:
+        lines.append(WITHOUT_CLUSTER)
     if sight.thresholds:
         told = ", ".join(f"{one.resource} {one.percent:g}% over {one.period}" for one in sight.thresholds)
         lines.append(f"closed to new pods above {told}")
@@ -107,6 +110,8 @@ def figure_lines(sight: UsageSight) -> list[str]:
     """What the source answered, a line a figure."""
     nodes = sight.collected.reading.nodes
     lines = [f"probe: {sight.source}"]
+    if sight.without_cluster:
+        lines.append(f"  {WITHOUT_CLUSTER}")
     for resource, period in _columns(sight):
         found = [figures for usage in nodes.values() if (figures := _figures(usage, resource, period)) is not None]
         for what, numbers in (
