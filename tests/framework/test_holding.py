@@ -102,6 +102,32 @@ def test_a_queue_that_is_overused_by_what_is_kept_for_it_is_served_all_the_same(
     assert bound(world.cycle()) == {"b.0": "n1", "b.1": "n1"}
 
 
+@pytest.mark.parametrize(
+    ("victims", "taken_back"),
+    [
+        pytest.param("leaving", {}, id="not while those who leave for it are still there"),
+        pytest.param("succeeded", {"want.0": "", "want.1": ""}, id="once they have left, the share counts"),
+    ],
+)
+def test_a_share_that_dips_takes_nothing_back(victims: str, taken_back: dict[str, str]) -> None:
+    """Three queues with demand leave the one in question 1.33 of the 4 cores, and it waits for 2."""
+    text = f"""
+        node n1 cpu=4
+        queue a
+        queue b
+        queue c
+        job x/a queue=a phase=Running
+        pods x/a 2 cpu=1 on=n1
+        pods x/a 2 cpu=1 on=n1 {victims}
+        job x/want min=2 queue=b phase=Inqueue pods=2 cpu=1 nominated=n1
+        job x/other min=4 queue=c phase=Inqueue pods=4 cpu=1
+    """
+    report = Busy(text, RECLAIM).cycle()
+
+    assert {one.name: one.node for one in report.nominations} == taken_back
+    assert report.evictions == ()
+
+
 def test_a_running_job_that_starts_again_keeps_its_admission_while_it_waits_for_its_place() -> None:
     text = """
         node n1 cpu=1

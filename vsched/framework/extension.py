@@ -51,6 +51,8 @@ class Refusal(NamedTuple):
 
     reason: str
     message: str
+    passing: bool = False
+    """Whether it may be otherwise in a moment: it rests on what others happen to ask for."""
 
 
 class Opening(NamedTuple):

@@ -75,6 +75,10 @@ class Fitting:
             return False
         return self._fits.is_left(row) or _passes(self._dynamic_masks(fit, task), row)
 
+    def is_left(self, row: int) -> bool:
+        """Whether anything is leaving the row."""
+        return self._fits.is_left(row)
+
     def candidates(self, task: Task, freeable: Mapping[int, Ints]) -> Mask:
         """Nodes that attributes allow and that would have room once ``freeable`` (by column) had left as well."""
         fit = self._fits.current(task)

@@ -109,9 +109,8 @@ class Proportion(
         deserved = self._deserved.get(queue.name, {})
         short = exceeding(self._names, request, deserved, self._holdings.queue(queue.name))
         if short:
-            return Refusal(
-                QUEUE_OVER_SHARE, f"queue {queue.name} would hold more than it deserves of {', '.join(sorted(short))}"
-            )
+            told = f"queue {queue.name} would hold more than it deserves of {', '.join(sorted(short))}"
+            return Refusal(QUEUE_OVER_SHARE, told, passing=True)
         return None
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
