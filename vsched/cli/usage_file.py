@@ -15,10 +15,10 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.model.usage import Figures, NodeUsage, Reading, period_seconds
+from vsched.nesting import is_too_deep
 
 _RESOURCES = ("cpu", "memory")
 _BY_NODE = "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}"
-_MOST_DEPTH = 8
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -26,7 +26,7 @@ def read_usage(path: str, now: float) -> Reading:
     """The file as a reading that is new at ``now``; raises BadInput with one line."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-        if _is_too_deep(text):
+        if is_too_deep(text):
             raise BadInput(f"{path}: nested too deeply ({_BY_NODE})")
         found = yaml.load(text, Loader=_Loader)
     except OSError as error:
@@ -35,16 +35,6 @@ def read_usage(path: str, now: float) -> Reading:
         raise BadInput(f"{path}: not YAML or JSON: {' '.join(str(error).split())}") from None
     nodes = dict(_mapping(path, "", found, _BY_NODE))
     return Reading(now, {name: _usage(path, name, said, now) for name, said in nodes.items()})
-
-
-def _is_too_deep(text: str) -> bool:
-    """Asked before the text is loaded: what reads values follows their nesting with a stack that has an end."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MOST_DEPTH:
-            return True
-    return False
 
 
 def _usage(path: str, name: str, said: Any, now: float) -> NodeUsage:

@@ -17,6 +17,7 @@ import yaml
 
 from vsched.cluster import wire
 from vsched.errors import BadInput, BadObject
+from vsched.nesting import is_too_deep
 
 STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
@@ -123,6 +124,8 @@ def _documents(name: str, text: str) -> Iterator[Any]:
             pass  # Flow-style YAML and several JSON documents in a row start like this, too.
         except RecursionError:
             raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
+    if is_too_deep(text):
+        raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)")
     try:
         yield from yaml.load_all(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:

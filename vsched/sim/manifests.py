@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from vsched.errors import BadInput, BadObject
+from vsched.nesting import is_too_deep
 from vsched.sim.client import LocalClient
 from vsched.sim.kinds import Kind, KindRegistry, Obj
 from vsched.sim.status import Failure
@@ -71,6 +72,8 @@ def read_documents(path: Path) -> list[Manifest]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInput(f"{path}: cannot be read: {reason}") from None
+    if is_too_deep(text):
+        raise BadInput(f"{path}: nested too deeply (expected Kubernetes objects)")
     found: list[Manifest] = []
     documents = yaml.load_all(text, Loader=_Loader)
     number = 0

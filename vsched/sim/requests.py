@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
+from vsched.nesting import is_too_deep
 from vsched.sim import bodies, protobuf
 from vsched.sim.conform import json_type
 from vsched.sim.decoding import unrecognized
@@ -247,6 +248,8 @@ def _decoded(call: Call, expected: str, custom: bool) -> Any:
 def _read_yaml(body: bytes) -> Any:
     """YAML as the JSON it stands for, which has string keys and no numbers beyond 64 bits."""
     try:
+        if is_too_deep(body.decode("utf-8", "replace")):
+            raise ValueError("nested too deeply")
         value = yaml.load(body, Loader=_YAML_LOADER)
         return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
