@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import resource
 import time
 from typing import Any
@@ -85,7 +86,8 @@ async def test_queries_of_ones_own() -> None:
 
 
 async def test_a_name_and_a_password() -> None:
-    async with prometheus({"n1": steady(30)}, web_config=WEB_CONFIG) as address:
+    known = "Basic " + base64.b64encode(f"me:{PASSWORD}".encode()).decode()
+    async with prometheus({"n1": steady(30)}, web_config=WEB_CONFIG, authorization=known) as address:
         login = {"basicauth": True, "username": "me"}
         assert (await reading(address, "n1", password=PASSWORD, **login)).nodes
         host = address.removeprefix("http://")

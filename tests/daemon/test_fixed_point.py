@@ -154,10 +154,10 @@ async def test_evictions_end_and_a_thousand_sessions_later_all_is_as_it_was(
         cluster.apply([*CLASSES, *queues(**parents), *(one for work in FIRST for one in work.objects())])
         await until(lambda: running(cluster) == {work.name: work.size for work in FIRST}, seconds=30.0)
         cluster.apply([one for work in LATER for one in work.objects()])
+        await until(lambda: running(cluster).keys() >= {"a-gang", "b-urgent", "c-elastic", "c-high"}, seconds=30.0)
         await sessions(daemon, RESTLESS)
         settled, pods = evicted(daemon), who_runs_where(cluster)
         assert settled >= 5
-        assert running(cluster).keys() >= {"a-gang", "b-urgent", "c-elastic", "c-high"}
         for _ in range(SESSIONS // RESTLESS - 1):
             await sessions(daemon, RESTLESS)
             assert torn(cluster) == []

@@ -95,9 +95,16 @@ def backfill(directory: Path, nodes: Mapping[str, Curve], label: str, tool: str)
 
 @asynccontextmanager
 async def prometheus(
-    nodes: Mapping[str, Curve], *, label: str = "instance", web_config: str = ""
+    nodes: Mapping[str, Curve],
+    *,
+    label: str = "instance",
+    web_config: str = "",
+    authorization: str = "",
 ) -> AsyncIterator[str]:
-    """The address of a Prometheus that knows these nodes; ended by its process id."""
+    """The address of a Prometheus that knows these nodes; ended by its process id.
+
+    ``authorization`` is the header that it wants to see, where it is configured to want one.
+    """
     server, tool = binaries()
     with tempfile.TemporaryDirectory(prefix="vsched-prometheus-") as name:
         directory, port = Path(name), free_port()
@@ -115,20 +122,21 @@ async def prometheus(
         )
         try:
             address = f"127.0.0.1:{port}"
-            yield await _ready(address)
+            yield await _ready(address, authorization)
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.wait()
 
 
-async def _ready(address: str) -> str:
-    """The URL, once it is served."""
-    async with asyncio.timeout(20.0), aiohttp.ClientSession() as session:
+async def _ready(address: str, authorization: str) -> str:
+    """The URL, once questions are answered there."""
+    headers = {"Authorization": authorization} if authorization else {}
+    async with asyncio.timeout(20.0), aiohttp.ClientSession(headers=headers) as session:
         while True:
             try:
                 async with session.get(f"http://{address}/-/ready") as answer:
-                    if answer.status in (200, 401):
+                    if answer.status == 200:
                         return f"http://{address}"
             except aiohttp.ClientError:
                 pass
