@@ -7,7 +7,7 @@ from vsched.actions.backfill import backfill
 from vsched.actions.enqueue import enqueue
 from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
-from vsched.actions.reclaim import ReclaimArgs, reclaim
+from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
 from vsched.framework.registry import Action
 
@@ -15,7 +15,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs),
     Action("allocate", allocate, PlacingArgs),
     Action("preempt", preempt, PreemptArgs),
-    Action("reclaim", reclaim, ReclaimArgs),
+    Action("reclaim", reclaim, PlacingArgs),
     Action("backfill", backfill, PlacingArgs),
     Action("shuffle", shuffle),
 )

@@ -21,7 +21,7 @@ from vsched.model.task import Task
 
 
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of allocate and backfill."""
+    """Arguments of the actions that look for nodes."""
 
     error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
     """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
@@ -92,8 +92,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
     while sheet:
         task = sheet.popleft()
         before = statement.savepoint()
-        if task.uid in session.held:
-            lift(session, statement, job, task)
+        lift(session, statement, job, task)
         refusal = session.plugins.allocatable(queue, task.shape.request)
         if refusal is not None:
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)

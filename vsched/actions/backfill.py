@@ -22,8 +22,7 @@ def backfill(session: Session) -> None:
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
-                if task.uid in session.held:
-                    lift(session, statement, job, task)
+                lift(session, statement, job, task)
                 choice = session.fitting.choose(task)
                 if choice is None or choice.waits:
                     session.task_refusals[task.uid] = session.fitting.explain(task)

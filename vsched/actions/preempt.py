@@ -7,10 +7,10 @@ from typing import Annotated
 
 import msgspec
 
-from vsched.actions.allocate import workable
-from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.allocate import PlacingArgs
+from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import Preempting, PreemptingWithin
+from vsched.actions.taking import Preempting, PreemptingWithin, starving, unplaced
 from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -22,7 +22,7 @@ PRIORITY_OFFSET = 1 << 31
 """Makes priorities positive, so that more victims never weigh less than fewer."""
 
 
-class PreemptArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
+class PreemptArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of preempt."""
 
     topology_aware: bool = msgspec.field(default=False, name="enableTopologyAwarePreemption")
@@ -33,8 +33,6 @@ class PreemptArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     at_most: Count = msgspec.field(default=100, name="maxCandidateNodesAbsolute")
     workers: Count = msgspec.field(default=16, name="topologyAwarePreemptWorkerNum")
     """Accepted; one node is tried after the other."""
-    error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
-    """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
 
 
 def preempt(session: Session) -> None:
@@ -43,8 +41,7 @@ def preempt(session: Session) -> None:
     pick = _cheapest(args) if args.topology_aware else first_that_does
     pools = Pools(session)
     ordering = QueueOrdering(session.plugins, args)
-    starving = [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
-    for wave in ordering.waves(starving):
+    for wave in ordering.waves(starving(session)):
         queues = {job.queue: session.snapshot.queues[job.queue] for job in wave}
         for name in sorted(queues, key=lambda name: ordering.queue_key(queues[name])):
             jobs = sorted((job for job in wave if job.queue == name), key=session.plugins.job_key)
@@ -74,12 +71,6 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
                 attempt.give_up()
                 return
             statement.commit()
-
-
-def unplaced(session: Session, job: JobView) -> list[Task]:
-    """Tasks of a job that have no place and wait for none, in their order."""
-    pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
-    return session.plugins.ordered_tasks(pending)
 
 
 # -- topology-aware ---------------------------------------------------------------------------------------------------

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from vsched.actions.allocate import workable
-from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.allocate import PlacingArgs
+from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.preempt import unplaced
-from vsched.actions.taking import Reclaiming
+from vsched.actions.taking import Reclaiming, starving, unplaced
 from vsched.actions.victims import first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 
 
-class ReclaimArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of reclaim."""
-
-    error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
-    """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
-
-
 def reclaim(session: Session) -> None:
     """Queue by queue, the one that is next as of now: all its starving jobs, each for its minimum or not at all."""
     plugins, queues = session.plugins, session.snapshot.queues
-    ordering = QueueOrdering(plugins, session.args("reclaim", ReclaimArgs))
+    ordering = QueueOrdering(plugins, session.args("reclaim", PlacingArgs))
     pools = Pools(session)
-    starving = [job for job in session.jobs.values() if plugins.job_starving(job) and workable(session, job)]
-    for wave in ordering.waves(starving):
+    for wave in ordering.waves(starving(session)):
         lanes: dict[str, list[JobView]] = {}
         for job in wave:
             lanes.setdefault(job.queue, []).append(job)

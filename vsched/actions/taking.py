@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar
 
+from vsched.actions.allocate import workable
 from vsched.framework.extension import Standing
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -156,3 +157,14 @@ class Reclaiming(Taking):
             and self.plugins.preemptive(queue, victim.shape.request)
             and self.plugins.could_reclaim_back(victim, evictor)
         )
+
+
+def starving(session: Session) -> list[JobView]:
+    """The jobs that have a claim to more and may be worked on."""
+    return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
+
+
+def unplaced(session: Session, job: JobView) -> list[Task]:
+    """Tasks of a job that have no place and wait for none, in their order."""
+    pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
+    return session.plugins.ordered_tasks(pending)

@@ -227,6 +227,8 @@ class Attempt:
 
     def _reprieve(self, task: Task, row: int, victims: list[Task], before: int) -> list[Task]:
         """Let stay whoever the placement can do without, the most valuable first; the last one it cannot."""
+        if len(victims) == 1:
+            return victims
         for spared in reversed(victims[:-1]):
             fewer = [victim for victim in victims if victim is not spared]
             if not self._would_do_again(task, row, fewer, before):
