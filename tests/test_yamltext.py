@@ -9,8 +9,8 @@ import pytest
 
 from vsched.cluster.manifests import decode_manifests, read
 from vsched.errors import BadInput
-from vsched.nesting import DEEPEST, is_too_deep
 from vsched.sim.manifests import read_documents
+from vsched.yamltext import DEEPEST, is_too_deep
 
 MANY = 300_000
 DEEP = [

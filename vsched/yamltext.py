@@ -1,8 +1,27 @@
-"""Text that is nested too deeply to be read: the YAML library follows nesting with a stack that has an end."""
+"""YAML as Kubernetes means it, and text that is nested too deeply to be read.
+
+The YAML library follows nesting with a stack that has an end, and the end of it is the end of the process.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
+
+import yaml
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The fast loader where PyYAML was built with it."""
+
+
+class KubernetesLoader(_Base):  # type: ignore[misc]
+    """Plain YAML, but time stamps stay the text they are on the wire."""
+
+
+KubernetesLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in _Base.yaml_implicit_resolvers.items()
+}
 
 DEEPEST = 1000
 """More than any object has, and far less than the stack bears."""

@@ -15,7 +15,7 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.model.usage import Figures, NodeUsage, Reading, period_seconds
-from vsched.nesting import is_too_deep
+from vsched.yamltext import is_too_deep
 
 _RESOURCES = ("cpu", "memory")
 _BY_NODE = "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}"

@@ -17,25 +17,12 @@ import yaml
 
 from vsched.cluster import wire
 from vsched.errors import BadInput, BadObject
-from vsched.nesting import is_too_deep
+from vsched.yamltext import KubernetesLoader, is_too_deep
 
 STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
 """Uids made up for manifests are derived from this and the object's name."""
 _MAXIMUM_DEPTH = 100
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-
-_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_BaseLoader):  # type: ignore[misc]  # the fast loader where PyYAML was built with it
-    """Plain YAML, but time stamps stay the text they are on the wire."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
-    for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
-}
 
 
 Name = tuple[str, str]
@@ -127,7 +114,7 @@ def _documents(name: str, text: str) -> Iterator[Any]:
     if is_too_deep(text):
         raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)")
     try:
-        yield from yaml.load_all(text, Loader=_Loader)
+        yield from yaml.load_all(text, Loader=KubernetesLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}" if mark is not None else name

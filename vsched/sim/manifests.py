@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from vsched.errors import BadInput, BadObject
-from vsched.nesting import is_too_deep
 from vsched.sim.client import LocalClient
 from vsched.sim.kinds import Kind, KindRegistry, Obj
 from vsched.sim.status import Failure
+from vsched.yamltext import KubernetesLoader, is_too_deep
 
 FIRST_KINDS = (
     "CustomResourceDefinition",
@@ -55,16 +55,6 @@ class Manifest:
     where: str
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Leaves time stamps the texts they are."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
 def read_documents(path: Path) -> list[Manifest]:
     """The documents of a file (``-`` is standard input) that are not empty."""
     try:
@@ -75,7 +65,7 @@ def read_documents(path: Path) -> list[Manifest]:
     if is_too_deep(text):
         raise BadInput(f"{path}: nested too deeply (expected Kubernetes objects)")
     found: list[Manifest] = []
-    documents = yaml.load_all(text, Loader=_Loader)
+    documents = yaml.load_all(text, Loader=KubernetesLoader)
     number = 0
     while True:
         number += 1

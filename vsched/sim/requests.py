@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
-from vsched.nesting import is_too_deep
 from vsched.sim import bodies, protobuf
 from vsched.sim.conform import json_type
 from vsched.sim.decoding import unrecognized
@@ -31,6 +30,7 @@ from vsched.sim.status import (
     unsupported_media_type,
 )
 from vsched.sim.writes import WriteOptions
+from vsched.yamltext import KubernetesLoader, is_too_deep
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
@@ -250,21 +250,10 @@ def _read_yaml(body: bytes) -> Any:
     try:
         if is_too_deep(body.decode("utf-8", "replace")):
             raise ValueError("nested too deeply")
-        value = yaml.load(body, Loader=_YAML_LOADER)
+        value = yaml.load(body, Loader=KubernetesLoader)
         return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
-
-
-class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as the API reads it: times stay strings."""
-
-
-_YamlLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_YAML_LOADER = _YamlLoader
 
 
 def dry_run_causes(given: list[str]) -> list[Cause]:
