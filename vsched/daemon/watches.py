@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
+from vsched.controllers.queue_controller import COMMANDS
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import BrokenObject, Delta, Sink, Statistics
 from vsched.kube.paths import ApiResource
@@ -41,7 +42,7 @@ FOLLOWED: dict[str, Followed] = {
     "StatefulSet": Followed(ApiResource(*APPS, "statefulsets"), required=False),
     "PodGroup": Followed(ApiResource(*BATCH, "podgroups")),
     # How people ask for queues to be opened and closed; the annotation of a queue does it too.
-    "Command": Followed(ApiResource("bus.volcano.sh", "v1alpha1", "commands"), required=False),
+    "Command": Followed(COMMANDS, required=False),
     # All of them: pods of other schedulers take room, and finished pods count for their gang.
     "Pod": Followed(ApiResource("", "v1", "pods")),
 }
