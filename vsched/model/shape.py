@@ -176,6 +176,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """Asks for nothing but a pod slot: backfill's business."""
     burst: tuple[int, int] = (0, 0)
     """Milli-cores and bytes that its limits let it use beyond what it asks for; 0 where it has no limit."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """Sums of its containers' limits as quotas count them (``limits.cpu``), sorted; base units."""
 
 
 ShapeKey = tuple[
@@ -189,6 +191,7 @@ ShapeKey = tuple[
     int,
     Strategy | None,
     tuple[int, int],
+    tuple[tuple[str, int], ...],
 ]
 
 
@@ -226,11 +229,12 @@ class ShapeTable:
         containers: int = 1,
         strategy: Strategy | None = None,
         burst: tuple[int, int] = (0, 0),
+        limits: tuple[tuple[str, int], ...] = (),
     ) -> Shape:
         """The one shape of these values."""
         rules = self.rules(rules or Rules())
         scoring = (scoring_cpu, scoring_memory)
-        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst)
+        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits)
         shape = self._shapes.get(key)
         if shape is None:
             self._made += 1
@@ -248,6 +252,7 @@ class ShapeTable:
                 strategy=strategy,
                 best_effort=len(request) <= 1 and all(column == 2 for column, _ in request),
                 burst=burst,
+                limits=limits,
             )
         return shape
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
 from vsched.model.job import Job
 from vsched.model.nodes import NodeTable
@@ -82,3 +83,9 @@ class Snapshot:
     """ResourceQuotas without scopes, by namespace."""
     priority_range: tuple[int, int] = (0, 0)
     """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""
+    arbitration: Arbitration | None = None
+    """What is to be divided among namespaces; None where nobody arbitrates, or it is not yet time to."""
+    ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
+    """How much namespaces may hold, by the last division; those it does not name are not limited."""
+    held: Mapping[str, Vector] = field(default_factory=dict)
+    """What pods of each namespace take from nodes, whoever placed them; empty where nobody arbitrates."""

@@ -1,0 +1,20 @@
+"""How the arbitrator goes about its work, as one value."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ArbitrationRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person may choose about arbitration."""
+
+    interval_seconds: float = 1.0
+    """What is deserved is worked out at least this often (seed 001: 1 s)."""
+    pause_seconds: float = 0.1
+    """Between two divisions, however much changes."""
+    grace_seconds: float = 10.0
+    """How long a namespace may stay overused before pods are evicted: its own controllers choose their victims first."""
+    evictions_per_round: int = 1
+    """Pods evicted in one round, at most."""
+    allocated_seconds: float = 10.0
+    """Between two writes of an Allocation in which nothing but what the namespace holds has changed."""

@@ -1,0 +1,181 @@
+"""What the arbitrator divides and among whom: Consumers, buckets of them, and what namespaces hold and ask for (seed 001).
+
+Amounts are ``Counted``: base units by counted name (``vsched.model.counted``). A limit that is not named is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from vsched.model.counted import NOTHING, Counted
+from vsched.model.task import Task
+
+ARBITRATOR_GROUP = "kube-arbitrator.incubator.k8s.io"
+ARBITRATOR_VERSION = f"{ARBITRATOR_GROUP}/v1"
+DEFAULT_CONSUMER = "defaults"
+"""The name of Consumers that the arbitrator makes, and of the Allocation of a namespace without any."""
+PREFERRED_VICTIM = "kube-arbitrator.incubator.k8s.io/preferred-victim"
+"""Annotation by which a workload controller says which of its pods go first: ``"true"``."""
+SYSTEM_NAMESPACE = "kube-system"
+"""Deserves what it requests, before all others."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A condition in the status of a Consumer, an Allocation or a bucket, as it stands in the object."""
+
+    kind: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: float = 0.0
+    """Its ``lastTransitionTime``, seconds since the epoch."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A Consumer: what a namespace may hold at most, and what is kept for it."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    version: str = ""
+    generation: int = 0
+    created: float = 0.0
+    hard: Counted = NOTHING
+    reserved: Counted = NOTHING
+    weight: int = 0
+    """0 where it has none of its own: then the namespace's counts."""
+    parent: str = ""
+    """The bucket it belongs to; empty for none."""
+    stated_hard: Mapping[str, str] = {}
+    """As written, for the copy in the Allocation."""
+    stated_reserved: Mapping[str, str] = {}
+    conditions: tuple[Told, ...] = ()
+    observed: int = 0
+    """``status.observedGeneration``."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """A group of Consumers with a limit and a guarantee of its own."""
+
+    name: str
+    uid: str = ""
+    version: str = ""
+    generation: int = 0
+    hard: Counted = NOTHING
+    reserved: Counted = NOTHING
+    weight: int = 1
+    deserved: Mapping[str, str] = {}
+    """``status.deserved`` as written."""
+    allocated: Mapping[str, str] = {}
+    conditions: tuple[Told, ...] = ()
+    observed: int = 0
+
+
+class AllocationRecord(msgspec.Struct, frozen=True):
+    """An Allocation as it stands in the API server."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    version: str = ""
+    deserved: Mapping[str, str] = {}
+    """``spec.deserved``, ``spec.hard`` and ``spec.reserved`` as written."""
+    hard: Mapping[str, str] = {}
+    reserved: Mapping[str, str] = {}
+    allocated: Mapping[str, str] = {}
+    """``status.allocated`` as written."""
+    conditions: tuple[Told, ...] = ()
+
+    def condition(self, kind: str) -> Told | None:
+        """The condition of this type, None where there is none."""
+        return next((told for told in self.conditions if told.kind == kind), None)
+
+
+class Party(msgspec.Struct, frozen=True):
+    """One namespace as the arbitrator sees it."""
+
+    namespace: str
+    weight: int = 1
+    """By its ResourceQuotas (seed 000); that of its Consumer goes before."""
+    quota: Counted = NOTHING
+    """The tightest ``hard`` of its ResourceQuotas without scopes."""
+    held: Counted = NOTHING
+    """Pods that have a node, those on their way out included, and PersistentVolumeClaims."""
+    leaving: Counted = NOTHING
+    """The part of ``held`` that is on its way out."""
+    waiting: Counted = NOTHING
+    """Pods without a node that are not gated and that some node could hold if it were empty."""
+    tasks: Mapping[str, Task] = {}
+    """Its pods by uid, in no order."""
+    claim: Claim | None = None
+    """Its Consumer: the oldest, by name among equally old ones."""
+    idle_claims: tuple[Claim, ...] = ()
+    """Further Consumers, which count for nothing."""
+    allocations: tuple[AllocationRecord, ...] = ()
+    """Its Allocations, by name; one of them is the Consumer's namesake."""
+    terminating: bool = False
+
+    @property
+    def requested(self) -> dict[str, int]:
+        """What it holds for good and what it waits for."""
+        total = dict(self.held)
+        for name, value in self.waiting.items():
+            total[name] = total.get(name, 0) + value
+        for name, value in self.leaving.items():
+            total[name] -= value
+        return total
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """What it holds once everything that leaves has left."""
+        return {name: value - self.leaving.get(name, 0) for name, value in self.held.items()}
+
+
+class Arbitration(msgspec.Struct, frozen=True):
+    """Everything that is divided, and among whom, at one moment."""
+
+    parties: Mapping[str, Party]
+    """By namespace: all that exist or hold anything."""
+    buckets: Mapping[str, Bucket]
+    storage: Counted = NOTHING
+    """How much storage there is, by counted name; what is not named has no known bound."""
+    version: int = 0
+    """Grows with every change of what is above; equal numbers, equal content."""
+
+
+class Award(msgspec.Struct, frozen=True):
+    """What the division gives one namespace or bucket."""
+
+    deserved: Counted
+    """Whole base units; every resource that is divided or that it claims has an entry."""
+    ceiling: Counted
+    """What it may hold at most for now: what it deserves, what nobody else claims at the moment, never over ``hard``."""
+    hard: Counted = NOTHING
+    """The limit in force: its own, its quota's and its bucket's, whichever is tightest."""
+    reserved: Counted = NOTHING
+    """The floor in force."""
+    cut: Counted = NOTHING
+    """What of its stated reservation is not in force, for want of room or for a limit below it."""
+
+
+class Division(msgspec.Struct, frozen=True):
+    """Who deserves what."""
+
+    namespaces: Mapping[str, Award]
+    buckets: Mapping[str, Award]
+    total: Counted
+    """What there was to divide; only resources with a known total."""
+
+
+class Ceiling(msgspec.Struct, frozen=True):
+    """How much a namespace may hold of what pods ask for, for those who place pods; base units by column of the axis."""
+
+    most: Mapping[int, int]
+    lent: bool = False
+    """Part of it is lent."""
