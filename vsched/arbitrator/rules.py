@@ -13,7 +13,7 @@ class ArbitrationRules(msgspec.Struct, frozen=True, kw_only=True):
     pause_seconds: float = 0.1
     """Between two divisions, however much changes."""
     grace_seconds: float = 10.0
-    """How long a namespace may stay overused before pods are evicted: its own controllers choose their victims first."""
+    """How long a namespace may be overused before pods are evicted: its own controllers choose their victims first."""
     evictions_per_round: int = 1
     """Pods evicted in one round, at most."""
     allocated_seconds: float = 10.0

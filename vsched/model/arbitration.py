@@ -1,4 +1,4 @@
-"""What the arbitrator divides and among whom: Consumers, buckets of them, and what namespaces hold and ask for (seed 001).
+"""What the arbitrator divides and among whom: Consumers, buckets, and what namespaces hold and ask for (seed 001).
 
 Amounts are ``Counted``: base units by counted name (``vsched.model.counted``). A limit that is not named is none.
 """
@@ -155,7 +155,7 @@ class Award(msgspec.Struct, frozen=True):
     deserved: Counted
     """Whole base units; every resource that is divided or that it claims has an entry."""
     ceiling: Counted
-    """What it may hold at most for now: what it deserves, what nobody else claims at the moment, never over ``hard``."""
+    """What it may hold at most for now: what it deserves, and what nobody else claims; never over ``hard``."""
     hard: Counted = NOTHING
     """The limit in force: its own, its quota's and its bucket's, whichever is tightest."""
     reserved: Counted = NOTHING
@@ -174,7 +174,7 @@ class Division(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """How much a namespace may hold of what pods ask for, for those who place pods; base units by column of the axis."""
+    """How much a namespace may hold of what pods ask for, for those who place them; base units by column of the axis."""
 
     most: Mapping[int, int]
     lent: bool = False

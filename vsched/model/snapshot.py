@@ -88,4 +88,5 @@ class Snapshot:
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
     """How much namespaces may hold, by the last division; those it does not name are not limited."""
     held: Mapping[str, Vector] = field(default_factory=dict)
-    """What pods of each namespace take from nodes, whoever placed them; empty where nobody arbitrates."""
+    """What pods of each namespace keep of nodes, whoever placed them, those on their way out not counted; empty where
+    nobody arbitrates."""
