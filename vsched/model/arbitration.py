@@ -174,7 +174,7 @@ class Division(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """How much a namespace may hold of what pods ask for, for those who place them; base units by column of the axis."""
+    """How much a namespace may hold of what pods ask for: for those who place them. Base units by column."""
 
     most: Mapping[int, int]
     lent: bool = False

@@ -7,7 +7,7 @@
 | ``limits.cpu``, ``limits.memory``, ``limits.ephemeral-storage`` | as written | limits of the same pods |
 | ``requests.storage`` (or ``storage``) | ``requests.storage`` | what PersistentVolumeClaims ask for |
 | ``persistentvolumeclaims`` | as written | PersistentVolumeClaims |
-| ``CLASS.storageclass.storage.k8s.io/requests.storage`` (``…/persistentvolumeclaims``) | as written | one class of those |
+| ``CLASS.storageclass.storage.k8s.io/`` and one of the two above | as written | those of one storage class |
 
 Everything else a quota may name (``services``, ``count/…``) is nothing that could be divided.
 """
