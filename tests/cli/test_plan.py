@@ -74,6 +74,7 @@ def test_the_json_has_the_shape_that_others_rely_on() -> None:
             }
         },
         "namespaces": {"q/x": {"weight": 3, "share": 0.75, "allocated": {"cpu": "3"}}},
+        "allocations": {},
         "unschedulable": {key: document["unschedulable"][key] for key in ("x/big.0", "x/big.1")},
         "ignored": {"Secret": 1},
     }

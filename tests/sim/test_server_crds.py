@@ -10,6 +10,7 @@ from tests.sim.api import CRDS, SCHEDULING, Api, queue
 
 Obj = dict[str, Any]
 PODGROUPS = f"{SCHEDULING}/namespaces/default/podgroups"
+APPROVED = "KubernetesAPIApprovalPolicyConformant"
 THINGS = "/apis/example.com/v1/namespaces/default/things"
 
 
@@ -50,13 +51,17 @@ def thing(name: str = "t", version: str = "v1", **spec: Any) -> Obj:
 async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
     reply = await api.get(CRDS)
     assert reply.names() == [
+        "allocations.kube-arbitrator.incubator.k8s.io",
+        "buckets.kube-arbitrator.incubator.k8s.io",
         "commands.bus.volcano.sh",
+        "consumers.kube-arbitrator.incubator.k8s.io",
         "podgroups.scheduling.volcano.sh",
         "queues.scheduling.volcano.sh",
     ]
     for item in reply.body["items"]:
         conditions = {each["type"]: each["status"] for each in item["status"]["conditions"]}
-        assert conditions == {"NamesAccepted": "True", "Established": "True"}
+        approval = {APPROVED: "False"} if item["spec"]["group"].endswith("k8s.io") else {}
+        assert conditions == {"NamesAccepted": "True", "Established": "True", **approval}
 
 
 async def test_queues_and_pod_groups_get_their_defaults(api: Api) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.held import nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.framework.holding import lift
 from vsched.framework.session import Session
@@ -11,8 +12,9 @@ from vsched.framework.session import Session
 def backfill(session: Session) -> None:
     """Queue by queue, job by job: every best-effort task that finds a node is placed.
 
-    Whether a queue has had its share does not matter: such a task takes nothing that is shared out. The placements of
-    a job are carried out as soon as its minimum is met, those of earlier tries included.
+    Whether a queue has had its share does not matter: such a task takes nothing that is shared out; of what a namespace
+    may hold it takes a slot. The placements of a job are carried out as soon as its minimum is met, those of earlier
+    tries included.
     """
     candidates = [
         job for job in session.jobs.values() if (job.best_effort_pending or session.held) and workable(session, job)
@@ -23,6 +25,11 @@ def backfill(session: Session) -> None:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
+                refusal = session.plugins.namespace_limit(task.namespace, task.shape.request)
+                if refusal is not None:
+                    session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+                    statement.rollback(before)
+                    continue
                 choice = session.fitting.choose(task)
                 if choice is None or choice.waits:
                     session.task_refusals[task.uid] = session.fitting.explain(task)

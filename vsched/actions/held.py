@@ -31,14 +31,15 @@ def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 
 
 def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet, missing: int) -> bool:
-    """Whether the queue cannot take what is missing of the job's minimum.
+    """Whether the queue, or the job's namespace, cannot take what is missing of the job's minimum.
 
     Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
     """
     shape = sheet[0].shape
     if len(sheet) < missing or any(task.shape is not shape for task in sheet):
         return False
-    refusal = session.plugins.allocatable(queue, tuple((column, value * missing) for column, value in shape.request))
+    request = tuple((column, value * missing) for column, value in shape.request)
+    refusal = session.plugins.grantable(queue, job.namespace, request)
     if refusal is not None:
         note(session, job, sheet, missing, refusal)
     return refusal is not None

@@ -45,6 +45,7 @@ class Pool:
         self._steps, self._after = len(session.ledger.log), session.ledger.latest
         self._rows: dict[int, list[Task]] = {}
         self._rows_of: dict[str, list[int]] = {}
+        self._held_by: dict[str, list[int]] = {}
         self._ordered: set[int] = set()
         self._refusals: dict[Shape, Refusals] = {}
         self._passing: dict[tuple[Shape, PodLabels], Mask] = {}
@@ -100,6 +101,16 @@ class Pool:
             job = self._session.standing(key)
             if job is not None and not taking.keeps(task, job):
                 mask[rows] = True
+        return mask
+
+    def held_by(self, namespace: str) -> Mask:
+        """bool[nodes]: where there are candidates of a namespace."""
+        if not self._held_by:
+            for row, victims in self._rows.items():
+                for name in {victim.namespace for victim in victims}:
+                    self._held_by.setdefault(name, []).append(row)
+        mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
+        mask[self._held_by.get(namespace, [])] = True
         return mask
 
     def richest(self, column: int) -> list[tuple[Task, int]]:

@@ -65,7 +65,9 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
 
 def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:
     """Whether the queue would be given the task again, as allocate asks; of a best-effort one nobody asks."""
-    return not session.plugins.overused(queue) and session.plugins.allocatable(queue, task.shape.request) is None
+    if session.plugins.overused(queue):
+        return False
+    return session.plugins.grantable(queue, task.namespace, task.shape.request) is None
 
 
 class RunningTasks(Sequence[Task]):

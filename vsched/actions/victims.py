@@ -138,9 +138,7 @@ class Attempt:
         return pool
 
     def _choice_without_victims(self, task: Task) -> Choice | None:
-        if self.session.plugins.allocatable(self.taking.queue, task.shape.request) is not None:
-            return None
-        return choose(self.session, task)
+        return choose(self.session, task) if self._may_have(task) else None
 
     def _say(self, task: Task, choice: Choice) -> None:
         self._said.setdefault(task.uid, self.session.task_refusals.get(task.uid))
@@ -170,9 +168,15 @@ class Attempt:
         self.statement.rollback(before)
         return refusal is None
 
+    def _may_have(self, task: Task) -> bool:
+        """Whether queue and namespace may take the task as things stand."""
+        return self.session.plugins.grantable(self.taking.queue, task.namespace, task.shape.request) is None
+
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they are to be tried."""
         mask: Mask = pool.worthwhile(task, self.session.fitting.candidates(task, pool.freeable))
+        if self.session.plugins.namespace_limit(task.namespace, task.shape.request) is not None:
+            mask &= pool.held_by(task.namespace)  # who may hold no more can only replace what it holds
         rows = np.flatnonzero(mask)
         if self.taking.by_score and len(rows) > 1:
             ranked = self.session.fitting.ranking(task, mask)
@@ -212,7 +216,7 @@ class Attempt:
     def _fits(self, task: Task, row: int) -> bool:
         return (
             self._would_do(task, row, ())
-            and self.session.plugins.allocatable(self.taking.queue, task.shape.request) is None
+            and self._may_have(task)
             and self.session.fitting.fits_at(task, row)
         )
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "cluster": "the embedded cluster alone: a Kubernetes API on loopback",
     "plan": "what would be bound, and why the rest waits, from manifests",
     "queue": "queues: what they hold, opening and closing them",
+    "allocations": "who deserves and holds what of the cluster, by namespace and bucket",
     "usage": "what nodes really use, as the policy's source of usage says",
     "check": "validates a policy file",
     "bench": "measures the decision core on this machine",

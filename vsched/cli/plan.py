@@ -11,10 +11,14 @@ from typing import Any
 import click
 import orjson
 import yaml
+from msgspec.structs import replace
 from rich.console import Console
 
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.cli.plan_arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
+from vsched.cli.run import Period
 from vsched.cli.usage_file import read_usage
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Manifests, decode_manifests, read
@@ -22,7 +26,9 @@ from vsched.daemon.calling import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.model.plan import Evict
 from vsched.model.usage import Reading
+from vsched.plugins.allocation import ALLOCATION
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import default_settings, load_file
 from vsched.settings.built_in import REGISTRY
@@ -40,21 +46,41 @@ Examples:
   kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
   vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
   vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
+  vsched plan -f cluster.yaml --arbitrate --cycles 3
 """
 
 
 def make_plan(
-    manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float, usage: Reading | None = None
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
 ) -> Document:
     """The plan as the stable JSON shape."""
-    return as_document(decide(manifests, policy, names, cycles=cycles, now=now, usage=usage))
+    return as_document(decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules))
 
 
 def decide(
-    manifests: Manifests, policy: Policy, names: Sequence[str], *, cycles: int, now: float, usage: Reading | None = None
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
 ) -> Planned:
-    """Decide ``cycles`` times; between cycles what was decided has come true."""
-    cache = Cache(frozenset(names), open_without_state=True)
+    """Decide ``cycles`` times; between cycles what was decided has come true.
+
+    The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
+    """
+    if rules is None and is_wanted(manifests.objects):
+        rules = AT_ONCE
+    cache = Cache(frozenset(names), open_without_state=True, arbitrating=rules is not None)
     cache.use(usage)
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)
@@ -68,16 +94,24 @@ def decide(
     for found in cache.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
         click.echo(f"vsched: {origin}: {found.message}", err=True)
+    rounds = None if rules is None else Rounds(cache, rules)
+    if rounds is not None:
+        policy = policy.with_plugin(ALLOCATION)
     reports = []
     with Caller() as caller:
         for _ in range(cycles):
             snapshot = cache.snapshot(now)
+            evicted: tuple[Evict, ...] = ()
+            if rounds is not None:
+                snapshot, evicted = rounds.arbitrate(snapshot)
             report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+            report = replace(report, evictions=(*evicted, *report.evictions))
             reports.append(report)
             cache.settle(report)
     if caller.problem:
         click.echo(f"vsched: the extender does not answer: {caller.problem}", err=True)
-    return Planned(reports, snapshot.queues, manifests.ignored)
+    shares = None if rounds is None else rounds.shares()
+    return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
 
 
 @click.command("plan", epilog=EPILOG)
@@ -87,6 +121,18 @@ def decide(
 @click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
 @click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
 @click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
+@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; also where there are Consumers.")
+@click.option(
+    "--arbitrate-grace",
+    type=Period(zero=True),
+    help="How long namespaces may be overused, by their Allocations, before pods are evicted; at once by default.",
+)
+@click.option(
+    "--arbitrate-evictions",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Pods that arbitration evicts in a cycle at most; 1 by default.",
+)
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
 def command(
     files: tuple[str, ...],
@@ -95,6 +141,9 @@ def command(
     cycles: int,
     now: str | None,
     names: tuple[str, ...],
+    arbitrate: bool,
+    arbitrate_grace: float | None,
+    arbitrate_evictions: int | None,
     output: str,
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits, from manifests alone."""
@@ -107,8 +156,18 @@ def command(
     reading = read_usage(usage, moment) if usage else None
     if reading is not None:
         note_strangers(reading, manifests)
-    planned = decide(manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment, usage=reading)
+    rules = arbitration_rules(arbitrate, arbitrate_grace, arbitrate_evictions)
+    planned = decide(
+        manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment, usage=reading, rules=rules
+    )
     show(planned, output)
+
+
+def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:
+    """What the flags say of arbitration; None where they leave it to the manifests."""
+    if not arbitrate and grace is None and evictions is None:
+        return None
+    return replace(AT_ONCE, grace_seconds=grace or 0.0, evictions_per_round=evictions or AT_ONCE.evictions_per_round)
 
 
 def note_extender(policy: Policy) -> None:
@@ -135,7 +194,8 @@ def show(planned: Planned, output: str) -> None:
         click.echo(yaml.safe_dump(as_document(planned), sort_keys=False), nl=False)
     else:
         width = get_terminal_size((COLUMNS_OF_NO_TERMINAL, 1)).columns
-        Console(width=width, soft_wrap=not sys.stdout.isatty()).print(as_text(planned, width))
+        console = Console(width=width, soft_wrap=not sys.stdout.isatty())
+        console.print(as_text(planned, width, unicode=console.encoding.startswith("utf")))
 
 
 def _moment(text: str) -> float:

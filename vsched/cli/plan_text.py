@@ -9,7 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.allocations_view import as_table
 from vsched.cli.plan_view import Planned, quantities
+from vsched.cli.queue_view import look_for
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queue import Queue
 
@@ -20,7 +22,7 @@ WIDE_COLUMNS = 100
 NONE = "-"
 
 
-def as_text(planned: Planned, width: int) -> RenderableType:
+def as_text(planned: Planned, width: int, *, unicode: bool = True) -> RenderableType:
     """The whole plan, for a terminal of so many columns."""
     reports, last = planned.reports, planned.last
     parts: list[RenderableType] = [
@@ -34,6 +36,9 @@ def as_text(planned: Planned, width: int) -> RenderableType:
     parts += [_problem(queue) for queue in queues if queue.problem]
     if last.namespaces:
         parts.append(_namespaces(last.namespaces))
+    if planned.shares is not None:
+        look = look_for(width, wide=False, unicode=unicode)
+        parts += [Text("\nAllocations", style="italic"), as_table(planned.shares, look, planned.now)]
     if planned.ignored:
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(planned.ignored.items()))
         parts.append(Text(f"ignored: {told}", style="dim"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vsched.cli.allocations_source import Shares
+from vsched.cli.allocations_view import as_document as allocations
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.queue import Queue
 from vsched.model.resources import format_amount
@@ -20,6 +22,10 @@ class Planned(NamedTuple):
     queues: Mapping[str, Queue]
     ignored: Mapping[str, int]
     """Objects that were left aside, by kind."""
+    now: float = 0.0
+    """When it was planned, seconds since the epoch."""
+    shares: Shares | None = None
+    """Who deserves and holds what; None where nobody arbitrates."""
 
     @property
     def last(self) -> CycleReport:
@@ -38,11 +44,14 @@ class Planned(NamedTuple):
 def as_document(planned: Planned) -> Document:
     """The result of all cycles: decisions cycle by cycle, everything else as it stands after the last one."""
     last = planned.last
+    shares = {} if planned.shares is None else allocations(planned.shares)
     return {
         "cycles": [_cycle(report) for report in planned.reports],
         "jobs": {key: _job(job) for key, job in planned.jobs.items() if not job.implicit},
         "queues": {name: _queue(last.queues[name], planned.queues[name]) for name in sorted(last.queues)},
         "namespaces": {key: _namespace(last.namespaces[key]) for key in sorted(last.namespaces)},
+        "allocations": shares.get("namespaces", {}),
+        **({"buckets": shares["buckets"]} if shares.get("buckets") else {}),
         "unschedulable": {key: _unschedulable(last.unschedulable[key]) for key in sorted(last.unschedulable)},
         "ignored": dict(sorted(planned.ignored.items())),
     }

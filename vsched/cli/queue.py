@@ -92,12 +92,12 @@ def list_(kubeconfig: Path | None, context: str | None, daemon: str, output: str
     from vsched.cli.queue_source import read_queues
     from vsched.cli.queue_view import as_table, list_document
 
-    queues = _with_client(kubeconfig, context, lambda client: read_queues(client, daemon))
+    queues = on_client(kubeconfig, context, lambda client: read_queues(client, daemon))
     if output in ("json", "yaml"):
-        _print_document(list_document(queues), output)
+        print_document(list_document(queues), output)
     else:
-        console = _console(no_color, output == "wide")
-        console.print(as_table(queues, _look(console, output == "wide")))
+        console = console_for(no_color, output == "wide")
+        console.print(as_table(queues, look_of(console, output == "wide")))
 
 
 @command.command("get", epilog="Example:  vsched queue get research")
@@ -113,12 +113,12 @@ def get(name: str, kubeconfig: Path | None, context: str | None, daemon: str, ou
         queues = await read_queues(client, daemon)
         return queues, queues.named(name), await podgroup_phases(client, name)
 
-    queues, sight, phases = _with_client(kubeconfig, context, read)
+    queues, sight, phases = on_client(kubeconfig, context, read)
     if output in ("json", "yaml"):
-        _print_document(get_document(queues, sight, phases), output)
+        print_document(get_document(queues, sight, phases), output)
     else:
-        console = _console(no_color, output == "wide")
-        console.print(as_page(queues, sight, phases, _look(console, output == "wide")))
+        console = console_for(no_color, output == "wide")
+        console.print(as_page(queues, sight, phases, look_of(console, output == "wide")))
 
 
 @command.command("open", epilog="Example:  vsched queue open research")
@@ -129,7 +129,7 @@ def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
     """Have a queue take in work again, and those below it that were closed with it."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(_with_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds)))
+    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds)))
 
 
 @command.command("close", epilog="Example:  vsched queue close research")
@@ -140,13 +140,14 @@ def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
     """Have a queue, and all below it, take in nothing new; what runs goes on."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(_with_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds)))
+    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds)))
 
 
 # -- reaching and showing
 
 
-def _with_client(kubeconfig: Path | None, context: str | None, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
+def on_client(kubeconfig: Path | None, context: str | None, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
+    """What comes of using a client of the cluster that the flags name."""
     from vsched.kube.client import ApiClient
     from vsched.kube.config import load_connection
 
@@ -157,20 +158,23 @@ def _with_client(kubeconfig: Path | None, context: str | None, use: Callable[[Ap
     return asyncio.run(run())
 
 
-def _console(no_color: bool, wide: bool) -> Console:
+def console_for(no_color: bool, wide: bool) -> Console:
+    """The terminal, or room enough where a table is wide or goes to a file or a program."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() and not wide else PIPE_COLUMNS
     return Console(no_color=no_color or None, width=width, highlight=False)
 
 
-def _look(console: Console, wide: bool) -> Look:
+def look_of(console: Console, wide: bool) -> Look:
+    """What fits there."""
     from vsched.cli.queue_view import look_for
 
     return look_for(console.width, wide, unicode=console.encoding.startswith("utf"))
 
 
-def _print_document(document: dict[str, Any], output: str) -> None:
+def print_document(document: dict[str, Any], output: str) -> None:
+    """Print data as JSON or YAML."""
     import orjson
     import yaml
 

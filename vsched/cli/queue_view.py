@@ -196,7 +196,7 @@ def _resources(queues: Queues, sight: Sight, look: Look) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     for name in (*USUAL, *named):
         bar = [_bar(queues, sight, name, look)] if look.cells else []
-        table.add_row(name, *bar, *(_short(name, amounts.get(name)) for amounts in (*kinds, queues.total)))
+        table.add_row(name, *bar, *(short(name, amounts.get(name)) for amounts in (*kinds, queues.total)))
     return table
 
 
@@ -233,7 +233,7 @@ def _legend(queues: Queues, look: Look) -> Text:
 def _held(queues: Queues, sight: Sight, resource: str, look: Look) -> Text:
     """What a queue holds of what it may hold, as a bar with numbers."""
     limit = _limit(queues, sight, resource)
-    told = Text(f"{_short(resource, sight.allocated.get(resource, 0))}/{_short(resource, limit)}")
+    told = Text(f"{short(resource, sight.allocated.get(resource, 0))}/{short(resource, limit)}")
     return Text.assemble(_bar(queues, sight, resource, look), " ", told) if look.cells else told
 
 
@@ -271,10 +271,10 @@ def _quantities(amounts: Named) -> dict[str, str]:
 
 
 def _told(amounts: Named) -> str:
-    return ", ".join(f"{name} {_short(name, value)}" for name, value in sorted(amounts.items())) or "-"
+    return ", ".join(f"{name} {short(name, value)}" for name, value in sorted(amounts.items())) or "-"
 
 
-def _short(name: str, value: int | None) -> str:
+def short(name: str, value: int | None) -> str:
     """An amount in three digits or so."""
     if value is None:
         return "-"

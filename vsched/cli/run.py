@@ -17,6 +17,8 @@ EPILOG = """\b
 Examples:
   vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
   vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
+  vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
+  vsched run --arbitrate --no-schedule    (divide it only: others place the pods)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
@@ -29,19 +31,26 @@ class Period(click.ParamType[float]):
 
     name = "duration"
 
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero
+        """Whether no time at all will do, too."""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds."""
-        try:
-            seconds = float(value)
-        except ValueError:
-            from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
-
-            seconds = parse_duration(value) or 0.0
-        if not 0 < seconds <= LONGEST_PERIOD_SECONDS:
-            self.fail(
-                f"{value!r} is not a time between 0 and 1h (expected seconds, or such as 500ms, 1m30s)", param, ctx
-            )
+        seconds = _seconds(value)
+        if seconds is None or seconds > LONGEST_PERIOD_SECONDS or not (seconds > 0 or (self._zero and seconds == 0)):
+            least = "from 0 to" if self._zero else "between 0 and"
+            self.fail(f"{value!r} is not a time {least} 1h (expected seconds, or such as 500ms, 1m30s)", param, ctx)
         return seconds
+
+
+def _seconds(value: Any) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
+
+        return parse_duration(value)
 
 
 LONGEST_PERIOD_SECONDS = 3600.0
@@ -101,6 +110,58 @@ PERIOD = Period()
     default=_DEFAULTS.eviction_mode,
     help="how victims go: evicted within their disruption budgets, or deleted whatever those say",
 )
+@click.option(
+    "--schedule/--no-schedule",
+    default=_DEFAULTS.schedule,
+    help="place pods; off for an arbitrator beside other schedulers",
+)
+@click.option(
+    "--arbitrate/--no-arbitrate",
+    default=_DEFAULTS.arbitrate,
+    help="divide the cluster among namespaces by their Consumers, and take back what is overused",
+)
+@click.option(
+    "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"
+)
+@click.option(
+    "--arbitrate-grace",
+    type=Period(zero=True),
+    default="10s",
+    help="how long a namespace may be overused before pods are evicted: its controllers may choose their victims first",
+)
+@click.option(
+    "--arbitrate-evictions",
+    type=click.IntRange(1, 1000),
+    default=_DEFAULTS.rules.evictions_per_round,
+    help="pods evicted in one round of arbitration, at most",
+)
+@click.option(
+    "--webhook-address",
+    default=_DEFAULTS.webhook_address,
+    help="address where the API server has Consumers reviewed, over TLS; '' for none",
+)
+@click.option(
+    "--tls-cert-file",
+    type=click.Path(path_type=Path),
+    help="certificate of what is served over TLS, in PEM form; taken up anew when it changes",
+)
+@click.option("--tls-private-key-file", "tls_key_file", type=click.Path(path_type=Path), help="its key")
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=None,
+    help="act only while holding the Lease; on with --arbitrate, else off, unless it is said here",
+)
+@click.option("--leader-elect-resource-namespace", default="", help="where the Lease is  [default: that of the pod]")
+@click.option("--leader-elect-resource-name", default=_DEFAULTS.lease.name, help="which Lease it is")
+@click.option(
+    "--leader-elect-lease-duration", type=PERIOD, default="15s", help="how long others wait for a sign of the leader"
+)
+@click.option(
+    "--leader-elect-renew-deadline", type=PERIOD, default="10s", help="how long the leader tries before it gives up"
+)
+@click.option(
+    "--leader-elect-retry-period", type=PERIOD, default="2s", help="between two attempts to get or keep the Lease"
+)
 @click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
@@ -113,7 +174,7 @@ def command(
     kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
 ) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
-    from vsched.daemon.app import serve  # here, so that --help does not load numpy and aiohttp
+    from vsched.daemon.serving import serve  # here, so that --help does not load numpy and aiohttp
     from vsched.daemon.tuning import listed, tuned
     from vsched.kube.config import load_connection
     from vsched.settings.built_in import REGISTRY
@@ -121,7 +182,21 @@ def command(
     if log_format == "auto":
         log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
     configure(log_level, log_format)
-    options = msgspec.convert({**flags, "window_seconds": window_ms / 1000}, Options)
+    if flags["leader_elect"] is None:
+        flags["leader_elect"] = flags["arbitrate"]
+    lease = {
+        "namespace": flags.pop("leader_elect_resource_namespace"),
+        "name": flags.pop("leader_elect_resource_name"),
+        "duration_seconds": flags.pop("leader_elect_lease_duration"),
+        "renew_deadline_seconds": flags.pop("leader_elect_renew_deadline"),
+        "retry_seconds": flags.pop("leader_elect_retry_period"),
+    }
+    rules = {
+        "interval_seconds": flags.pop("arbitrate_interval"),
+        "grace_seconds": flags.pop("arbitrate_grace"),
+        "evictions_per_round": flags.pop("arbitrate_evictions"),
+    }
+    options = msgspec.convert({**flags, "window_seconds": window_ms / 1000, "rules": rules, "lease": lease}, Options)
     connection = load_connection(kubeconfig, context)
     with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(options, connection, REGISTRY, listed))

@@ -24,17 +24,19 @@ from vsched.cluster.ingest_objects import (
     weight_of,
 )
 from vsched.cluster.job_books import JobBooks
-from vsched.cluster.namespace_books import NamespaceBooks, in_order
+from vsched.cluster.namespace_books import NamespaceBooks, as_selections, in_order
 from vsched.cluster.node_books import NodeBooks, dense_vector
 from vsched.cluster.notes import Notes, ObjectNotes
+from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
 from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
+from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
 from vsched.model.nodes import NodeAttributes
 from vsched.model.plan import CycleReport
 from vsched.model.quota import Quota
-from vsched.model.resources import Amounts, ResourceAxis
+from vsched.model.resources import Amounts, ResourceAxis, Vector
 from vsched.model.selections import Selections
 from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
@@ -54,6 +56,7 @@ class Cache:
         default_queue: str = "default",
         *,
         open_without_state: bool = False,
+        arbitrating: bool = False,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.axis = ResourceAxis()
@@ -66,16 +69,21 @@ class Cache:
         """Called after changes that can matter to scheduling; must be quick."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
-        self._seen = {kind: Seen() for kind in wire.KINDS}
+        self.arbitrating = arbitrating
+        """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
+        self._seen = {kind: Seen() for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED}
         self._defaults = ClusterDefaults(default_queue)
         self._nodes = NodeBooks(self.axis)
-        self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(_selections_of)
+        self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
         self._budgets: NamespaceBooks[str, DisruptionBudget, tuple[DisruptionBudget, ...]] = NamespaceBooks(in_order)
         self._quotas: NamespaceBooks[str, Quota, tuple[Quota, ...]] = NamespaceBooks(in_order)
         self._jobs = JobBooks(self._defaults.job_priority, self._defaults.queue_of)
         self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
-        reader = PodReader(self.axis, scheduler_names)
-        self._pods = PodBooks(reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority)
+        self._parties = PartyBooks(self.axis, self._defaults.weight_of)
+        self._ceilings: Mapping[str, Ceiling] = {}
+        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating)
+        parties = self._parties if arbitrating else None
+        self._pods = PodBooks(reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority, parties)
         self._snapshots = 0
         self._previous = 0.0
 
@@ -98,7 +106,9 @@ class Cache:
 
     def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
         """A full list of one kind: what it lacks is gone, what it has is believed whatever its version."""
-        seen = self._seen[kind]
+        seen = self._seen.get(kind)
+        if seen is None:
+            return
         missing, matters = seen.restart(), False
         for found in objects:
             key, version = _identity(kind, found.metadata), as_number(found.metadata.resource_version)
@@ -159,6 +169,10 @@ class Cache:
         if self._groups.status_failed(key):
             self.on_change()
 
+    def set_ceilings(self, ceilings: Mapping[str, Ceiling]) -> None:
+        """How much namespaces may hold by a new division; snapshots carry it from now on."""
+        self._ceilings = ceilings
+
     def settle(self, report: CycleReport) -> None:
         """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
         self._pods.settle(report, self._previous)
@@ -175,6 +189,7 @@ class Cache:
         self._settle_defaults()
         changed = self._jobs.publish()
         nodes, placed = self._nodes.publish()
+        self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep()
         sums = self._jobs.sums
         queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
@@ -199,7 +214,17 @@ class Cache:
             budgets=self._budgets.publish(),
             quotas=self._quotas.publish(),
             priority_range=self._defaults.priority_range(queues),
+            ceilings=self._ceilings,
+            held=self._parties.publish_kept(),
         )
+
+    def arbitration(self) -> Arbitration:
+        """What is divided among namespaces, as of now; never changes. Asked for right after a snapshot."""
+        return self._parties.publish()
+
+    def held(self, namespace: str) -> Vector:
+        """What pods of a namespace keep of nodes right now, by column; those on their way out not counted."""
+        return self._parties.kept(namespace)
 
     def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
         """Every node as it is seen now, with what is allocatable there."""
@@ -228,6 +253,7 @@ class Cache:
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,
+            **(self._parties.describe() if self.arbitrating else {}),
         }
 
     # One object
@@ -258,9 +284,15 @@ class Cache:
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
                     raise BadObject(found.message)
+                case _:
+                    matters = False
+            if self.arbitrating and kind != "Pod":
+                matters |= self._parties.put(key, found)
         except BadObject as error:
             if not isinstance(found, wire.Pod):
                 self._drop(kind, key)
+            if self.arbitrating:
+                self._parties.leave_out(kind, key)
             self._notes.put_broken(kind, key, found.metadata, str(error))
             return True
         if remarks:
@@ -288,9 +320,8 @@ class Cache:
         if kind == "PodDisruptionBudget":
             return self._budgets.put(_namespace(key), key, None)
         limited = kind == "ResourceQuota" and self._quotas.put(_namespace(key), key, None)
-        return self._defaults.drop(kind, key) or limited
-
-    # Selectors
+        divided = self.arbitrating and self._parties.drop(kind, key)
+        return self._defaults.drop(kind, key) or limited or divided
 
     def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
         """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
@@ -316,7 +347,3 @@ def _identity(kind: str, metadata: wire.Metadata) -> str:
 
 def _namespace(key: str) -> str:
     return key.partition("/")[0]
-
-
-def _selections_of(selectors: Mapping[tuple[str, str], Selector]) -> Selections:
-    return Selections(selectors.values())

@@ -17,6 +17,7 @@ from vsched.cluster.notes import Broken
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Writer
 from vsched.errors import VschedError
+from vsched.model.arbitration import ARBITRATOR_VERSION
 
 REASON = "BadObject"
 BATCH = "scheduling.volcano.sh/v1beta1"
@@ -27,6 +28,11 @@ API_VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",
+    "Consumer": ARBITRATOR_VERSION,
+    "Bucket": ARBITRATOR_VERSION,
+    "Allocation": ARBITRATOR_VERSION,
+    "StorageClass": "storage.k8s.io/v1",
+    "CSIStorageCapacity": "storage.k8s.io/v1",
 }
 """Where kinds are that are not in the core group."""
 LOOK_SECONDS = 1.0

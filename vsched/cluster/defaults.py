@@ -153,6 +153,10 @@ class ClusterDefaults:
             self._published_namespaces = {name: self._with_weight(name) for name in names}
         return self._published_namespaces
 
+    def weight_of(self, namespace: str) -> int:
+        """The weight that quotas give a namespace."""
+        return max(self._weights.get(namespace, {}).values(), default=1)
+
     def _note_priorities(self) -> None:
         self._priorities_changed = True
         self._published_queues = None
@@ -174,5 +178,5 @@ class ClusterDefaults:
 
     def _with_weight(self, name: str) -> Namespace:
         namespace = self._namespaces.get(name) or Namespace(name)
-        weight = max(self._weights.get(name, {}).values(), default=1)
+        weight = self.weight_of(name)
         return namespace if weight == namespace.weight else msgspec.structs.replace(namespace, weight=weight)

@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NO_ANSWER, RETRIED, Answer, Write, Writer
+from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Answer, Write, Writer
 from vsched.model.plan import Bind
 
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
     GAVE_UP = "gave-up"
     """No usable answer after all attempts."""
     DROPPED = "dropped"
-    """Never sent: the queue was full, or the process is on its way out."""
+    """Never sent: the queue was full, or the process is on its way out or may not write."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -84,6 +84,8 @@ def judge(bind: Bind, answer: Answer) -> Verdict:
         return Verdict.BOUND if assigned and assigned[1] == bind.node else Verdict.REFUSED
     if answer.code == 404:
         return Verdict.GONE
+    if answer.code == NOT_PERMITTED:
+        return Verdict.DROPPED
     return Verdict.GAVE_UP if answer.code in RETRIED else Verdict.REFUSED
 
 

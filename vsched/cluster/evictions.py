@@ -15,7 +15,7 @@ from vsched.clock import Clock
 from vsched.cluster.bodies import deletion_write, disruption_write, eviction_write
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NO_ANSWER, Answer, Writer, may_help
+from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, Answer, Writer, may_help
 from vsched.model.plan import Evict
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
@@ -36,7 +36,7 @@ class EvictionVerdict(StrEnum):
     GAVE_UP = "gave-up"
     """No usable answer after all attempts: it may have been carried out."""
     DROPPED = "dropped"
-    """Never sent: too many were waiting."""
+    """Never sent: too many were waiting, or the process may not write."""
 
 
 class EvictionOutcome(msgspec.Struct, frozen=True):
@@ -68,6 +68,8 @@ def judge(answer: Answer) -> EvictionVerdict:
     """What an answer means for an eviction; a repeat after a lost answer finds a pod that goes or is gone."""
     if answer.done:
         return EvictionVerdict.EVICTED
+    if answer.code == NOT_PERMITTED:
+        return EvictionVerdict.DROPPED
     if answer.code == 404 or (answer.code == 409 and _ANOTHER_POD.search(answer.message)):
         return EvictionVerdict.GONE
     if answer.code == 429 and _BUDGET in answer.causes:

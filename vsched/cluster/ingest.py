@@ -31,6 +31,7 @@ from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper
 from vsched.cluster.wire_base import Timestamp
 from vsched.errors import BadInput, BadObject
+from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
 from vsched.model.status import Phase, Status
@@ -41,6 +42,8 @@ GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"
 GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of pods that stand for static pods of a kubelet."""
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
 DEFAULT_PRIORITY = 1
 """The priority of a pod that says nothing (reference 0.3)."""
@@ -61,17 +64,19 @@ class PodFacts(NamedTuple):
 
 
 class PodReader:
-    """Turns pods into tasks; pods of other schedulers count once they have a node."""
+    """Turns pods into tasks; pods of other schedulers count once they have a node, or before where that matters."""
 
-    def __init__(self, axis: ResourceAxis, scheduler_names: frozenset[str]) -> None:
-        self.shaper = Shaper(axis)
+    def __init__(self, axis: ResourceAxis, scheduler_names: frozenset[str], *, strangers: bool = False) -> None:
+        self.shaper = Shaper(axis, limits=strangers)
         self.scheduler_names = scheduler_names
+        self._strangers = strangers
+        """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
 
     def read(self, pod: wire.Pod) -> PodFacts | None:
         """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
         spec = pod.spec
         ours = (spec.scheduler_name or "") in self.scheduler_names
-        if not ours and not spec.node_name:
+        if not ours and not spec.node_name and not self._strangers:
             return None
         try:
             return self._read(pod, ours)
@@ -101,6 +106,8 @@ class PodReader:
         implicit = _implicit_job(pod, namespace, created, remarks) if ours and not group else None
         if implicit is not None:
             group = implicit.name
+        if not ours and not spec.node_name:
+            group = ""  # whatever it is a member of, it is not ours to place
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
         task = Task(
@@ -123,6 +130,8 @@ class PodReader:
             _scheduled_condition(pod),
             0.0 if pod.status.start_time is None else pod.status.start_time.timestamp(),
             _protected_until(pod, remarks),
+            annotations.get(PREFERRED_VICTIM) == "true",
+            _returns(metadata),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 
@@ -169,6 +178,13 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
             since = decoded(condition.last_transition_time, Timestamp, at)
             return 0.0 if since is None else since.timestamp() + seconds
     return 0.0
+
+
+def _returns(metadata: wire.Metadata) -> bool:
+    """Whether a pod that goes comes back to its node."""
+    if MIRROR in (metadata.annotations or _NONE):
+        return True
+    return any(owner.controller and owner.kind == "DaemonSet" for owner in metadata.owner_references or ())
 
 
 def _implicit_job(pod: wire.Pod, namespace: str, created: float, remarks: Remarks) -> JobSpec:

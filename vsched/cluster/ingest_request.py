@@ -13,6 +13,7 @@ from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.wire_base import Raw, ResourceList, Wire
 from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
 from vsched.errors import BadObject, BadQuantity
+from vsched.model.counted import LIMITS
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, ResourceAxis, is_schedulable, parse_amount
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
@@ -71,6 +72,37 @@ def request_of(pod: Pod, axis: ResourceAxis) -> Request:
     return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0), (cpu, memory))
 
 
+def limits_of(pod: Pod, axis: ResourceAxis) -> tuple[tuple[str, int], ...]:
+    """The sums of a pod's limits by counted name, as quotas count them: what has no limit counts for nothing.
+
+    Init containers, sidecars, pod-level limits and overhead count as they do for requests; raises BadObject.
+    """
+    spec = pod.spec
+    statuses = resize_statuses(pod)
+    infeasible = bool(statuses) and resize_infeasible(pod)
+
+    def limited(containers: Sequence[Container] | None, field: str) -> list[Amount]:
+        return [
+            _container_limit(axis, container, f"spec.{field}[{position}]", statuses, infeasible)
+            for position, container in enumerate(containers or ())
+        ]
+
+    restartable = [container.restart_policy == "Always" for container in spec.init_containers or ()]
+    total = _aggregate(
+        limited(spec.containers, "containers"), limited(spec.init_containers, "initContainers"), restartable
+    )
+    pod_level = decoded(spec.resources, Resources, "spec.resources")
+    if pod_level is not None:
+        total.update(quantities(axis, _counted_a_pod(pod_level.limits), "spec.resources.limits"))
+    for column, value in quantities(
+        axis, decoded(spec.overhead, ResourceList, "spec.overhead"), "spec.overhead"
+    ).items():
+        if column in total:
+            total[column] += value
+    named = ((f"limits.{axis.names[column]}", value) for column, value in total.items())
+    return tuple(sorted((name, value) for name, value in named if value and name in LIMITS))
+
+
 def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
     """What the kubelet says it has given, by container; nothing for a pod without a node."""
     if not pod.spec.node_name:
@@ -116,6 +148,19 @@ def _container_request(
         return wanted
     held = quantities(axis, given, f"{where}.allocatedResources")
     _raise_to(held, quantities(axis, actual.requests if actual else None, f"{where}.resources.requests"))
+    if not infeasible:
+        _raise_to(held, wanted)
+    return held
+
+
+def _container_limit(
+    axis: ResourceAxis, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
+) -> Amount:
+    wanted = _limit(axis, container.resources, f"{at}.resources")
+    status = statuses.get(container.name)
+    if status is None or not bytes(status.resources):
+        return wanted
+    held = _limit(axis, status.resources, f"status.containerStatuses[{container.name}].resources")
     if not infeasible:
         _raise_to(held, wanted)
     return held

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 import msgspec
 
 from vsched.cluster.ingest_objects import is_revocable
-from vsched.cluster.ingest_request import request_of, resize_infeasible
+from vsched.cluster.ingest_request import limits_of, request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
 from vsched.cluster.wire_base import Wire
 from vsched.cluster.wire_pods import Container, Pod
@@ -40,8 +40,10 @@ class Shaper:
     TABLE_FLOOR = 2048
     """Tables smaller than this are never swept."""
 
-    def __init__(self, axis: ResourceAxis) -> None:
+    def __init__(self, axis: ResourceAxis, *, limits: bool = False) -> None:
         self.axis = axis
+        self._limits = limits
+        """Whether sums of limits are read, too: they set shapes apart that are one to a scheduler."""
         self._table = ShapeTable()
         self._memo: dict[Hashable, Shape] = {}
         self._sweep_at = self.TABLE_FLOOR
@@ -68,6 +70,7 @@ class Shaper:
             scoring_cpu=request.scoring_cpu,
             scoring_memory=request.scoring_memory,
             burst=request.burst,
+            limits=self._limits_of(pod),
         )
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
@@ -103,7 +106,11 @@ class Shaper:
             containers=len(every),
             strategy=strategy,
             burst=request.burst,
+            limits=self._limits_of(pod),
         )
+
+    def _limits_of(self, pod: Pod) -> tuple[tuple[str, int], ...]:
+        return limits_of(pod, self.axis) if self._limits else ()
 
 
 def _key(pod: Pod) -> Hashable:

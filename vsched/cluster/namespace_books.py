@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
+from vsched.model.selections import Selections
+from vsched.model.shape import Selector
+
 K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
@@ -50,6 +53,11 @@ class NamespaceBooks(Generic[K, T, V]):
 
     def __len__(self) -> int:
         return sum(map(len, self._items.values()))
+
+
+def as_selections(selectors: Mapping[K, Selector]) -> Selections:
+    """The selectors as what they select."""
+    return Selections(selectors.values())
 
 
 def in_order(items: Mapping[str, T]) -> tuple[T, ...]:

@@ -46,6 +46,8 @@ class NodeBooks:
         self.axis = axis
         self.total: Vector = {}
         self.used: Vector = {}
+        self.capacity_version = 0
+        """Grows whenever what some node has to give changes."""
         self._usage = UsageBooks()
         self._placed = PlacedPods()
         self._published_placed = PlacedPods()
@@ -98,6 +100,7 @@ class NodeBooks:
         subtract(self.total, record.allocatable)
         add(self.total, facts.allocatable)
         if record.allocatable != facts.allocatable:
+            self.capacity_version += 1
             record.allocatable = facts.allocatable
             self._dirty[record.name] = None
         if before != attributes:
@@ -118,6 +121,7 @@ class NodeBooks:
         for task in record.tasks.values():
             self._book(record, task, -1)
         subtract(self.total, record.allocatable)
+        self.capacity_version += 1
         record.attributes, record.allocatable = None, NOTHING
         self._known -= 1
         self._membership_changed = True

@@ -15,6 +15,7 @@ from vsched.cluster.assumed import AssumedTasks
 from vsched.cluster.ingest import PodReader
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.node_books import NodeBooks
+from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
 from vsched.model.plan import CycleReport
@@ -26,13 +27,21 @@ class PodBooks:
     """Every pod that takes room or asks for it, by uid."""
 
     def __init__(
-        self, reader: PodReader, seen: Seen, nodes: NodeBooks, jobs: JobBooks, class_priority: Callable[[str], int]
+        self,
+        reader: PodReader,
+        seen: Seen,
+        nodes: NodeBooks,
+        jobs: JobBooks,
+        class_priority: Callable[[str], int],
+        parties: PartyBooks | None = None,
     ) -> None:
         self._reader = reader
         self._seen = seen
         self._nodes = nodes
         self._jobs = jobs
         self._class_priority = class_priority
+        self._parties = parties
+        """None where nobody arbitrates."""
         self._tasks: dict[str, Task] = {}
         self._classless: set[str] = set()
         """Pods whose priority is that of the class they name."""
@@ -80,6 +89,8 @@ class PodBooks:
             return False
         self._nodes.move(task, None)
         self._jobs.drop(task)
+        if self._parties is not None:
+            self._parties.move(task, None)
         return True
 
     def reprice(self) -> None:
@@ -180,6 +191,8 @@ class PodBooks:
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
         self._jobs.put(task)
+        if self._parties is not None:
+            self._parties.move(before, task)
 
     def _with_class_priority(self, task: Task) -> Task:
         priority = self._class_priority(task.priority_class)

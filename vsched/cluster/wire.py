@@ -9,6 +9,15 @@ from typing import Any
 
 import msgspec
 
+from vsched.cluster.wire_arbitration import (
+    Allocation,
+    Bucket,
+    Consumer,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from vsched.cluster.wire_base import Metadata, Wire, located, named
 from vsched.cluster.wire_objects import (
     Command,
@@ -27,17 +36,25 @@ from vsched.cluster.wire_objects import (
 )
 from vsched.cluster.wire_pods import Pod
 from vsched.errors import BadObject
+from vsched.model.arbitration import ARBITRATOR_GROUP
 
 __all__ = [
+    "ARBITRATED",
     "GROUPS",
     "KINDS",
     "NAMESPACED",
+    "Allocation",
+    "Bucket",
+    "CSIStorageCapacity",
     "Command",
+    "Consumer",
     "Malformed",
     "Metadata",
     "Namespace",
     "Node",
     "Object",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
     "Pod",
     "PodDisruptionBudget",
     "PodGroup",
@@ -47,6 +64,7 @@ __all__ = [
     "ResourceQuota",
     "Selecting",
     "Service",
+    "StorageClass",
     "decode",
     "named",
     "read",
@@ -71,6 +89,13 @@ Object = (
     | ResourceQuota
     | PodDisruptionBudget
     | Selecting
+    | Consumer
+    | Allocation
+    | Bucket
+    | PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSIStorageCapacity
     | Command
     | Malformed
 )
@@ -90,9 +115,29 @@ KINDS: dict[str, type[Wire]] = {
         ReplicationController,
         ReplicaSet,
         StatefulSet,
+        Consumer,
+        Allocation,
+        Bucket,
+        PersistentVolumeClaim,
+        PersistentVolume,
+        StorageClass,
+        CSIStorageCapacity,
     )
 }
 """Every kind the mirror keeps, by its name on the wire."""
+
+ARBITRATED = frozenset(
+    {
+        "Consumer",
+        "Allocation",
+        "Bucket",
+        "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
+        "CSIStorageCapacity",
+    }
+)
+"""The kinds of ``KINDS`` that matter to arbitration alone."""
 
 GROUPS = {
     "PodGroup": "scheduling.volcano.sh",
@@ -101,6 +146,11 @@ GROUPS = {
     "PodDisruptionBudget": "policy",
     "ReplicaSet": "apps",
     "StatefulSet": "apps",
+    "Consumer": ARBITRATOR_GROUP,
+    "Allocation": ARBITRATOR_GROUP,
+    "Bucket": ARBITRATOR_GROUP,
+    "StorageClass": "storage.k8s.io",
+    "CSIStorageCapacity": "storage.k8s.io",
 }
 """The API group of each kind that is not in the core group; others use the same names for other things."""
 
@@ -114,6 +164,10 @@ NAMESPACED = frozenset(
         "ReplicationController",
         "ReplicaSet",
         "StatefulSet",
+        "Consumer",
+        "Allocation",
+        "PersistentVolumeClaim",
+        "CSIStorageCapacity",
     }
 )
 """The kinds of ``KINDS`` that live in a namespace."""

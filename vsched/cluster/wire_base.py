@@ -22,6 +22,7 @@ class OwnerReference(Wire):
 
     uid: str = ""
     controller: bool | None = None
+    kind: str = ""
 
 
 class Metadata(Wire):
@@ -36,6 +37,7 @@ class Metadata(Wire):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: list[OwnerReference] | None = None
+    generation: int = 0
 
 
 class ObjectCondition(Wire):

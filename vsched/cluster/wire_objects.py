@@ -147,10 +147,17 @@ class PriorityClass(Wire):
     global_default: bool | None = None
 
 
+class NamespaceStatus(Wire):
+    """Whether a namespace is on its way out."""
+
+    phase: str | None = None
+
+
 class Namespace(Wire):
     """v1 Namespace."""
 
     metadata: Metadata
+    status: NamespaceStatus = msgspec.field(default_factory=NamespaceStatus)
 
 
 class QuotaSpec(Wire):

@@ -18,6 +18,9 @@ from vsched.kube.errors import ApiError
 NO_ANSWER = 0
 """The code of a write that reached nobody, or whose answer never came."""
 
+NOT_PERMITTED = -1
+"""The code of a write that was not sent, because this process may not write any more; never tried again."""
+
 RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
 
 
@@ -36,7 +39,7 @@ class Answer(NamedTuple):
     """How a write ended, after all attempts."""
 
     code: int
-    """HTTP status, or ``NO_ANSWER``."""
+    """HTTP status, ``NO_ANSWER`` or ``NOT_PERMITTED``."""
     message: str = ""
     body: bytes = b""
     seconds: float = 0.0
@@ -60,13 +63,26 @@ Tell = Callable[[str, int, float], None]
 """Told of every single request: kind, code, seconds."""
 
 
+Permit = Callable[[], bool]
+"""Whether this process may write now; must not wait."""
+
+WITHOUT_PERMIT = Answer(NOT_PERMITTED, "not sent: this process does not lead")
+
+
 class Writer:
     """Sends writes: in turn for the rate limit, behind a gate, again where trying again makes sense."""
 
-    def __init__(self, client: ApiClient, bucket: TokenBucket, tell: Tell = lambda kind, code, seconds: None) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        bucket: TokenBucket,
+        tell: Tell = lambda kind, code, seconds: None,
+        permit: Permit = lambda: True,
+    ) -> None:
         self._client = client
         self._bucket = bucket
         self._tell = tell
+        self._permit = permit
         self._open = asyncio.Event()
         self._open.set()
 
@@ -97,6 +113,8 @@ class Writer:
         if not self._open.is_set():
             await self._open.wait()
         await self._bucket.take()
+        if not self._permit():  # asked last of all: every wait is behind us
+            return WITHOUT_PERMIT
         began = time.perf_counter()
         try:
             found = await self._client.request(

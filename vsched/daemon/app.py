@@ -7,45 +7,50 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
+from vsched.arbitrator.placing import Placing
 from vsched.clock import Clock, SystemClock
 from vsched.cluster.cache import Cache
-from vsched.cluster.dispatch import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.cluster.dispatch import Dispatcher, DispatchSettings
 from vsched.cluster.events import EventSettings
-from vsched.cluster.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
+from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.cluster.limits import TokenBucket
 from vsched.cluster.reprieves import Reprieves, ReprieveSettings
 from vsched.cluster.setbacks import Setbacks
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.cluster.writer import Writer
+from vsched.controllers.allocations import AllocationWriter
 from vsched.controllers.queue_controller import QueueController
+from vsched.daemon.admitting import Admission
+from vsched.daemon.arbitrating import Arbiter
 from vsched.daemon.calling import Caller
+from vsched.daemon.deciding import decide_nothing, deciding
+from vsched.daemon.leader import Election, LeaseElection, NoElection, led
+from vsched.daemon.listening import Served, certificate_of, listen
 from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.numbers import Numbers, of_hands, of_watches
-from vsched.daemon.options import Options
+from vsched.daemon.options import Options, check
+from vsched.daemon.outcomes import Outcomes
 from vsched.daemon.reload import PolicyFile, Reading
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.daemon.usage import UsageCollector
 from vsched.daemon.watches import awaited, reflectors
 from vsched.errors import Unavailable
-from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.trace import Trace
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.kube.errors import ApiError, UnexpectedAnswer
-from vsched.model.plan import CycleReport, Nominate
-from vsched.model.snapshot import Snapshot
+from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
+from vsched.web.extender import extender_routes
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
-from vsched.web.server import serving
+from vsched.web.tls import Renewal
+from vsched.web.webhook import webhook_routes
 
 BEAT_SECONDS = 0.5
 RETRY_SECONDS = 2.0
@@ -58,10 +63,12 @@ class LongLived(NamedTuple):
     name: str
     run: Callable[[], Coroutine[Any, Any, Any]]
     says: str
+    acts: bool = False
+    """Only whoever leads does this."""
 
 
 class Daemon:
-    """One scheduler: made, run to the end, and not used again."""
+    """One scheduler, arbitrator or both: made, run to the end, and not used again."""
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class Daemon:
         clock: Clock | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
+        check(options)
         clock = clock or SystemClock()
         self._options = options
         self._client = client
@@ -79,54 +87,87 @@ class Daemon:
         self._stopping = asyncio.Event()
         self.policy = PolicyFile(options.policy_file, registry, clock)
         self.telemetry = Telemetry(clock, self._numbers)
-        trigger = Trigger(options.period_seconds, options.window_seconds)
+        period_seconds = options.period_seconds
+        if options.arbitrate:
+            period_seconds = min(period_seconds, options.rules.interval_seconds)
+        trigger = Trigger(period_seconds, options.window_seconds)
         self.cache = Cache(
-            frozenset(options.scheduler_names),
+            frozenset(options.scheduler_names if options.schedule else ()),
             options.default_queue,
             # Whoever looks after the states knows that a new queue is about to be opened.
             open_without_state=options.queue_controller,
+            arbitrating=options.arbitrate,
             on_change=trigger.pull,
         )
-        writer = Writer(client, TokenBucket(options.api_qps, options.api_burst), self.telemetry.request)
-        self.dispatcher = Dispatcher(writer, self._carried_out, DispatchSettings(options.max_in_flight))
+        self.election = self._election()
+        bucket = TokenBucket(options.api_qps, options.api_burst)
+        writer = Writer(client, bucket, self.telemetry.request, self.election.holds)
         self.setbacks = Setbacks(self.cache.forget)
-        evictions = EvictionSettings(delete=options.eviction_mode == "delete")
-        self.evictor = Evictor(writer, self._evicted, evictions, clock)
         self.reprieves = Reprieves(self.cache, ReprieveSettings())
+        outcomes = Outcomes(self.cache, self.telemetry, self.setbacks, self.reprieves)
+        self.dispatcher = Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight))
+        evictions = EvictionSettings(delete=options.eviction_mode == "delete")
+        self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
-        self.writeback = Writeback(
-            client,
-            writer,
-            WritebackSettings(events=events),
-            clock,
-            self._status_told,
-            self.cache,
-            self._nomination_told,
+        settings = WritebackSettings(events=events)
+        self.writeback = outcomes.teller = Writeback(
+            client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
         self.queue_controller: QueueController | None = None
-        if options.queue_controller:
+        if options.schedule and options.queue_controller:
             self.queue_controller = QueueController(
                 client, writer, self.writeback.events, options.default_queue, self.telemetry.worry
             )
         sinks = self.queue_controller.sinks if self.queue_controller is not None else {}
-        self.reflectors = reflectors(client, self.cache, sinks, self.telemetry.watch)
+        self.reflectors = reflectors(
+            client,
+            self.cache,
+            sinks,
+            self.telemetry.watch,
+            scheduling=options.schedule,
+            arbitrating=options.arbitrate,
+        )
         self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
-        self.health = Health(clock, self._synced, self._absent, self.usage.to_dict)
+        self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
         self._call_problem = ""
+        self.allocations: AllocationWriter | None = None
+        self.admission: Admission | None = None
+        arbiter: Arbiter | None = None
+        if options.arbitrate:
+            self.allocations = AllocationWriter(writer, self.writeback.events, self.telemetry.worry)
+            placing = Placing.of(registry)
+            arbiter = Arbiter(
+                self.cache,
+                self.allocations,
+                self.evictor,
+                options.rules,
+                placing,
+                clock,
+                self.telemetry,
+                trigger.pull,
+            )
+            self.admission = Admission(self.cache, self.telemetry.findings, clock, self._idle)
+        self.certificate = certificate_of(options)
         hands = Hands(
             self.cache,
-            _decide_with(registry, self.caller),
+            deciding(registry, self.caller) if options.schedule else decide_nothing,
             self._policy,
             self.evictor,
             self.dispatcher,
             self.writeback,
             self.telemetry,
+            arbiter,
         )
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
         """Where it listens, by what for."""
+
+    def _election(self) -> Election:
+        if not self._options.leader_elect:
+            return NoElection()
+        return LeaseElection(self._options.lease, self._client.connection, self.telemetry, self.stop)
 
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
@@ -134,19 +175,25 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
-        controllers = []
+        more = []
         if self.queue_controller is not None:
-            controllers.append(LongLived("queues", self.queue_controller.run, "opens and closes queues as asked"))
+            more.append(LongLived("queues", self.queue_controller.run, "opens and closes queues as asked", acts=True))
+        if self.allocations is not None:
+            more.append(LongLived("allocations", self.allocations.run, "writes Consumers and Allocations", acts=True))
+        if self.certificate is not None:
+            more.append(LongLived("certificate", self._renew, "takes a renewed certificate into use"))
+        usage = "collects what nodes really use, where the policy says from where"
         return (
             *follow,
-            *controllers,
+            *more,
+            LongLived("election", self.election.run, "finds out which of several daemons acts"),
             LongLived("sessions", self._sessions, "decides, once the mirror is complete"),
-            LongLived("bindings", self.dispatcher.run, "carries placements out"),
-            LongLived("evictions", self.evictor.run, "carries evictions out"),
+            LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
+            LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
             LongLived("reprieves", self.reprieves.run, "lets refused victims be victims again, in time"),
             LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
-            LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events"),
-            LongLived("usage", self._collect_usage, "collects what nodes really use, where the policy says from where"),
+            LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events", acts=True),
+            LongLived("usage", self._collect_usage, usage, acts=True),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", self._beat, "measures how late the event loop is"),
         )
@@ -158,11 +205,12 @@ class Daemon:
             await self._listen(stack)
             await self._reach_server()
             async with asyncio.TaskGroup() as group:
-                running = {task.name: group.create_task(task.run(), name=task.name) for task in self.tasks}
+                running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
                 await self._stopping.wait()
                 await self._wind_down(running["sessions"])
                 for task in running.values():
                     task.cancel()
+            await self.election.end()
         self.telemetry.note("stopped")
 
     def stop(self) -> None:
@@ -171,15 +219,21 @@ class Daemon:
 
     # -- steps
 
+    def _begin(self, task: LongLived) -> Callable[[], Coroutine[Any, Any, Any]]:
+        return led(self.election, task.run) if task.acts else task.run
+
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
+        options, admission = self._options, self.admission
         sources = Sources(self.telemetry.findings, self.telemetry.registry, self.policy.to_dict, self.health)
-        served = (
-            ("--listen-address", self._options.listen_address, public_routes(sources)),
-            ("--healthz-address", self._options.healthz_address, health_routes(sources)),
-        )
-        for flag, address, routes in served:
-            if address:
-                self.ports[flag] = await stack.enter_async_context(serving(routes, address, flag))
+        extender = extender_routes(admission) if admission is not None else ()
+        served = [
+            Served("--listen-address", options.listen_address, public_routes(sources, extender)),
+            Served("--healthz-address", options.healthz_address, health_routes(sources)),
+        ]
+        if admission is not None:
+            webhook = webhook_routes(admission)
+            served.append(Served("--webhook-address", options.webhook_address, webhook, self.certificate))
+        self.ports = await listen(stack, served)
 
     async def _reach_server(self) -> None:
         """Wait for an API server at the address; raises UnexpectedAnswer where something else is there."""
@@ -200,22 +254,27 @@ class Daemon:
                 await asyncio.wait_for(self._stopping.wait(), RETRY_SECONDS)
 
     async def _sessions(self) -> None:
-        """Wait for the first lists, then run sessions."""
+        """Wait for the first lists, and for the lead; then run sessions."""
         for kind, reflector in self.reflectors.items():
-            known = awaited(kind, reflector)
-            while not known.is_set():
-                if self._stopping.is_set():
-                    return
-                self.health.turned()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(known.wait(), BEAT_SECONDS)
+            if not await self._is_set(awaited(kind, reflector)):
+                return
         self._on_listed()
         self.telemetry.note("mirror complete", **self.cache.describe())
-        await self.loop.run()
+        if await self._is_set(self.election.leading):
+            await self.loop.run()
+
+    async def _is_set(self, event: asyncio.Event) -> bool:
+        """Wait for an event, alive meanwhile; False where the daemon is to stop before."""
+        while not event.is_set():
+            if self._stopping.is_set():
+                return False
+            self.health.turned()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), BEAT_SECONDS)
+        return True
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> None:
         """The session under way first, then what was decided, then what is to be told about it."""
-        self.health.role = "stopping"
         self.telemetry.note(
             "stopping",
             bindings=self.dispatcher.depth + self.dispatcher.in_flight,
@@ -227,6 +286,8 @@ class Daemon:
         left_seconds = max(0.0, deadline - time.monotonic())
         left = sum(await asyncio.gather(self.evictor.drain(left_seconds), self.dispatcher.drain(left_seconds)))
         left += await self.writeback.drain(max(0.0, deadline - time.monotonic()))
+        if self.allocations is not None:
+            left += await self.allocations.drain(max(0.0, deadline - time.monotonic()))
         if left:
             self.telemetry.worry("stopped with writes left", left=left)
 
@@ -256,7 +317,8 @@ class Daemon:
     # -- connections between the parts
 
     def _policy(self) -> Policy:
-        return self.policy.policy
+        policy = self.policy.policy
+        return policy.with_plugin(ALLOCATION) if self._options.arbitrate else policy
 
     def _settings(self) -> Settings:
         return self.policy.settings
@@ -265,51 +327,20 @@ class Daemon:
         self.telemetry.reading(reading)
         self.usage.nudge()
 
-    def _carried_out(self, outcome: Outcome) -> None:
-        bind = outcome.bind
-        self.telemetry.outcome(outcome)
-        match outcome.verdict:
-            case Verdict.BOUND:
-                self.setbacks.clear(bind.uid)
-                self.writeback.bound(bind)
-            case Verdict.REFUSED | Verdict.GAVE_UP:
-                self.setbacks.failed(bind.uid)
-                self.writeback.bind_failed(bind, outcome.message)
-            case Verdict.GONE | Verdict.DROPPED:
-                self.setbacks.clear(bind.uid)
-                self.cache.forget(bind.uid)
+    def _role(self) -> str:
+        return "stopping" if self._stopping.is_set() else self.election.role
 
-    def _evicted(self, outcome: EvictionOutcome) -> None:
-        eviction = outcome.eviction
-        self.telemetry.eviction(outcome)
-        match outcome.verdict:
-            case EvictionVerdict.EVICTED:
-                self.reprieves.granted(eviction.uid)
-                self.writeback.evicted(eviction, self.cache.group_uid(eviction.job))
-            case EvictionVerdict.GONE:
-                self.reprieves.granted(eviction.uid)
-            case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
-                self.reprieves.refused(eviction.uid, outcome.asked_seconds)
-                self.writeback.eviction_failed(eviction, outcome.message)
-            case EvictionVerdict.GAVE_UP:
-                self.reprieves.doubted(eviction.uid)
-                self.writeback.eviction_failed(eviction, outcome.message)
-            case EvictionVerdict.DROPPED:
-                self.cache.forget(eviction.uid)
+    def _idle(self) -> str:
+        """Why this daemon does not act; empty where it does."""
+        return "" if self.election.holds() else f"this daemon does not lead: it is {self._role()}"
 
-    def _nomination_told(self, nomination: Nominate, version: str | None) -> None:
-        if version is None:
-            self.cache.nomination_failed(nomination.uid, nomination.node)
-        else:
-            self.cache.nomination_written(nomination.uid, nomination.node, version)
+    async def _renew(self) -> None:
+        assert self.certificate is not None
+        await self.certificate.run(self._renewed)
 
-    def _status_told(self, kind: str, key: str, version: str | None) -> None:
-        if kind != "PodGroup":
-            return
-        if version is None:
-            self.cache.status_failed(key)
-        else:
-            self.cache.status_written(key, version)
+    def _renewed(self, renewal: Renewal) -> None:
+        tell = self.telemetry.note if renewal.ok else self.telemetry.worry
+        tell("certificate", outcome=renewal.text)
 
     def _synced(self) -> Mapping[str, bool]:
         return {kind: reflector.synced.is_set() for kind, reflector in self.reflectors.items()}
@@ -326,31 +357,8 @@ class Daemon:
         """What is read off the parts at every scrape."""
         return {
             **of_watches(self.reflectors),
-            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback),
+            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback, self.allocations),
+            **self.election.numbers(),
             **self.usage.numbers(),
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }
-
-
-def _decide_with(registry: Registry, caller: Caller) -> Callable[[Snapshot, Policy, Trace], CycleReport]:
-    def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-        return run_cycle(snapshot, policy, registry, trace, caller.cycle())
-
-    return decide
-
-
-async def serve(
-    options: Options, connection: Connection, registry: Registry, on_listed: Callable[[], None] = lambda: None
-) -> None:
-    """Run a daemon until a signal ends it; SIGHUP reads the policy file again."""
-    async with ApiClient(connection) as client:
-        daemon = Daemon(options, client, registry, on_listed=on_listed)
-        loop = asyncio.get_running_loop()
-        reactions = {signal.SIGTERM: daemon.stop, signal.SIGINT: daemon.stop, signal.SIGHUP: daemon.policy.nudge}
-        for number, react in reactions.items():
-            loop.add_signal_handler(number, react)
-        try:
-            await daemon.run()
-        finally:
-            for number in reactions:
-                loop.remove_signal_handler(number)

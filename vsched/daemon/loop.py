@@ -37,6 +37,14 @@ class Mirror(Protocol):
     def assume(self, report: CycleReport) -> None: ...
 
 
+class Arbitrating(Protocol):
+    """What the spine needs of the arbitrator."""
+
+    async def arbitrate(self, snapshot: Snapshot) -> Snapshot:
+        """Divide the cluster among namespaces if it is time to, and limit what sessions may place; never raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hands:
     """Everything a session passes through, in this order."""
@@ -48,6 +56,8 @@ class Hands:
     dispatcher: Dispatcher
     writeback: Writeback
     telemetry: Telemetry
+    arbiter: Arbitrating | None = None
+    """None where nobody arbitrates. Goes before everything else."""
 
 
 class Loop:
@@ -90,6 +100,9 @@ class Loop:
         began = time.perf_counter()
         snapshot = hands.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
+        if hands.arbiter is not None:
+            snapshot = await hands.arbiter.arbitrate(snapshot)
+        agreed = time.perf_counter()
         trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
         report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), trace)
         decided = time.perf_counter()
@@ -98,5 +111,5 @@ class Loop:
         hands.dispatcher.submit(report.binds)
         hands.writeback.submit(report, snapshot)
         ended = time.perf_counter()
-        hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - frozen, ended - decided))
+        hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
         return ended - began

@@ -10,6 +10,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.dispatch import Dispatcher
 from vsched.cluster.evictions import Evictor
 from vsched.cluster.writeback import Writeback
+from vsched.controllers.allocations import AllocationWriter
 from vsched.kube.reflector import Reflector
 
 Numbers = Mapping[str, Mapping[str, float]]
@@ -32,9 +33,17 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     }
 
 
-def of_hands(cache: Cache, dispatcher: Dispatcher, evictor: Evictor, writeback: Writeback) -> Numbers:
+def of_hands(
+    cache: Cache,
+    dispatcher: Dispatcher,
+    evictor: Evictor,
+    writeback: Writeback,
+    allocations: AllocationWriter | None = None,
+) -> Numbers:
     """Sizes of the mirror, and what waits to be carried out or written."""
     lanes = {name: float(len(lane)) for name, lane in writeback.lanes.items()}
+    if allocations is not None:
+        lanes["allocations"] = float(len(allocations.lane))
     depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
     return {
         "vsched_mirror_size": {name: float(size) for name, size in cache.describe().items()},

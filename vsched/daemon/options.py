@@ -7,6 +7,10 @@ from typing import Literal
 
 import msgspec
 
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.errors import BadInput
+from vsched.kube.lease_record import LeaseSettings
+
 EvictionMode = Literal["eviction", "delete"]
 """Ask for evictions, which disruption budgets may refuse, or delete pods as Volcano does."""
 
@@ -20,6 +24,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The queue of PodGroups that name none."""
     queue_controller: bool = True
     """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
+    schedule: bool = True
+    """Place pods; off for an arbitrator alone, beside other schedulers."""
+    arbitrate: bool = False
+    """Divide the cluster among namespaces by their Consumers."""
+    rules: ArbitrationRules = ArbitrationRules()
+    """How to arbitrate."""
     policy_file: Path | None = None
     """None for the built-in policy."""
     period_seconds: float = 1.0
@@ -35,8 +45,28 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     api_burst: int = 2000
     max_in_flight: int = 32
     """Bindings on the wire at once."""
+    leader_elect: bool = False
+    """Act only while holding the Lease: for several daemons of which one at a time acts."""
+    lease: LeaseSettings = LeaseSettings()
+    webhook_address: str = ""
+    """Where the API server asks about Consumers; empty for nowhere."""
+    tls_cert_file: Path | None = None
+    """Certificate and key of what is served over TLS; read again when they change."""
+    tls_key_file: Path | None = None
     eviction_mode: EvictionMode = "eviction"
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
     """How long what was decided may still be carried out once the daemon is told to stop."""
+
+
+def check(options: Options) -> None:
+    """Raise BadInput where options do not go together."""
+    if not options.schedule and not options.arbitrate:
+        raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
+    if options.webhook_address and not options.arbitrate:
+        raise BadInput("--webhook-address: reviews Consumers (expected --arbitrate with it)")
+    if options.webhook_address and options.tls_cert_file is None:
+        raise BadInput(
+            "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
+        )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 from prometheus_client import CollectorRegistry
 
+from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
 from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
@@ -22,7 +23,7 @@ from vsched.kube.deltas import Statistics
 from vsched.log import logger
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
-from vsched.web.findings import Findings
+from vsched.web.findings import Arbitrated, Findings
 from vsched.web.gauges import Gauges
 from vsched.web.metrics import Metrics
 
@@ -88,6 +89,8 @@ class Telemetry:
         self._created: dict[str, float] = {}
         """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
         self._last_failure = ""
+        self._last_quarrel = ""
+        """The error that arbitration last ended in, empty while it does not."""
         self._summary = Summary()
         self._quiet_until = 0.0
         self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
@@ -171,6 +174,28 @@ class Telemetry:
             self._last_failure = text
             self._log.error("session failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
 
+    # -- arbitration
+
+    def arbitrated(self, found: Arbitrated, seconds: float) -> None:
+        """The cluster was divided among namespaces, and what follows was handed over."""
+        before = self.findings.arbitrated
+        self._last_quarrel = ""
+        self.findings.take_arbitrated(found)
+        self.metrics.arbitration.observe(seconds)
+        self.metrics.arbitrations.labels("success").inc()
+        known = before.verdict.overused if before is not None else {}
+        for namespace, overuse in found.verdict.overused.items():
+            if namespace not in known and self._complaints.try_take():
+                self._log.info("overused", namespace=namespace, short=overuse.claimants[:10])
+
+    def arbitration_failed(self, error: Exception, pause_seconds: float) -> None:
+        """A round of arbitration ended in an error: told in full the first time, counted ever after."""
+        self.metrics.arbitrations.labels("failure").inc()
+        text = f"{type(error).__name__}: {error}"
+        if text != self._last_quarrel:
+            self._last_quarrel = text
+            self._log.error("arbitration failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+
     # -- writes
 
     def request(self, kind: str, code: int, seconds: float) -> None:
@@ -196,6 +221,8 @@ class Telemetry:
         eviction, verdict = outcome.eviction, outcome.verdict
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
+        if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
+            self.findings.arbitrated_away[eviction.namespace] += 1
         if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):
             self._log.debug(
                 "eviction",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
@@ -14,9 +15,20 @@ from vsched.kube.client import ApiClient
 from vsched.kube.deltas import BrokenObject, Delta, Sink, Statistics
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
+from vsched.model.arbitration import ARBITRATOR_GROUP
 
 BATCH = ("scheduling.volcano.sh", "v1beta1")
 APPS = ("apps", "v1")
+ARBITRATOR = (ARBITRATOR_GROUP, "v1")
+STORAGE = ("storage.k8s.io", "v1")
+
+
+class Use(Enum):
+    """What a kind is followed for."""
+
+    BOTH = "both"
+    SCHEDULING = "scheduling"
+    ARBITRATION = "arbitration"
 
 
 class Followed(NamedTuple):
@@ -25,24 +37,33 @@ class Followed(NamedTuple):
     resource: ApiResource
     required: bool = True
     """Whether decisions need it; without the others they are merely less good."""
+    use: Use = Use.BOTH
 
 
 FOLLOWED: dict[str, Followed] = {
     "Node": Followed(ApiResource("", "v1", "nodes", namespaced=False)),
-    "Queue": Followed(ApiResource(*BATCH, "queues", namespaced=False)),
+    "Queue": Followed(ApiResource(*BATCH, "queues", namespaced=False), use=Use.SCHEDULING),
     "PriorityClass": Followed(ApiResource("scheduling.k8s.io", "v1", "priorityclasses", namespaced=False)),
     "Namespace": Followed(ApiResource("", "v1", "namespaces", namespaced=False)),
     "ResourceQuota": Followed(ApiResource("", "v1", "resourcequotas")),
     # What pods others may not be evicted for; without it evictions are tried, and the API server says no.
     "PodDisruptionBudget": Followed(ApiResource("policy", "v1", "poddisruptionbudgets"), required=False),
     # What pods are spread by that say nothing of spread. Many an account of a scheduler may not read these.
-    "Service": Followed(ApiResource("", "v1", "services"), required=False),
-    "ReplicationController": Followed(ApiResource("", "v1", "replicationcontrollers"), required=False),
-    "ReplicaSet": Followed(ApiResource(*APPS, "replicasets"), required=False),
-    "StatefulSet": Followed(ApiResource(*APPS, "statefulsets"), required=False),
-    "PodGroup": Followed(ApiResource(*BATCH, "podgroups")),
+    "Service": Followed(ApiResource("", "v1", "services"), False, Use.SCHEDULING),
+    "ReplicationController": Followed(ApiResource("", "v1", "replicationcontrollers"), False, Use.SCHEDULING),
+    "ReplicaSet": Followed(ApiResource(*APPS, "replicasets"), False, Use.SCHEDULING),
+    "StatefulSet": Followed(ApiResource(*APPS, "statefulsets"), False, Use.SCHEDULING),
+    "PodGroup": Followed(ApiResource(*BATCH, "podgroups"), use=Use.SCHEDULING),
     # How people ask for queues to be opened and closed; the annotation of a queue does it too.
-    "Command": Followed(COMMANDS, required=False),
+    "Command": Followed(COMMANDS, False, Use.SCHEDULING),
+    "Consumer": Followed(ApiResource(*ARBITRATOR, "consumers"), use=Use.ARBITRATION),
+    "Allocation": Followed(ApiResource(*ARBITRATOR, "allocations"), use=Use.ARBITRATION),
+    "Bucket": Followed(ApiResource(*ARBITRATOR, "buckets", namespaced=False), use=Use.ARBITRATION),
+    # How much storage is asked for and there is. What is not known of it is not divided.
+    "PersistentVolumeClaim": Followed(ApiResource("", "v1", "persistentvolumeclaims"), False, Use.ARBITRATION),
+    "PersistentVolume": Followed(ApiResource("", "v1", "persistentvolumes", namespaced=False), False, Use.ARBITRATION),
+    "StorageClass": Followed(ApiResource(*STORAGE, "storageclasses", namespaced=False), False, Use.ARBITRATION),
+    "CSIStorageCapacity": Followed(ApiResource(*STORAGE, "csistoragecapacities"), False, Use.ARBITRATION),
     # All of them: pods of other schedulers take room, and finished pods count for their gang.
     "Pod": Followed(ApiResource("", "v1", "pods")),
 }
@@ -91,10 +112,16 @@ def reflectors(
     cache: Cache,
     others: Mapping[str, Sink[wire.Object]],
     on_state: Callable[[Statistics], None],
+    *,
+    scheduling: bool = True,
+    arbitrating: bool = False,
 ) -> dict[str, Reflector[wire.Object]]:
     """A reflector for every kind that the mirror or one of the ``others`` wants to know of."""
+    unused = {use for use, on in ((Use.SCHEDULING, scheduling), (Use.ARBITRATION, arbitrating)) if not on}
     found = {}
     for kind, followed in FOLLOWED.items():
+        if followed.use in unused:
+            continue
         sink = _sink(cache, kind, others.get(kind))
         if sink is not None:
             found[kind] = Reflector(client, followed.resource, partial(wire.read, kind), sink, on_state=on_state)

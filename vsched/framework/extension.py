@@ -233,6 +233,19 @@ class Allocatable(Point):
         """None where it may."""
 
 
+class NamespaceLimit(Point):
+    """Whether a namespace may take one more request, whatever its queue may; all must agree.
+
+    Also asked with the sum of several requests, as ``Allocatable`` is.
+    """
+
+    point = "allocatable"
+
+    @abstractmethod
+    def namespace_limit(self, namespace: str, request: Amounts) -> Refusal | None:
+        """None where it may."""
+
+
 class Preemptive(Point):
     """Whether a queue may take from others for a request; all must agree."""
 

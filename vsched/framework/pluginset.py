@@ -3,7 +3,7 @@
 Plugins are walked tier by tier, in order, each only for the points whose switch is on. What combines how:
 
 order        the first key that differs decides; then creation time, then name
-veto         all must agree: ready, allocatable, preemptive, valid
+veto         all must agree: ready, allocatable, namespace limit, preemptive, valid
 any          one suffices: overused
 vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
 first tier   all of the first tier that has an opinion must agree: starving
@@ -29,6 +29,7 @@ from vsched.framework.extension import (
     JobReady,
     JobStarving,
     JobValid,
+    NamespaceLimit,
     NamespaceOrder,
     Opening,
     Overused,
@@ -131,6 +132,7 @@ class PluginSet:
         self._conditions = [plugin.job_condition for plugin in self._flat(JobCondition)]
         self._overused = [plugin.overused for plugin in self._flat(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self._flat(Allocatable)]
+        self._namespace_limits = [plugin.namespace_limit for plugin in self._flat(NamespaceLimit)]
         self._preemptive = [plugin.preemptive for plugin in self._flat(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self._flat(JobEnqueued)]
         self._dividers = [plugin.division for plugin in self._flat(QueueDivider)]
@@ -231,6 +233,18 @@ class PluginSet:
             if refusal is not None:
                 return refusal
         return None
+
+    def namespace_limit(self, namespace: str, request: Amounts) -> Refusal | None:
+        """The first objection to one more request of the namespace, in whichever queue."""
+        for ask in self._namespace_limits:
+            refusal = ask(namespace, request)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def grantable(self, queue: Queue, namespace: str, request: Amounts) -> Refusal | None:
+        """The first objection to one more request of the namespace in the queue, by what either may have."""
+        return self.allocatable(queue, request) or self.namespace_limit(namespace, request)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may take from others for the request."""

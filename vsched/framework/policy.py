@@ -112,6 +112,13 @@ class Policy(msgspec.Struct, frozen=True):
         """The plugin of that name, None where the policy does not use it."""
         return next((conf for conf in self.plugins() if conf.name == name), None)
 
+    def with_plugin(self, conf: PluginConf) -> Policy:
+        """The same policy with one more plugin in its last tier; as it is where it names that plugin already."""
+        if self.plugin(conf.name) is not None:
+            return self
+        *others, last = self.tiers or (Tier(()),)
+        return msgspec.structs.replace(self, tiers=(*others, Tier((*last.plugins, conf))))
+
     def usage_periods(self) -> tuple[str, ...]:
         """The periods that node usage is wanted for, sorted; the default one where no plugin names any."""
         readers = (conf.args for conf in self.plugins() if isinstance(conf.args, ReadsUsage))

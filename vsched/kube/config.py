@@ -20,6 +20,8 @@ from vsched.kube.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, cho
 from vsched.kube.tls import Material, client_context
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+IN_CLUSTER = "in-cluster configuration"
+"""The source of a connection that is the pod's own."""
 
 
 def load_connection(
@@ -152,7 +154,7 @@ def _without_relative_paths(entry: Entry[User] | Entry[Cluster], *fields: str) -
 
 def in_cluster(environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Connection:
     """The connection of a pod's service account; its token is read again as the kubelet rotates it."""
-    where = "in-cluster configuration"
+    where = IN_CLUSTER
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         raise BadInput(f"{where}: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are both needed in a pod")

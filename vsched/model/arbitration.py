@@ -112,7 +112,7 @@ class Party(msgspec.Struct, frozen=True):
     waiting: Counted = NOTHING
     """Pods without a node that are not gated and that some node could hold if it were empty."""
     tasks: Mapping[str, Task] = {}
-    """Its pods by uid, in no order."""
+    """Its pods by uid, in no order; without those that are finished."""
     claim: Claim | None = None
     """Its Consumer: the oldest, by name among equally old ones."""
     idle_claims: tuple[Claim, ...] = ()
@@ -120,6 +120,8 @@ class Party(msgspec.Struct, frozen=True):
     allocations: tuple[AllocationRecord, ...] = ()
     """Its Allocations, by name; one of them is the Consumer's namesake."""
     terminating: bool = False
+    unreadable: bool = False
+    """A Consumer of it cannot be read: it counts for nothing, and none is to be made beside it."""
 
     @property
     def requested(self) -> dict[str, int]:

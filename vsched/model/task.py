@@ -37,6 +37,10 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """When its node took it up (``status.startTime``), seconds since the epoch; 0 where that is not known."""
     protected_until: float = 0.0
     """When the cool-down after it was scheduled is over (``volcano.sh/cooldown-time``); 0 where it has none."""
+    preferred_victim: bool = False
+    """Its owner would have it evicted before its other pods (annotation ``PREFERRED_VICTIM``)."""
+    returns: bool = False
+    """Owned by a DaemonSet, or a mirror pod: it comes back to its node, so evicting it gains nothing."""
 
     @property
     def key(self) -> str:
@@ -65,4 +69,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.condition,
             self.started,
             self.protected_until,
+            self.preferred_victim,
+            self.returns,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vsched.framework.extension import Plugin
+from vsched.plugins.allocation import Allocation
 from vsched.plugins.binpack import Binpack
 from vsched.plugins.capacity import Capacity
 from vsched.plugins.cdp import Cdp
@@ -41,6 +42,8 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     ResourceQuota,
     Proportion,
     Capacity,
+    # how much a namespace may hold
+    Allocation,
     # which nodes are possible, and which one is best
     Predicates,
     NodeOrder,

@@ -8,13 +8,15 @@ use, though, which the first list or watch is told.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from importlib import resources
 
 import yaml
 
-from vsched.sim import structural
+from vsched.sim import rules, structural
 from vsched.sim.deletion import Deleted, DeleteOptions, check_preconditions, delete
 from vsched.sim.kinds import Column, Kind, Obj, Subresource
+from vsched.sim.rule_checks import rule_causes
 from vsched.sim.status import Cause, Failure
 from vsched.sim.store import Record, Store
 from vsched.sim.times import Clock, format_time
@@ -43,8 +45,17 @@ def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     return structural.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
 
 
-def validate(kind: Kind, obj: Obj) -> list[Cause]:
-    return structural.validate(kind.schema, obj) if kind.schema else []
+def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[Cause]:
+    """What the schema of a custom kind and its rules have against an object that replaces ``old``."""
+    if not kind.schema:
+        return []
+    causes, tree = structural.validate(kind.schema, obj), _rules_of(kind)
+    return causes if tree is None else causes + rules.check(tree, obj, old, causes)
+
+
+@lru_cache(maxsize=512)
+def _rules_of(kind: Kind) -> rules.RuleTree | None:
+    return rules.rule_tree(kind.schema, root=True) if kind.schema else None
 
 
 def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
@@ -93,7 +104,7 @@ def definition_causes(obj: Obj) -> list[Cause]:
     if spec.get("scope") not in ("Cluster", "Namespaced"):
         text = f'Unsupported value: "{spec.get("scope", "")}": supported values: "Cluster", "Namespaced"'
         causes.append(Cause("FieldValueNotSupported", text, "spec.scope"))
-    return causes + _approval_causes(obj)
+    return causes + rule_causes(spec) + _approval_causes(obj)
 
 
 def _approval_causes(obj: Obj) -> list[Cause]:

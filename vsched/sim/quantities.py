@@ -45,6 +45,11 @@ def amount(value: str | int | float) -> Decimal:
     return _parse(_text(value))[0]
 
 
+def exact_sum(left: Decimal, right: Decimal) -> Decimal:
+    """The sum, rounded nowhere."""
+    return _EXACT.add(left, right)
+
+
 def total(values: Iterable[str | int | float]) -> str:
     """The sum in canonical form; the first quantity that is not zero decides the style, as in the server."""
     summed, style = Decimal(0), "decimal"

@@ -1,6 +1,6 @@
 """What the schema of a custom kind does to an object: unknown fields pruned, defaults filled in, values checked.
 
-Pure functions over OpenAPI v3 structural schemas. Validation rules written in CEL are not evaluated.
+Pure functions over OpenAPI v3 structural schemas. Validation rules written in CEL are asked elsewhere (``rules``).
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ class Writer:
     def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[Cause]:
         causes = validation.validate_update(kind, obj, old, subresource)
         if kind.custom:
-            return [*causes, *crds.validate(kind, obj)]
+            return [*causes, *crds.validate(kind, obj, old)]
         return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
     def _refuse(self, kind: Kind, obj: Obj, causes: list[Cause]) -> None:

@@ -6,12 +6,27 @@ over changes in place: records are frozen, and maps are copied before they are w
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import NamedTuple
+
+from vsched.arbitrator.effects import Verdict
+from vsched.model.arbitration import Arbitration, Division
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
 
 _SLACK = 10_000
 """Verdicts that may be out of date before they are swept out."""
+
+
+class Arbitrated(NamedTuple):
+    """One round of arbitration."""
+
+    now: float
+    """When it was, seconds since the epoch."""
+    arbitration: Arbitration
+    division: Division
+    verdict: Verdict
 
 
 class Findings:
@@ -28,6 +43,10 @@ class Findings:
         self.namespaces: dict[str, NamespaceOutcome] = {}
         self.placed_at: dict[str, float] = {}
         """When each job that is still there was first seen running, seconds since the epoch."""
+        self.arbitrated: Arbitrated | None = None
+        """The last round of arbitration; None where there was none."""
+        self.arbitrated_away: Counter[str] = Counter()
+        """Pods that arbitration evicted, by the namespace they were in; only namespaces that are still there."""
 
     def take(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Keep what a cycle on this snapshot found out."""
@@ -45,6 +64,13 @@ class Findings:
             self.pods.pop(f"{bind.namespace}/{bind.name}", None)
         if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
             self.pods = {key: verdict for key, verdict in self.pods.items() if self._waits(verdict)}
+
+    def take_arbitrated(self, found: Arbitrated) -> None:
+        """Keep a round of arbitration."""
+        self.arbitrated = found
+        gone = [namespace for namespace in self.arbitrated_away if namespace not in found.arbitration.parties]
+        for namespace in gone:
+            del self.arbitrated_away[namespace]
 
     def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> None:
         for key, outcome in report.jobs.items():

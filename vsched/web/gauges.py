@@ -1,6 +1,6 @@
-"""Gauges worked out when they are asked for: of queues, jobs, the mirror and the lines of waiting work.
+"""Gauges worked out when they are asked for: of queues, jobs, namespaces, the mirror and the lines of waiting work.
 
-Because each scrape starts from nothing, a queue or a job that is gone has no series left behind.
+Because each scrape starts from nothing, a queue, a job or a namespace that is gone has no series left behind.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from vsched.model.counted import NOTHING, Counted, counted_scale
 from vsched.model.plan import QueueOutcome
 from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
-from vsched.web.findings import Findings
+from vsched.web.findings import Arbitrated, Findings
 
 MOST_JOBS = 1_000
 """Jobs with series of their own; the rest is in the totals only."""
+MOST_NAMESPACES = 1_000
+"""Namespaces with series of their own, by name."""
 
 Amounts = Mapping[str, int]
 
@@ -48,6 +51,8 @@ class Gauges(Collector):
             yield from _queues(snapshot, self._findings.queues)
             yield from _jobs(snapshot)
             yield from _placed(snapshot, self._findings.placed_at)
+        if self._findings.arbitrated is not None:
+            yield from _namespaces(self._findings.arbitrated, dict(self._findings.arbitrated_away))
 
 
 def _family(name: str, by_label: Mapping[str, float]) -> Metric:
@@ -136,6 +141,44 @@ def _jobs(snapshot: Snapshot) -> Iterator[Metric]:
     for phase, count in counts.items():
         phases.add_metric((phase,), count)
     yield phases
+
+
+def _namespaces(found: Arbitrated, evicted: Mapping[str, int]) -> Iterator[Metric]:
+    """What each namespace deserves and holds, in whole units (cores, bytes, pods), and how arbitration treats it."""
+    listed = sorted(found.division.namespaces)[:MOST_NAMESPACES]
+    for what, amounts_of in _NAMESPACE_AMOUNTS.items():
+        says = f"{what} of a namespace, in cores, bytes and numbers"
+        family = GaugeMetricFamily(f"vsched_namespace_{what}", says, labels=("namespace", "resource"))
+        for namespace in listed:
+            for resource, value in amounts_of(found, namespace).items():
+                family.add_metric((namespace, resource), value / counted_scale(resource))
+        yield family
+    overused = GaugeMetricFamily(
+        "vsched_namespace_overused_seconds",
+        "For how long a namespace has used more than it deserves while another is short.",
+        labels=("namespace",),
+    )
+    taken = CounterMetricFamily(
+        "vsched_namespace_evictions_total", "Pods of a namespace that arbitration evicted.", labels=("namespace",)
+    )
+    for namespace in listed:
+        overuse = found.verdict.overused.get(namespace)
+        overused.add_metric((namespace,), 0.0 if overuse is None else max(0.0, found.now - overuse.since))
+        taken.add_metric((namespace,), evicted.get(namespace, 0))
+    yield from (overused, taken)
+
+
+def _held(found: Arbitrated, namespace: str) -> Counted:
+    party = found.arbitration.parties.get(namespace)
+    return NOTHING if party is None else party.held
+
+
+_NAMESPACE_AMOUNTS: dict[str, Callable[[Arbitrated, str], Counted]] = {
+    "deserved": lambda found, namespace: found.division.namespaces[namespace].deserved,
+    "allocated": _held,
+    "reserved": lambda found, namespace: found.division.namespaces[namespace].reserved,
+    "hard": lambda found, namespace: found.division.namespaces[namespace].hard,
+}
 
 
 def _placed(snapshot: Snapshot, placed_at: Mapping[str, float]) -> Iterator[Metric]:

@@ -24,6 +24,7 @@ class Health:
         synced: Callable[[], Mapping[str, bool]],
         absent: Callable[[], Mapping[str, str]] = dict,
         usage: Callable[[], Mapping[str, object]] = dict,
+        role: Callable[[], str] = lambda: "leader",
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -32,8 +33,7 @@ class Health:
         self._usage = usage
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
-        self.role = "leader"
-        """What this process is at the moment: ``leader`` acts, anything else only watches."""
+        self._role = role
 
     def turned(self) -> None:
         """The loop has come round: it waits for work, or just did some."""
@@ -47,11 +47,12 @@ class Health:
     def ready(self) -> Check:
         """Every kind has been listed, so decisions rest on the whole cluster.
 
-        Under ``absent`` are the kinds that can be done without and cannot be had, each with the reason. Under
-        ``usage``, where it is collected, how its source is doing: decisions go on without.
+        ``role`` is what this process is at the moment: ``leader`` acts, anything else only watches. Under ``absent``
+        are the kinds that can be done without and cannot be had, each with the reason. Under ``usage``, where it is
+        collected, how its source is doing: decisions go on without.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
         usage = self._usage()
         more = {"usage": dict(usage)} if usage else {}
-        return Check(ok, {"role": self.role, "synced": synced, "absent": absent, **more})
+        return Check(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})

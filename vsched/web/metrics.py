@@ -70,6 +70,8 @@ class Metrics:
         self.eviction_seconds = histogram(
             "vsched_eviction_seconds", "An eviction, attempts and waits included.", buckets=SECONDS
         )
+        self.arbitration = histogram("vsched_arbitration_seconds", "One round of arbitration.", buckets=SECONDS)
+        self.arbitrations = counter("vsched_arbitration_rounds_total", "Rounds of arbitration, by result.", "result")
         self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
         self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")
         self.loop_lag = histogram("vsched_loop_lag_seconds", "How late the event loop is.", buckets=SECONDS)

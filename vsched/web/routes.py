@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from vsched.web import health, views
+from vsched.web import allocations, health, views
 from vsched.web.findings import Findings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -22,6 +23,8 @@ class Route(NamedTuple):
     path: str
     answer: Handler
     says: str
+    method: str = "GET"
+    """A star for any."""
 
 
 class Sources(NamedTuple):
@@ -42,8 +45,8 @@ def as_json(data: object, status: int = 200) -> web.Response:
     )
 
 
-def public_routes(sources: Sources) -> list[Route]:
-    """What ``--listen-address`` serves."""
+def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
+    """What ``--listen-address`` serves, and more that is served there and stands in the same list."""
     findings = sources.findings
     routes = [
         Route("/metrics", _metrics(sources.registry), "metrics in Prometheus' text format"),
@@ -51,7 +54,9 @@ def public_routes(sources: Sources) -> list[Route]:
         Route("/queues", _page(lambda: views.queues(findings)), "queues: shares and amounts"),
         Route("/jobs", _page(lambda: views.jobs(findings)), "PodGroups: phase, counts, why they wait"),
         Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
+        Route("/allocations", _page(lambda: allocations.allocations(findings)), "namespaces: deserved and held"),
         Route("/explain/{namespace}/{name}", _explain(findings), "why a pod or a PodGroup waits"),
+        *more,
     ]
     return [Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list"), *routes]
 
@@ -105,5 +110,7 @@ def application(routes: Sequence[Route]) -> web.Application:
     """An aiohttp application that serves a route table."""
     app = web.Application()
     for route in routes:
-        app.router.add_get(route.path, route.answer)
+        # Answers to GET are answers to HEAD as well.
+        add = app.router.add_get if route.method == "GET" else partial(app.router.add_route, route.method)
+        add(route.path, route.answer)
     return app

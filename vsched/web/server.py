@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 
 from aiohttp import web
 
@@ -20,13 +21,18 @@ def parse_address(text: str, what: str) -> tuple[str, int]:
 
 
 @asynccontextmanager
-async def serving(routes: Sequence[Route], address: str, what: str) -> AsyncIterator[int]:
-    """Serve a route table at an address while the block runs; yields the port, raises BadInput where it is taken."""
+async def serving(
+    routes: Sequence[Route], address: str, what: str, ssl: SSLContext | None = None
+) -> AsyncIterator[int]:
+    """Serve a route table at an address while the block runs, over TLS where there is a context for it.
+
+    Yields the port, raises BadInput where it is taken.
+    """
     host, port = parse_address(address, what)
     runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host or None, port)
+        site = web.TCPSite(runner, host or None, port, ssl_context=ssl)
         try:
             await site.start()
         except OSError as error:

@@ -1,0 +1,265 @@
+"""What Consumers and buckets must keep to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.parties import amounts, bucket, party, world
+from vsched.arbitrator.admission import (
+    bucket_problems,
+    consumer_problems,
+    problems,
+    reserved_in_all,
+)
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Claim, Party
+
+TOTAL = "cpu=10 memory=10Gi pods=110"
+
+
+def claim(namespace: str = "a", **said: object) -> Claim:
+    """The Consumer of a namespace."""
+    found = party(namespace, **said).claim  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def found_beside(
+    new: Claim | Bucket, parties: list[Party], buckets: list[Bucket] | None = None, total: str = TOTAL
+) -> tuple[str, ...]:
+    """What is wrong with an object beside these."""
+    arbitration = world(total, parties, buckets=buckets or ()).arbitration
+    assert arbitration is not None
+    return problems(new, arbitration, amounts(total))
+
+
+QUOTA = "the ResourceQuota of the namespace"
+
+
+@pytest.mark.parametrize(
+    ("said", "quota", "expected"),
+    [
+        pytest.param({}, "", (), id="a Consumer that says nothing"),
+        pytest.param({"reserved": "cpu=4"}, "", (), id="a reservation without a limit"),
+        pytest.param({"hard": "cpu=2", "reserved": "cpu=2"}, "cpu=2", (), id="all at their bounds"),
+        pytest.param(
+            {"hard": "cpu=2", "reserved": "cpu=2500m"},
+            "",
+            ("spec.reserved.cpu: 2500m (expected at most 2, spec.hard)",),
+            id="a reservation beyond the limit",
+        ),
+        pytest.param(
+            {"hard": "requests.cpu=2", "reserved": "cpu=3"},
+            "",
+            ("spec.reserved.cpu: 3 (expected at most 2, spec.hard)",),
+            id="two spellings of one resource",
+        ),
+        pytest.param(
+            {"hard": "cpu=2 memory=2Gi", "reserved": "cpu=3 memory=3Gi"},
+            "",
+            (
+                "spec.reserved.cpu: 3 (expected at most 2, spec.hard)",
+                "spec.reserved.memory: 3Gi (expected at most 2Gi, spec.hard)",
+            ),
+            id="every resource is named",
+        ),
+        pytest.param(
+            {"hard": "limits.memory=8Gi pods=20"},
+            "limits.memory=4Gi pods=10",
+            (
+                f"spec.hard.limits.memory: 8Gi (expected at most 4Gi, {QUOTA})",
+                f"spec.hard.pods: 20 (expected at most 10, {QUOTA})",
+            ),
+            id="a limit beyond the quota",
+        ),
+        pytest.param({"hard": "cpu=8"}, "memory=4Gi", (), id="a quota for something else"),
+        pytest.param(
+            {"reserved": "cpu=3"},
+            "cpu=2",
+            (f"spec.reserved.cpu: 3 (expected at most 2, {QUOTA})",),
+            id="a reservation beyond the quota where no limit is stated",
+        ),
+        pytest.param(
+            {"hard": "cpu=4", "reserved": "cpu=3"},
+            "cpu=2",
+            (f"spec.hard.cpu: 4 (expected at most 2, {QUOTA})",),
+            id="where the limit is at fault, the limit is named",
+        ),
+        pytest.param(
+            {"hard": "gold.storageclass.storage.k8s.io/requests.storage=1Ti"},
+            "gold.storageclass.storage.k8s.io/requests.storage=1Gi",
+            (f"spec.hard.gold.storageclass.storage.k8s.io/requests.storage: 1Ti (expected at most 1Gi, {QUOTA})",),
+            id="storage of a class",
+        ),
+    ],
+)
+def test_a_consumer_by_itself(said: dict[str, object], quota: str, expected: tuple[str, ...]) -> None:
+    assert consumer_problems(claim(**said), amounts(quota)) == expected
+
+
+def test_a_bucket_reserves_within_its_limit() -> None:
+    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=2")) == ()
+    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=3")) == (
+        "spec.reserved.cpu: 3 (expected at most 2, spec.hard)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "others", "buckets", "expected"),
+    [
+        pytest.param(claim(reserved="cpu=10"), [], [], (), id="all of it"),
+        pytest.param(
+            claim(reserved="cpu=11"),
+            [],
+            [],
+            ("spec.reserved.cpu: 11 (expected to be within the cluster's 10)",),
+            id="more than there is",
+        ),
+        pytest.param(
+            claim(reserved="cpu=4"),
+            [party("b", reserved="cpu=7")],
+            [],
+            ("spec.reserved.cpu: 4 (expected to be within the cluster's 10, of which others reserve 7)",),
+            id="more than others leave",
+        ),
+        pytest.param(
+            claim(reserved="cpu=3 memory=11Gi"),
+            [party("a", reserved="cpu=9"), party("b", reserved="cpu=7")],
+            [],
+            ("spec.reserved.memory: 11Gi (expected to be within the cluster's 10Gi)",),
+            id="what it reserved itself before is no longer reserved",
+        ),
+        pytest.param(
+            claim(reserved="cpu=5"),
+            [party("a", reserved="cpu=6"), party("b", reserved="cpu=7")],
+            [],
+            (),
+            id="less than before, though still too much: no reason to refuse",
+        ),
+        pytest.param(
+            claim(hard="memory=1Gi"),
+            [party("b", reserved="cpu=11")],
+            [],
+            (),
+            id="who reserves nothing is not answerable for others",
+        ),
+        pytest.param(
+            claim(reserved="nvidia.com/gpu=1"),
+            [],
+            [],
+            ("spec.reserved.nvidia.com/gpu: 1 (expected to be within the cluster's 0)",),
+            id="what no node has",
+        ),
+        pytest.param(
+            claim(reserved="limits.cpu=99 requests.storage=1Ti"),
+            [],
+            [],
+            (),
+            id="what has no known end is not summed up",
+        ),
+        pytest.param(
+            claim(SYSTEM_NAMESPACE, reserved="cpu=99"), [party("b", reserved="cpu=7")], [], (), id="kube-system"
+        ),
+        pytest.param(
+            claim(reserved="cpu=3"),
+            [party(SYSTEM_NAMESPACE, reserved="cpu=99")],
+            [],
+            (),
+            id="beside kube-system, whose reservation is not asked",
+        ),
+        pytest.param(
+            claim(reserved="cpu=4", parent="area"),
+            [party("b", reserved="cpu=4", parent="area"), party("c", reserved="cpu=2")],
+            [bucket("area", reserved="cpu=8")],
+            (),
+            id="a reservation out of its bucket's",
+        ),
+        pytest.param(
+            claim(reserved="cpu=5", parent="area"),
+            [party("b", reserved="cpu=4", parent="area"), party("c", reserved="cpu=2")],
+            [bucket("area", reserved="cpu=8")],
+            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            id="children that reserve more than their bucket, and than there is",
+        ),
+        pytest.param(
+            claim(reserved="cpu=5", parent="none-such"),
+            [party("b", reserved="cpu=6", parent="none-such")],
+            [],
+            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            id="a bucket that does not exist reserves nothing itself",
+        ),
+        pytest.param(
+            claim(reserved="cpu=3", parent="area"),
+            [party("b", reserved="cpu=2", parent="area")],
+            [bucket("area", hard="cpu=4")],
+            ("spec.reserved.cpu: 3 (expected to be within bucket area's hard limit of 4, of which others reserve 2)",),
+            id="children that reserve more than their bucket may hold",
+        ),
+        pytest.param(
+            claim(reserved="cpu=3", parent="area"),
+            [party("a", reserved="cpu=3"), party("b", reserved="cpu=8")],
+            [bucket("area", reserved="cpu=3")],
+            (),
+            id="moving below a bucket that reserves as much already",
+        ),
+        pytest.param(
+            bucket("area", reserved="cpu=4"),
+            [party("a", reserved="cpu=6"), party("b", reserved="cpu=3", parent="area")],
+            [],
+            (),
+            id="a bucket's reservation stands for its children's",
+        ),
+        pytest.param(
+            bucket("area", reserved="cpu=5"),
+            [party("a", reserved="cpu=6")],
+            [bucket("area", reserved="cpu=4")],
+            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            id="a bucket that wants more than is left",
+        ),
+        pytest.param(
+            bucket("area", reserved="cpu=5"),
+            [party("a", reserved="cpu=6")],
+            [bucket("area", reserved="cpu=7")],
+            (),
+            id="a bucket that wants less than before, though still too much",
+        ),
+    ],
+)
+def test_reservations_stay_within_the_cluster(
+    new: Claim | Bucket, others: list[Party], buckets: list[Bucket], expected: tuple[str, ...]
+) -> None:
+    assert found_beside(new, others, buckets) == expected
+
+
+def test_all_rules_are_held_at_once() -> None:
+    quota = party("a", consumer=False, quota="cpu=1")
+    assert found_beside(claim(hard="cpu=2", reserved="cpu=12"), [quota, party("b")]) == (
+        "spec.reserved.cpu: 12 (expected at most 2, spec.hard)",
+        f"spec.hard.cpu: 2 (expected at most 1, {QUOTA})",
+        "spec.reserved.cpu: 12 (expected to be within the cluster's 10)",
+    )
+
+
+def test_a_namespace_that_is_not_known_yet_has_no_quota() -> None:
+    assert found_beside(claim("new", hard="cpu=99"), []) == ()
+
+
+_CPUS = st.integers(0, 8).map(lambda cpus: f"cpu={cpus}")
+_PARTIES = st.lists(st.tuples(_CPUS, st.sampled_from(["", "one", "two", "gone"])), max_size=5)
+
+
+@given(_PARTIES, _CPUS, _CPUS, _CPUS, st.sampled_from(["", "one", "gone"]))
+@settings(max_examples=150)
+def test_whoever_passes_leaves_no_more_reserved_than_there_is_or_was(
+    others: list[tuple[str, str]], one: str, two: str, asked: str, parent: str
+) -> None:
+    parties = [party(f"n{at}", reserved=said, parent=under) for at, (said, under) in enumerate(others)]
+    buckets = {"one": bucket("one", reserved=one), "two": bucket("two", reserved=two)}
+    claims = [each.claim for each in parties if each.claim is not None]
+    new = claim("n0", reserved=asked, parent=parent)
+    before = reserved_in_all(claims, buckets).get("cpu", 0)
+    after = reserved_in_all([each for each in claims if each.namespace != "n0"] + [new], buckets).get("cpu", 0)
+    refused = bool(found_beside(new, parties, list(buckets.values())))
+    reserves = new.reserved.get("cpu", 0) > 0
+    assert refused == (reserves and after > 10_000 and after > before)

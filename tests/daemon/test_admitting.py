@@ -1,0 +1,115 @@
+"""What kube-scheduler and the API server are told when they ask: by the mirror as it is now, and the last round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support.parties import amounts, bucket, party, world
+from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.extender import Asking
+from vsched.clock import FakeClock
+from vsched.cluster import wire
+from vsched.cluster.cache import Cache
+from vsched.daemon.admitting import Admission
+from vsched.model.arbitration import Award, Bucket, Claim, Division, Party
+from vsched.web.findings import Arbitrated, Findings
+
+Obj = dict[str, Any]
+
+
+def pod(name: str, node: str = "", cpu: str = "1", **status: Any) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "a", "uid": f"uid-{name}", "resourceVersion": "1"},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+        "status": {"phase": "Running" if node else "Pending", **status},
+    }
+
+
+def asking(name: str, said: str = "cpu=1") -> Asking:
+    return Asking("a", name, f"uid-{name}", amounts(said) | {"pods": 1})
+
+
+class Desk:
+    """An ``Admission`` over a real mirror, after a round in which namespace ``a`` may hold two cpus."""
+
+    def __init__(self, *parties: Party, buckets: tuple[Bucket, ...] = (), ceiling: str = "cpu=2") -> None:
+        self.cache = Cache(frozenset({"vsched"}), arbitrating=True)
+        self.clock = FakeClock()
+        self.findings = Findings()
+        self.idle = ""
+        self.admission = Admission(self.cache, self.findings, self.clock, lambda: self.idle)
+        arbitration = world("cpu=4", parties or [party("a")], buckets=buckets).arbitration
+        assert arbitration is not None
+        division = Division({"a": Award(amounts(ceiling), amounts(ceiling))}, {}, amounts("cpu=4"))
+        self.findings.take_arbitrated(Arbitrated(0.0, arbitration, division, Verdict()))
+
+    def see(self, *objects: Obj, type: str = "ADDED") -> None:
+        for found in objects:
+            self.cache.apply("Pod", type, wire.read("Pod", orjson.dumps(found)))
+
+
+def test_a_namespace_at_its_ceiling_gets_no_further_pod() -> None:
+    at = Desk()
+    at.see(pod("x", "n1"))
+    assert at.admission.judge(asking("y")) is None
+    assert at.admission.judge(asking("z")) == "namespace a would hold 3 cpu of the 2 it may"
+
+
+def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
+    at = Desk()
+    at.see(pod("x"), pod("y"), pod("z"))
+    assert [at.admission.judge(asking(name)) is None for name in "xyz"] == [True, True, False]
+    at.see(pod("x", "n1"), pod("y", "n1"), type="MODIFIED")
+    assert at.admission.judge(asking("z")) == "namespace a would hold 3 cpu of the 2 it may"
+    at.see(pod("x", "n1"), type="DELETED")
+    assert at.admission.judge(asking("z")) is None
+
+
+def test_a_pod_that_has_its_node_passes() -> None:
+    at = Desk()
+    at.see(pod("x", "n1", cpu="2"))
+    assert at.admission.judge(asking("x", "cpu=2")) is None
+
+
+def test_limits_count_as_of_the_last_round() -> None:
+    at = Desk(party("a", held="limits.cpu=3", leaving="limits.cpu=1"), ceiling="limits.cpu=3")
+    assert at.admission.judge(asking("x", "cpu=1 limits.cpu=1")) is None
+    refusal = at.admission.judge(asking("y", "cpu=1 limits.cpu=1"))
+    assert refusal == "namespace a would hold 4 limits.cpu of the 3 it may"
+
+
+def test_a_namespace_without_an_award_is_let_through() -> None:
+    at = Desk()
+    assert at.admission.judge(Asking("new", "x", "u", {"cpu": 9_000})) is None
+
+
+def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> None:
+    at = Desk()
+    assert at.admission.ready() == ""
+    at.idle = "standby"
+    assert at.admission.ready() == "standby"
+    fresh = Admission(at.cache, Findings(), at.clock)
+    assert "nothing has been divided yet" in fresh.ready()
+    assert fresh.judge(asking("x", "cpu=9")) is None
+    assert fresh.review(Claim("a", "defaults", reserved=amounts("cpu=9"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        pytest.param(Claim("a", "defaults", reserved=amounts("cpu=3")), "", id="what the cluster can keep"),
+        pytest.param(Claim("a", "defaults", reserved=amounts("cpu=5")), "cluster's 4", id="more than there is"),
+        pytest.param(Claim("a", "defaults", hard=amounts("cpu=9")), "ResourceQuota", id="more than the quota"),
+        pytest.param(Bucket("area", reserved=amounts("cpu=5")), "cluster's 4", id="a bucket with more than there is"),
+    ],
+)
+def test_consumers_and_buckets_are_judged_beside_all_others(found: Claim | Bucket, problem: str) -> None:
+    at = Desk(party("a", quota="cpu=8"), buckets=(bucket("area"),))
+    problems = at.admission.review(found)
+    assert bool(problems) == bool(problem)
+    assert all(problem in line for line in problems)

@@ -1,0 +1,200 @@
+"""allocation: what namespaces may hold, whichever action places their pods, and whom they may take from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from tests.support.taking import taking
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.arbitration import Ceiling
+from vsched.model.plan import CycleReport
+from vsched.model.resources import Vector, add
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import HOLDS
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings.built_in import REGISTRY
+
+PREEMPTING = taking("enqueue, allocate, preempt, backfill", "priority gang-P conformance", "drf-P predicates")
+RECLAIMING = taking("enqueue, allocate, reclaim", "priority gang conformance", "drf-R predicates capacity")
+
+
+def held(snapshot: Snapshot) -> dict[str, Vector]:
+    """What pods of each namespace keep of nodes."""
+    found: dict[str, Vector] = {}
+    for job in snapshot.jobs.values():
+        for task in job.tasks.values():
+            if HOLDS[task.status].uses and not HOLDS[task.status].releasing:
+                add(found.setdefault(task.namespace, {}), task.shape.request)
+    return found
+
+
+def decide(text: str, ceilings: str, policy: Policy = DEFAULT_POLICY) -> CycleReport:
+    """One cycle in which namespaces may hold so much: ``a cpu=2 pods=3``, one namespace a line."""
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    most: dict[str, Ceiling] = {}
+    for line in ceilings.splitlines():
+        namespace, *words = line.split()
+        amounts = dict(word.split("=") for word in words)
+        most[namespace] = Ceiling(dict(snapshot.axis.parse(amounts)) | _zeros(snapshot, amounts))
+    snapshot = replace(snapshot, held=held(snapshot), ceilings=most)
+    return run_cycle(snapshot, policy.with_plugin(ALLOCATION), REGISTRY)
+
+
+def _zeros(snapshot: Snapshot, amounts: dict[str, str]) -> dict[int, int]:
+    return {snapshot.axis.column(name): 0 for name, amount in amounts.items() if amount == "0"}
+
+
+def bound(report: CycleReport) -> dict[str, int]:
+    """How many pods of each job are bound."""
+    counts: dict[str, int] = {}
+    for bind in report.binds:
+        counts[bind.job] = counts.get(bind.job, 0) + 1
+    return counts
+
+
+FOUR = "node n1 cpu=4 memory=8Gi\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "ceilings", "expected"),
+    [
+        pytest.param("job a/j pods=4 cpu=1", "", {"a/j": 4}, id="without ceilings nothing changes"),
+        pytest.param("job a/j pods=4 cpu=1", "b cpu=0", {"a/j": 4}, id="another namespace's ceiling"),
+        pytest.param("job a/j pods=4 cpu=1", "a cpu=3", {"a/j": 3}, id="up to the ceiling"),
+        pytest.param("job a/j pods=4 cpu=1", "a cpu=2999m", {"a/j": 2}, id="and not beyond it"),
+        pytest.param("job a/j pods=4 cpu=1", "a memory=0", {"a/j": 4}, id="only what is asked for is compared"),
+        pytest.param("job a/j pods=4 cpu=1 memory=1Gi", "a cpu=4 memory=2Gi", {"a/j": 2}, id="the tightest counts"),
+        pytest.param("job a/j pods=4 cpu=1", "a pods=1", {"a/j": 1}, id="pods are counted too"),
+        pytest.param("job a/j pods=4", "a pods=1", {"a/j": 1}, id="also those that ask for nothing else"),
+        pytest.param(
+            "job a/j pods=2 cpu=1\njob a/k pods=2 cpu=1", "a cpu=3", {"a/j": 2, "a/k": 1}, id="over all of its jobs"
+        ),
+        pytest.param(
+            "queue q\njob a/j pods=2 cpu=1\njob a/k pods=2 cpu=1 queue=q",
+            "a cpu=3",
+            {"a/j": 2, "a/k": 1},
+            id="in whatever queue",
+        ),
+        pytest.param("job a/j pods=3 cpu=1 min=3", "a cpu=2", {}, id="a gang waits whole"),
+        pytest.param(
+            "job a/j pods=2 min=2 cpu=1\npods a/j 1 cpu=500m", "a cpu=2", {"a/j": 2}, id="a gang of two shapes"
+        ),
+        pytest.param("job a/j pods=3 cpu=1 min=3", "a cpu=3", {"a/j": 3}, id="a gang that just fits"),
+        pytest.param("job a/j pods=3 cpu=1 min=2", "a cpu=2", {"a/j": 2}, id="a gang's minimum"),
+        pytest.param("pods a/r 2 cpu=1 on=n1\njob a/r pods=2 cpu=1", "a cpu=3", {"a/r": 1}, id="what runs counts"),
+        pytest.param(
+            "pods a/r 2 cpu=1 on=n1 leaving\njob a/j pods=2 cpu=1", "a cpu=2", {"a/j": 2}, id="not if it goes"
+        ),
+        pytest.param(
+            "job a/r pods=0\npods a/r 2 cpu=1 on=n1\njob a/j pods=2 cpu=1",
+            "a cpu=1",
+            {},
+            id="who is over gets nothing new",
+        ),
+    ],
+)
+def test_what_a_namespace_may_hold(text: str, ceilings: str, expected: dict[str, int]) -> None:
+    report = decide(FOUR + text, ceilings)
+
+    assert bound(report) == expected
+    assert not report.evictions
+
+
+def test_others_go_on_while_one_is_at_its_ceiling() -> None:
+    report = decide(FOUR + "job a/j pods=3 cpu=1 age=9\njob b/j pods=3 cpu=1", "a cpu=1\nb cpu=3")
+
+    assert bound(report) == {"a/j": 1, "b/j": 3}
+    assert report.unschedulable["a/j.1"].message == "namespace a would hold 2 cpu of the 1 it may"
+    assert report.unschedulable["a/j.1"].reasons == {"NamespaceOverAllocation": 1}
+
+
+def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
+    text = "node n1 cpu=1\njob a/j pods=2 cpu=1 memory=1Gi"
+    report = decide(text, "a cpu=1 memory=1Gi", policy_of("gang", "predicates"))
+
+    assert report.unschedulable["a/j.1"].message == (
+        "0/1 nodes are available: 1 Insufficient cpu. "
+        "Also, namespace a would hold 2 cpu of the 1 it may, 2Gi memory of the 1Gi it may."
+    )
+
+
+def test_a_gang_is_told_what_all_of_it_would_hold() -> None:
+    report = decide(FOUR + "job a/j pods=3 min=3 cpu=1", "a cpu=2")
+
+    assert report.jobs["a/j"].message == "namespace a would hold 3 cpu of the 2 it may"
+
+
+@pytest.mark.parametrize(
+    ("text", "ceilings", "evicted", "nominated"),
+    [
+        pytest.param(
+            "job b/low pods=0\npods b/low 2 cpu=2 on=n1\njob a/high pods=1 cpu=2 class=high", "a cpu=2", ["b"], ["a"],
+            id="within its ceiling it takes from others",
+        ),
+        pytest.param(
+            "job b/low pods=0\npods b/low 2 cpu=2 on=n1\njob a/high pods=1 cpu=2 class=high", "a cpu=1", [], [],
+            id="over its ceiling it takes from nobody",
+        ),
+        pytest.param(
+            "job a/low pods=0\njob b/low pods=0\npods b/low 1 cpu=2 on=n1\npods a/low 1 cpu=2 on=n1\n"
+            "job a/high pods=1 cpu=2 class=high", "a cpu=2", ["a"], ["a"],
+            id="at its ceiling it replaces its own",
+        ),
+        pytest.param(
+            "node n2 cpu=2\njob a/low pods=0\njob b/low pods=0\npods b/low 2 cpu=2 on=n1\npods a/low 1 cpu=2 on=n2\n"
+            "job a/high pods=1 cpu=2 class=high", "a cpu=2", ["a"], ["a"],
+            id="also on another node",
+        ),
+        pytest.param(
+            "job a/low pods=0\njob b/low pods=0\npods b/low 1 cpu=2 on=n1\npods a/low 2 cpu=1 on=n1\n"
+            "job a/high pods=1 cpu=2 class=high", "a cpu=2", ["a", "a"], ["a"],
+            id="and as much of it as it has to",
+        ),
+    ],
+)  # fmt: skip
+def test_preempting_within_a_ceiling(text: str, ceilings: str, evicted: list[str], nominated: list[str]) -> None:
+    report = decide(f"class high 1000\n{FOUR}{text}", ceilings, PREEMPTING)
+
+    assert [victim.namespace for victim in report.evictions] == evicted
+    assert [one.namespace for one in report.nominations] == nominated
+    assert not report.binds
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "evicted"), [pytest.param("", 2, id="without a ceiling"), pytest.param("a cpu=1", 0, id="over it")]
+)
+def test_reclaiming_within_a_ceiling(ceilings: str, evicted: int) -> None:
+    text = (
+        "queue q1 deserved=cpu:2\nqueue q2 deserved=cpu:2\n"
+        f"{FOUR}job b/big queue=q2 pods=0\npods b/big 4 cpu=1 on=n1\njob a/j queue=q1 pods=2 min=2 cpu=1"
+    )
+
+    assert len(decide(text, ceilings, RECLAIMING).evictions) == evicted
+
+
+def test_room_that_was_freed_is_kept_while_the_ceiling_dips() -> None:
+    text = "node n1 cpu=2\npods b/old 1 cpu=2 on=n1 leaving\njob a/j pods=1 cpu=2 nominated=n1 phase=Inqueue"
+
+    kept = decide(text, "a cpu=1")
+
+    assert not kept.nominations, "nothing is taken back"
+    assert not kept.binds
+
+
+@pytest.mark.parametrize(
+    ("policy", "tiers"),
+    [
+        pytest.param(policy_of("gang", "drf"), [["gang"], ["drf", "allocation"]], id="it joins the last tier"),
+        pytest.param(policy_of("gang allocation", "drf"), [["gang", "allocation"], ["drf"]], id="once is enough"),
+        pytest.param(Policy((), ()), [["allocation"]], id="a policy without tiers gets one"),
+    ],
+)
+def test_a_policy_with_the_plugin(policy: Policy, tiers: list[list[str]]) -> None:
+    found = policy.with_plugin(ALLOCATION)
+
+    assert [[conf.name for conf in tier.plugins] for tier in found.tiers] == tiers
+    assert found.actions == policy.actions

@@ -1,0 +1,137 @@
+"""Who deserves what of a cluster, and how much more of it may be used while nobody else claims it (seed 001).
+
+Everything is divided twice: among buckets and the namespaces that are in none, and what a bucket deserves once more
+among its namespaces. ``kube-system`` comes before all others with what it requests. Reservations are floors and limits
+are ceilings of what is deserved; in between, dominant shares by weight are made as equal as requests allow
+(``vsched.kernels.dominant``).
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.arbitrator._lending import Most, most_for_now
+from vsched.arbitrator._sheet import Sheet, known_totals, lay_out
+from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Division
+from vsched.model.counted import NOTHING, Counted
+from vsched.model.nodes import Floats, Ints, Mask
+from vsched.model.snapshot import Snapshot
+
+
+class Shares(NamedTuple):
+    """``int64[namespace or bucket, resource]``."""
+
+    deserved: Ints
+    floors: Ints
+    """Reservations in force."""
+
+
+def divide(snapshot: Snapshot) -> Division:
+    """What every namespace and every bucket deserves and may hold; nobody is named where nobody arbitrates.
+
+    Whole base units, exactly: what is deserved is together no more than there is, nor more than a bucket's part. Nobody
+    deserves less than its floor in force, more than its limit, or more than its request (or floor, if that is larger).
+    """
+    arbitration = snapshot.arbitration
+    if arbitration is None:
+        return Division({}, {}, dict(zip(snapshot.axis.names, snapshot.total, strict=False)))
+    sheet = lay_out(snapshot, arbitration)
+    namespaces, buckets = _share_out(sheet)
+    most = most_for_now(sheet, snapshot.axis, namespaces.deserved, buckets.deserved)
+    return Division(
+        _namespace_awards(sheet, namespaces, most),
+        _bucket_awards(sheet, buckets, most),
+        known_totals(snapshot, arbitration),
+    )
+
+
+def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
+    """Both levels: what namespaces get, and what buckets get."""
+    bound = np.where(sheet.known, np.minimum(sheet.limit, sheet.total), sheet.limit)
+    demand, floors = np.minimum(sheet.requested, bound), np.minimum(sheet.reserved, bound)
+    deserved = np.maximum(demand, floors)  # so it stays of kube-system, and of what has neither total nor bucket
+    left = sheet.total - column_sums(deserved[sheet.system])
+    wants, stated = _buckets(sheet, deserved, floors)
+    top = _deal(
+        sheet.known,
+        left,
+        sheet.total,
+        np.concatenate([sheet.weights[sheet.alone], [float(max(1, group.bucket.weight)) for group in sheet.groups]]),
+        np.concatenate([demand[sheet.alone], wants]),
+        np.concatenate([floors[sheet.alone], stated]),
+    )
+    size = len(sheet.alone)
+    deserved[sheet.alone], floors[sheet.alone] = top.deserved[:size], top.floors[:size]
+    parts = Shares(top.deserved[size:], top.floors[size:])
+    for group, part in zip(sheet.groups, parts.deserved, strict=True):
+        rows = group.rows
+        # What the cluster has no total of is divided where the bucket has a limit.
+        total = np.where(sheet.known, sheet.total, group.hard)
+        bounded = sheet.known | (group.hard < LARGEST)
+        inner = _deal(bounded, part, total, sheet.weights[rows], demand[rows], floors[rows])
+        deserved[rows], floors[rows] = inner.deserved, inner.floors
+    return Shares(deserved, floors), parts
+
+
+def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
+    """What buckets demand, which is what their namespaces could get, and their floors: ``int64[bucket, resource]``."""
+    shape = (len(sheet.groups), len(sheet.total))
+    demand, stated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for number, group in enumerate(sheet.groups):
+        bound = np.where(sheet.known, np.minimum(group.hard, sheet.total), group.hard)
+        demand[number] = np.minimum(column_sums(aims[group.rows]), bound)
+        stated[number] = np.minimum(np.maximum(group.reserved, column_sums(floors[group.rows])), bound)
+    return demand, stated
+
+
+def _deal(bounded: Mask, capacity: Ints, total: Ints, weights: Floats, demand: Ints, floors: Ints) -> Shares:
+    """One level: resources that are ``bounded`` are divided; of others everybody gets what it asks for."""
+    deserved, fitting = np.maximum(demand, floors), floors.copy()
+    fitting[:, bounded] = cut_to_fit(floors[:, bounded], capacity[bounded])
+    wants = Wants(weights, demand[:, bounded], fitting[:, bounded])
+    deserved[:, bounded] = progressive_fill(capacity[bounded], total[bounded], wants)
+    return Shares(deserved, fitting)
+
+
+def _namespace_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Award]:
+    concerned = sheet.known | (np.maximum(sheet.requested, shares.deserved) > 0) | (sheet.limit < LARGEST)
+    deserved = _named(sheet, shares.deserved, concerned)
+    ceilings = _named(sheet, most.namespaces, most.namespaces < LARGEST)
+    awards = {}
+    for row, party in enumerate(sheet.parties):
+        ceiling = NOTHING if party.namespace == SYSTEM_NAMESPACE else ceilings[row]
+        reserved, cut = _floors(sheet, sheet.reservations[row], shares.floors[row])
+        awards[party.namespace] = Award(deserved[row], ceiling, sheet.limits[row], reserved, cut)
+    return awards
+
+
+def _bucket_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Award]:
+    hard = np.array([group.hard for group in sheet.groups], dtype=np.int64).reshape(shares.deserved.shape)
+    deserved = _named(sheet, shares.deserved, sheet.known | (shares.deserved > 0) | (hard < LARGEST))
+    ceilings = _named(sheet, most.buckets, most.buckets < LARGEST)
+    awards = {}
+    for number, group in enumerate(sheet.groups):
+        reserved, cut = _floors(sheet, group.bucket.reserved, shares.floors[number])
+        awards[group.bucket.name] = Award(deserved[number], ceilings[number], group.bucket.hard, reserved, cut)
+    return awards
+
+
+def _named(sheet: Sheet, table: Ints, concerned: Mask) -> list[dict[str, int]]:
+    """Rows as amounts by counted name, of the resources that concern them."""
+    names = list(sheet.columns)
+    if concerned.all():
+        return [dict(zip(names, row, strict=True)) for row in table.tolist()]
+    rows = zip(table.tolist(), concerned.tolist(), strict=True)
+    return [dict(compress(zip(names, row, strict=True), chosen)) for row, chosen in rows]
+
+
+def _floors(sheet: Sheet, stated: Counted, floors: Ints) -> tuple[Counted, Counted]:
+    """The floors in force of what is reserved, and what is cut off them."""
+    if not stated:
+        return NOTHING, NOTHING
+    reserved = {name: int(floors[sheet.columns[name]]) for name in stated}
+    return reserved, {name: amount - reserved[name] for name, amount in stated.items() if amount > reserved[name]}

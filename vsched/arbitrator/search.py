@@ -1,0 +1,227 @@
+"""The search for pods whose eviction gives another pod a place: as few as possible on one node (seed 001).
+
+Everything is tried on the books of the round first. A pod is a candidate only while its namespace keeps more than it
+deserves of something that is lacking on the node; budgets and reserves hold at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.arbitrator.kept import Kept
+from vsched.arbitrator.placing import Trial
+from vsched.arbitrator.victims import Victims
+from vsched.arbitrator.wants import Asking
+from vsched.model.nodes import Ints, Mask
+from vsched.model.resources import ResourceAxis
+from vsched.model.task import Task
+
+ROWS_MAX = 32
+"""Nodes looked at more closely for one pod that needs several to leave."""
+TRIES_MAX = 256
+"""Pods tried one by one for one pod, where rules about other pods have the last word."""
+
+
+class Found(NamedTuple):
+    """A place for a pod, and who leaves it."""
+
+    row: int
+    victims: tuple[int, ...]
+    """Positions among the victims, in the order in which they go."""
+
+
+class Search:
+    """Looks for victims on the books of one round, and books those it finds."""
+
+    def __init__(self, trial: Trial, victims: Victims, kept: Kept, asking: Asking, axis: ResourceAxis) -> None:
+        self._trial = trial
+        self.victims = victims
+        self._kept = kept
+        self._asking = asking
+        self._names = axis.names
+        self._evicted: list[tuple[int, int, str]] = []
+        """Who was evicted, with the point in the trial before it, and for which pod."""
+        self._excess = [kept.excess(owner) for owner in victims.owners]
+        """What each owner keeps beyond what it deserves, as of now."""
+        self._over: dict[int, Mask] = {}
+        """bool[owners] by column: whether it is among that."""
+
+    def find(self, task: Task) -> Found | None:
+        """The victims that give a pod a place, evicted on the books; None where there are none, and nothing changed.
+
+        One victim is better than several; among equally many those decide that go first by their order.
+        """
+        useful, lacking = self._useful(task)
+        if not useful.any():
+            return None
+        victims, nodes = self.victims, len(self._trial.nodes)
+        freeable = {column: victims.freeable(column, useful, nodes) for column in lacking}
+        useful &= self._trial.fitting.candidates(task, freeable)[victims.row]
+        if not useful.any():
+            return None
+        turns = victims.turns([self._kept.degree_of(excess) for excess in self._excess])
+        return self._one(task, useful, lacking, turns) or self._several(task, useful, lacking, turns)
+
+    def mark(self) -> int:
+        """A point to go back to."""
+        return len(self._evicted)
+
+    def evicted_since(self, mark: int) -> list[tuple[Task, str]]:
+        """Who was evicted since, in order, and for which pod (``namespace/name``)."""
+        return [(self.victims.tasks[position], beneficiary) for position, _, beneficiary in self._evicted[mark:]]
+
+    def undo_to(self, mark: int) -> None:
+        """Take evictions back, and with them whatever was placed since."""
+        while len(self._evicted) > mark:
+            position, before, _ = self._evicted.pop()
+            self._trial.undo_to(before)
+            self._book(position, 1)
+
+    # -- what is lacking --------------------------------------------------------------------------------------------
+
+    def _useful(self, task: Task) -> tuple[Mask, dict[int, Ints]]:
+        """bool[pods]: who uses something that the pod lacks on the node and that is not deserved; and what is lacking.
+
+        Where a node lacks nothing, rules about the pods on it are in the way, and anything that is asked for counts.
+        """
+        nodes, victims = self._trial.nodes, self.victims
+        lacking = {column: amount - nodes.future_idle(column) for column, amount in task.shape.request}
+        short = np.logical_or.reduce([amounts > 0 for amounts in lacking.values()])
+        useful: Mask = np.zeros(len(victims.tasks), dtype=np.bool_)
+        for column, amounts in lacking.items():
+            matters = (amounts > 0) | ~short
+            useful |= matters[victims.row] & self._over_in(column)[victims.owner] & (victims.amounts(column) > 0)
+        return useful & victims.left, lacking
+
+    def _over_in(self, column: int) -> Mask:
+        """bool[owners]: who keeps more than it deserves of a resource."""
+        found = self._over.get(column)
+        if found is None:
+            name = self._names[column]
+            found = np.fromiter((name in excess for excess in self._excess), np.bool_, len(self._excess))
+            self._over[column] = found
+        return found
+
+    def _still_useful(self, position: int, task: Task, row: int) -> bool:
+        """The same of one pod after what was evicted since."""
+        nodes, victims = self._trial.nodes, self.victims
+        columns = [column for column, amount in task.shape.request if nodes.future_idle_at(column, row) < amount]
+        excess = self._excess[int(victims.owner[position])]
+        matters = columns or [column for column, _ in task.shape.request]
+        asked = victims.tasks[position].shape.request
+        return any(column in matters and self._names[column] in excess for column, _ in asked)
+
+    # -- one, or several --------------------------------------------------------------------------------------------
+
+    def _one(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
+        """The first that does by itself."""
+        victims = self.victims
+        enough = useful.copy()
+        for column, amounts in lacking.items():
+            enough &= victims.amounts(column) >= amounts[victims.row]
+        tries = 0
+        for position in _in_turn(np.flatnonzero(enough), turns):
+            if not self._may_go(position, task):
+                continue
+            row, mark = int(victims.row[position]), self.mark()
+            self._evict(position, task)
+            if self._trial.fitting.fits_at(task, row):
+                return Found(row, (position,))
+            self.undo_to(mark)
+            tries += 1
+            if tries == TRIES_MAX:
+                break
+        return None
+
+    def _several(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
+        """The fewest on one of the nodes where it takes the fewest by amounts."""
+        best: Found | None = None
+        least: tuple[int, list[int]] = (len(turns) + 1, [])
+        for estimate, row in self._rows(useful, lacking):
+            if estimate > least[0]:
+                break
+            mark = self.mark()
+            chosen = self._free(task, row, _in_turn(np.flatnonzero(useful & (self.victims.row == row)), turns))
+            self.undo_to(mark)
+            if chosen is not None:
+                cost = len(chosen), sorted(turns[chosen].tolist(), reverse=True)
+                if cost < least:
+                    best, least = Found(row, tuple(chosen)), cost
+        for position in best.victims if best is not None else ():
+            self._evict(position, task)
+        return best
+
+    def _rows(self, useful: Mask, lacking: dict[int, Ints]) -> list[tuple[int, int]]:
+        """Nodes worth a closer look, with at least how many pods have to leave them; the fewest first."""
+        victims, nodes = self.victims, len(self._trial.nodes)
+        fewest = np.ones(nodes, dtype=np.int64)
+        for column, amounts in lacking.items():
+            largest = np.maximum(victims.largest(column, useful, nodes), 1)
+            np.maximum(fewest, -(-amounts // largest), out=fewest)
+        rows = np.unique(victims.row[useful])
+        rows = rows[np.argsort(fewest[rows], kind="stable")][:ROWS_MAX]
+        return [(int(fewest[row]), int(row)) for row in rows]
+
+    def _free(self, task: Task, row: int, order: Sequence[int]) -> list[int] | None:
+        """Evict in turn until the pod fits on a row, then let stay whoever is not needed; None where it never fits."""
+        start, chosen = self.mark(), list[int]()
+        for position in order:
+            if not self._still_useful(position, task, row) or not self._may_go(position, task):
+                continue
+            self._evict(position, task)
+            chosen.append(position)
+            if self._trial.fitting.fits_at(task, row):
+                return self._reprieve(task, row, chosen, start)
+        return None
+
+    def _reprieve(self, task: Task, row: int, chosen: list[int], start: int) -> list[int]:
+        """Let stay whoever the pod can do without, the last to go first; the one that made it fit it cannot."""
+        nodes = self._trial.nodes
+        for spared in reversed(chosen[:-1]):
+            used = dict(self.victims.tasks[spared].shape.request)
+            if any(
+                nodes.future_idle_at(column, row) - used.get(column, 0) < amount
+                for column, amount in task.shape.request
+            ):
+                continue
+            fewer = [position for position in chosen if position != spared]
+            self._replay(task, fewer, start)
+            if self._trial.fitting.fits_at(task, row):
+                chosen = fewer
+            else:
+                self._replay(task, chosen, start)
+        return chosen
+
+    def _replay(self, task: Task, chosen: Sequence[int], start: int) -> None:
+        self.undo_to(start)
+        for position in chosen:
+            self._evict(position, task)
+
+    # -- one pod ----------------------------------------------------------------------------------------------------
+
+    def _may_go(self, position: int, task: Task) -> bool:
+        victim = self.victims.tasks[position]
+        amounts = self._asking.amounts(victim.shape)
+        return self._kept.may_lose(victim.namespace, amounts, task.namespace) and self._trial.may_go(task, victim)
+
+    def _evict(self, position: int, task: Task) -> None:
+        self._evicted.append((position, self._trial.mark(), task.key))
+        self._trial.evict(self.victims.tasks[position], int(self.victims.row[position]), task.key)
+        self._book(position, -1)
+
+    def _book(self, position: int, sign: int) -> None:
+        victim, owner = self.victims.tasks[position], int(self.victims.owner[position])
+        self.victims.left[position] = sign > 0
+        self._kept.shift(victim.namespace, self._asking.amounts(victim.shape), sign)
+        excess = self._excess[owner] = self._kept.excess(victim.namespace)
+        for column, over in self._over.items():
+            over[owner] = self._names[column] in excess
+
+
+def _in_turn(positions: Ints, turns: Ints) -> list[int]:
+    """Positions in the order in which they go."""
+    found: list[int] = positions[np.argsort(turns[positions])].tolist()
+    return found

@@ -1,0 +1,155 @@
+"""Taking back: which pods of overused namespaces go, so that a pod of one that is short has a place (seed 001).
+
+The neediest namespace has the first turn, then whoever is the neediest with that place counted as its own. A pod that
+some node takes anyhow has room kept for it, so that nobody is evicted for room that is there; else the fewest pods
+leave one node. What is begun was seen through to its end on the books of the round, so no eviction is in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from heapq import heapify, heappop, heappush
+
+from vsched.arbitrator.effects import Overuse
+from vsched.arbitrator.kept import Kept
+from vsched.arbitrator.overuse import Shortages
+from vsched.arbitrator.placing import ACTION, Placing, Trial
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.search import Search
+from vsched.arbitrator.victims import Victims
+from vsched.arbitrator.wants import Asking, Want, most_urgent, within
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, Party
+from vsched.model.plan import Evict
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+TURNS_MAX = 64
+"""Wants that are looked at in one round, and as many as pods may be evicted in it."""
+WANTS_MAX = 16
+"""The same of one namespace."""
+
+Turn = tuple[bool, int, float, str]
+"""Who has the next turn, smaller has: the system, who was not disappointed, the neediest; the namespace."""
+
+
+def take(
+    snapshot: Snapshot,
+    division: Division,
+    overused: Mapping[str, Overuse],
+    short: Shortages,
+    rules: ArbitrationRules,
+    placing: Placing,
+    asking: Asking,
+) -> tuple[Evict, ...]:
+    """The pods to evict in this round, in order; nobody's whose grace is not over."""
+    arbitration = snapshot.arbitration
+    givers = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
+    if arbitration is None or not givers or not short or rules.evictions_per_round < 1:
+        return ()
+    return _Round(snapshot, arbitration, division, givers, short, rules, placing, asking).evictions()
+
+
+def is_due(overuse: Overuse, now: float, rules: ArbitrationRules) -> bool:
+    """Whether a namespace has been overused for so long that its own controllers have had their time to choose."""
+    return now - overuse.since >= rules.grace_seconds
+
+
+class _Round:
+    """One round of taking back."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        arbitration: Arbitration,
+        division: Division,
+        givers: Iterable[str],
+        short: Shortages,
+        rules: ArbitrationRules,
+        placing: Placing,
+        asking: Asking,
+    ) -> None:
+        self._most = rules.evictions_per_round
+        self._kept = Kept(arbitration, division)
+        self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
+        victims = Victims((arbitration.parties[name] for name in givers), self._trial.rows)
+        self._search = Search(self._trial, victims, self._kept, asking, snapshot.axis)
+        self._short = short
+        self._left: dict[str, list[Want]] = {}
+        """What is still to be looked at of namespaces that had a turn, the most urgent last."""
+        self._hopeless: set[Hashable] = set()
+
+    def evictions(self) -> tuple[Evict, ...]:
+        """The pods to go, as many as one round may have."""
+        found: list[Evict] = []
+        turns = [self._turn(namespace, 0) for namespace in self._short]
+        heapify(turns)
+        for _ in range(TURNS_MAX + self._most):
+            if not turns or len(found) >= self._most:
+                break
+            _, disappointed, _, namespace = heappop(turns)
+            want = self._next(namespace)
+            if want is None:
+                continue
+            mark = self._search.mark()
+            if self._satisfy(want):
+                self._kept.shift(namespace, want.amounts, 1)
+                found.extend(self._evicted_since(mark))
+            else:
+                disappointed += 1
+            heappush(turns, self._turn(namespace, disappointed))
+        return tuple(found[: self._most])
+
+    def _turn(self, namespace: str, disappointed: int) -> Turn:
+        return namespace != SYSTEM_NAMESPACE, disappointed, self._kept.share(namespace), namespace
+
+    def _next(self, namespace: str) -> Want | None:
+        """What a namespace wants most, as far as it deserves it with what it was given in this round."""
+        wants = self._left.get(namespace)
+        if wants is None:
+            wants = self._left[namespace] = most_urgent(self._short[namespace], WANTS_MAX + self._most)[::-1]
+        kept, deserved = self._kept.of(namespace), self._kept.award(namespace).deserved
+        while wants:
+            want = wants.pop()
+            if within(kept, want.amounts, deserved) and self._likeness(want) not in self._hopeless:
+                return want
+        return None
+
+    def _likeness(self, want: Want) -> Hashable:
+        return tuple(self._trial.likeness(task) for task in want.tasks)
+
+    def _satisfy(self, want: Want) -> bool:
+        """Find a place for every pod of a want, and book it all; where one has none, nothing is booked."""
+        start, mark = self._trial.mark(), self._search.mark()
+        if all(self._place(task) for task in want.tasks):
+            return True
+        self._search.undo_to(mark)
+        self._trial.undo_to(start)
+        self._hopeless.add(self._likeness(want))
+        return False
+
+    def _place(self, task: Task) -> bool:
+        if self._trial.place(task):
+            return True
+        found = self._search.find(task)
+        if found is None:
+            return False
+        self._trial.reserve(task, found.row)
+        return True
+
+    def _evicted_since(self, mark: int) -> list[Evict]:
+        return [
+            Evict(victim.uid, victim.namespace, victim.name, victim.node, victim.job, ACTION, beneficiary)
+            for victim, beneficiary in self._search.evicted_since(mark)
+        ]
+
+
+def _leaving(parties: Mapping[str, Party]) -> list[Task]:
+    """Pods on their way out, of whatever namespace."""
+    return [
+        task
+        for party in parties.values()
+        if any(party.leaving.values())
+        for task in party.tasks.values()
+        if task.status is Status.RELEASING
+    ]

@@ -1,0 +1,138 @@
+"""What waits in a namespace and would stay within what it deserves: single pods, and gangs as a whole (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
+from typing import NamedTuple
+
+from vsched.framework.jobs import JobView
+from vsched.model.arbitration import Award, Party
+from vsched.model.counted import NOTHING, Counted, summed
+from vsched.model.shape import Shape
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+
+class Want(NamedTuple):
+    """Pods that are of use together only: one, or as many as a gang lacks to begin."""
+
+    tasks: tuple[Task, ...]
+    """In the order in which they are to be placed."""
+    amounts: Counted
+    """What they ask for together."""
+
+
+class Asking:
+    """What pods ask for by counted name, and whether any node could hold them; worked out once a shape."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._names = snapshot.axis.names
+        self._allocatable = snapshot.nodes.allocatable
+        self._amounts: dict[Shape, Counted] = {}
+        self._possible: dict[Shape, bool] = {}
+
+    def amounts(self, shape: Shape) -> Counted:
+        """Requests and limits, base units by counted name."""
+        found = self._amounts.get(shape)
+        if found is None:
+            names = self._names
+            found = self._amounts[shape] = {names[column]: value for column, value in shape.request}
+            found.update(shape.limits)
+        return found
+
+    def is_possible(self, shape: Shape) -> bool:
+        """Whether some node would have room for it if it were empty."""
+        found = self._possible.get(shape)
+        if found is None:
+            found = self._possible[shape] = self._fits_empty(shape)
+        return found
+
+    def _fits_empty(self, shape: Shape) -> bool:
+        free = self._allocatable
+        columns = [column for column, _ in shape.request]
+        if any(column >= len(free) for column in columns):
+            return False
+        amounts = [[value] for _, value in shape.request]
+        return bool((free[columns] >= amounts).all(axis=0).any())
+
+
+def within(kept: Counted, more: Counted, deserved: Counted) -> bool:
+    """Whether what is kept and what comes to it stay within what is deserved, in everything."""
+    return all(value <= deserved.get(name, 0) for name, value in kept.items() if name not in more) and all(
+        kept.get(name, 0) + value <= deserved.get(name, 0) for name, value in more.items()
+    )
+
+
+def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking) -> list[Want]:
+    """Everything that waits in a namespace and, added to what it keeps, stays within what it deserves; in no order.
+
+    A gang that has not begun counts as a whole: a few pods are of no use to it.
+    """
+    deserved = award.deserved
+    if not within(kept, NOTHING, deserved):
+        return []
+    suits: dict[Shape, bool] = {}
+    unbegun: dict[str, JobView | None] = {}
+    gangs: dict[str, list[Task]] = {}
+    found: list[Want] = []
+    for task in party.tasks.values():
+        if task.status is not Status.PENDING or task.gated:
+            continue
+        shape = task.shape
+        if shape not in suits:
+            suits[shape] = within(kept, asking.amounts(shape), deserved) and asking.is_possible(shape)
+        if not suits[shape]:
+            continue
+        if task.job not in unbegun:
+            unbegun[task.job] = _unbegun(snapshot, task.job)
+        if unbegun[task.job] is None:
+            found.append(Want((task,), asking.amounts(shape)))
+        else:
+            gangs.setdefault(task.job, []).append(task)
+    for key, tasks in gangs.items():
+        view = unbegun[key]
+        assert view is not None, "gangs are of unbegun jobs"
+        want = _gang(view, sorted(tasks, key=urgency), asking)
+        if want is not None and within(kept, want.amounts, deserved):
+            found.append(want)
+    return found
+
+
+def urgency(task: Task) -> tuple[int, float, str, str]:
+    """Which of the pods that wait goes first: smaller does."""
+    return -task.priority, task.created, task.namespace, task.name
+
+
+def most_urgent(wants: Iterable[Want], most: int) -> list[Want]:
+    """So many of the wants at most, by their first pods."""
+    return nsmallest(most, wants, key=lambda want: urgency(want.tasks[0]))
+
+
+def _unbegun(snapshot: Snapshot, key: str) -> JobView | None:
+    """The gang of a job that lacks pods until any of them may run; None where each pod is of use by itself."""
+    job = snapshot.jobs.get(key)
+    if job is None or (job.spec.min_member <= 1 and not job.spec.min_task_member):
+        return None
+    view = JobView(job)
+    return view if view.ready < view.min_member or view.roles_missing() else None
+
+
+def _gang(view: JobView, tasks: Sequence[Task], asking: Asking) -> Want | None:
+    """The pods with which a gang could begin, None where it has not enough of them."""
+    chosen: dict[str, Task] = {}
+    for role, missing in view.roles_missing().items():
+        of_role = [task for task in tasks if task.role == role][:missing]
+        if len(of_role) < missing:
+            return None
+        chosen.update((task.uid, task) for task in of_role)
+    for task in tasks:
+        if view.ready + len(chosen) >= view.min_member:
+            break
+        chosen[task.uid] = task
+    if view.ready + len(chosen) < view.min_member:
+        return None
+    return Want(
+        tuple(sorted(chosen.values(), key=urgency)), summed(asking.amounts(task.shape) for task in chosen.values())
+    )

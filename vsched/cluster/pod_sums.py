@@ -1,0 +1,174 @@
+"""What the pods of one namespace hold and wait for: sums that cost the same however many pods there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import numpy as np
+
+from vsched.model.counted import counted_name, is_storage
+from vsched.model.nodes import Ints
+from vsched.model.quantity import UNLIMITED
+from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.status import HOLDS, Status
+from vsched.model.task import Task
+
+Limits = tuple[tuple[str, int], ...]
+Burden = tuple[Amounts, Limits]
+"""What a pod asks for and is limited to: all that sums know of it."""
+
+
+class Part(IntEnum):
+    """Where a pod stands with its namespace."""
+
+    NOTHING = 0
+    """Finished, held back by a gate, or gone before it had a node."""
+    HELD = 1
+    LEAVING = 2
+    WAITING = 3
+
+
+_HOLDING = (Part.HELD, Part.LEAVING)
+
+
+def part_of(task: Task | None) -> Part:
+    """What a pod counts as."""
+    if task is None:
+        return Part.NOTHING
+    if task.node:
+        holds = HOLDS[task.status]
+        return (Part.LEAVING if holds.releasing else Part.HELD) if holds.uses else Part.NOTHING
+    return Part.WAITING if task.status is Status.PENDING and not task.gated else Part.NOTHING
+
+
+class PodSums:
+    """The pods of one namespace that are not finished, and their sums."""
+
+    __slots__ = ("held", "leaving", "limits", "limits_leaving", "tasks", "waiting")
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.held: Vector = {}
+        """By column, of all that have a node."""
+        self.leaving: Vector = {}
+        """The part of it that is on its way out."""
+        self.limits: dict[str, int] = {}
+        """By counted name, of all that have a node."""
+        self.limits_leaving: dict[str, int] = {}
+        self.waiting: dict[Burden, int] = {}
+        """How many pods wait, by what they ask for."""
+
+    def move(self, old: Task | None, new: Task | None) -> bool:
+        """Replace what a pod counts as; True where what the namespace holds has changed."""
+        if new is not None and not _is_finished(new):
+            self.tasks[new.uid] = new
+        elif old is not None:
+            self.tasks.pop(old.uid, None)
+        before, after = part_of(old), part_of(new)
+        if before is after and (old is None or new is None or old.shape is new.shape):
+            return False
+        if old is not None:
+            self._book(before, old, -1)
+        if new is not None:
+            self._book(after, new, 1)
+        return before in _HOLDING or after in _HOLDING
+
+    def kept(self) -> Vector:
+        """What it holds once everything that leaves has left, by column, without zeros."""
+        leaving = self.leaving
+        kept = {column: value - leaving.get(column, 0) for column, value in self.held.items()}
+        return {column: value for column, value in kept.items() if value}
+
+    def _book(self, part: Part, task: Task, sign: int) -> None:
+        request, limits = task.shape.request, task.shape.limits
+        if part is Part.WAITING:
+            burden = request, limits
+            self.waiting[burden] = self.waiting.get(burden, 0) + sign
+            if not self.waiting[burden]:
+                del self.waiting[burden]
+            return
+        if part is Part.NOTHING:
+            return
+        shift = add if sign > 0 else subtract
+        shift(self.held, request)
+        _shift(self.limits, limits, sign)
+        if part is Part.LEAVING:
+            shift(self.leaving, request)
+            _shift(self.limits_leaving, limits, sign)
+
+
+class CountedNames:
+    """The counted name of each column of an axis, empty where pods do not count for it."""
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self._axis = axis
+        self._names: list[str] = []
+
+    def named(self, vector: Vector | Amounts) -> dict[str, int]:
+        """Amounts by column as amounts by counted name, without zeros."""
+        names = self._grown()
+        pairs = vector.items() if isinstance(vector, dict) else vector
+        return {names[column]: value for column, value in pairs if value and names[column]}
+
+    def _grown(self) -> list[str]:
+        names = self._axis.names
+        while len(self._names) < len(names):
+            counted = counted_name(names[len(self._names)])
+            self._names.append("" if is_storage(counted) else counted)
+        return self._names
+
+
+class EmptyNodes:
+    """Whether some node could hold a request if it were empty, by amounts alone; remembered until nodes change."""
+
+    LIMIT = 4096
+    """Requests that answers are remembered of."""
+
+    def __init__(self) -> None:
+        self._allocatable: Ints = np.zeros((0, 0), dtype=np.int64)
+        self._answers: dict[Amounts, bool] = {}
+
+    def see(self, allocatable: Ints, requests: Iterable[Amounts]) -> set[Amounts]:
+        """Nodes have changed, ``int64[column, node]``; returns those of the requests whose answers may have, too."""
+        before, self._answers, self._allocatable = self._answers, {}, allocatable
+        return {request for request in requests if before.get(request) is not self.could_hold(request)}
+
+    def could_hold(self, request: Amounts) -> bool:
+        """Whether some node could."""
+        answer = self._answers.get(request)
+        if answer is None:
+            if len(self._answers) >= self.LIMIT:
+                self._answers.clear()
+            answer = self._answers[request] = self._ask(request)
+        return answer
+
+    def _ask(self, request: Amounts) -> bool:
+        table = self._allocatable
+        columns = [column for column, _ in request]
+        if columns and columns[-1] >= len(table):
+            return False  # a resource that no node has named
+        wanted = np.array([min(value, UNLIMITED) for _, value in request], dtype=np.int64)
+        return bool((table[columns] >= wanted[:, None]).all(axis=0).any())
+
+
+def waiting_of(sums: PodSums, names: CountedNames, nodes: EmptyNodes) -> dict[str, int]:
+    """What the pods that wait ask for, by counted name, without those that no node could hold."""
+    total: Vector = {}
+    limits: dict[str, int] = {}
+    for (request, limited), count in sums.waiting.items():
+        if nodes.could_hold(request):
+            for column, value in request:
+                total[column] = total.get(column, 0) + count * value
+            for name, value in limited:
+                limits[name] = limits.get(name, 0) + count * value
+    return {**names.named(total), **limits}
+
+
+def _shift(into: dict[str, int], amounts: Limits, sign: int) -> None:
+    for name, value in amounts:
+        into[name] = into.get(name, 0) + sign * value
+
+
+def _is_finished(task: Task) -> bool:
+    return task.status in (Status.SUCCEEDED, Status.FAILED)

@@ -1,0 +1,236 @@
+"""Carries out what the arbitrator wants of Consumers, Allocations and buckets: makes, corrects and deletes objects.
+
+Level-triggered: what is wanted is said anew every round, from what the watch shows. So a write that is refused over a
+newer version is dropped, and the next round decides on that. Until the watch shows what was written, rounds go on
+deciding on the old version; that is recognised by the version, and nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
+from vsched.cluster.events import NORMAL, WARNING, EventRecorder
+from vsched.cluster.job_statuses import version_of
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import Attempts, Recent
+from vsched.cluster.writer import NOT_PERMITTED, Answer, Writer
+from vsched.controllers.allocation_bodies import (
+    ALLOCATION,
+    CONSUMER,
+    about,
+    allocation_create,
+    allocation_delete,
+    consumer_create,
+    spec_write,
+    status_write,
+)
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
+
+Key = tuple[str, str, str]
+"""Kind, namespace, name."""
+Change = MakeConsumer | WriteAllocation | DropAllocation | WriteStatus
+"""An effect that changes an object."""
+Worry = Callable[..., None]
+"""Says in the log what is wrong: a sentence, and fields."""
+
+
+class AllocationSettings(msgspec.Struct, frozen=True):
+    """Bounds of what is written about Consumers, Allocations and buckets."""
+
+    lane: LaneSettings = LaneSettings(workers=8, per_second=100.0, burst=200.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
+    """Waits after writes that failed for other reasons than old news."""
+    unseen_seconds: float = 5.0
+    """How long the watch may take to show a write before it is written again."""
+    remembered: int = 50_000
+    """Objects of which is known what was last written."""
+
+
+class _Sent(NamedTuple):
+    """A write that the watch may not show yet."""
+
+    mark: str
+    """What it was decided on: see ``mark_of``."""
+    until: float
+    """When it is no longer waited for, on the steady clock."""
+
+
+class AllocationWriter:
+    """Takes effects in every round and writes each object once, with the latest content."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        events: EventRecorder,
+        worry: Worry,
+        settings: AllocationSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._writer = writer
+        self._events = events
+        self._worry = worry
+        self._settings = settings or AllocationSettings()
+        self._clock = clock
+        self._sent: Recent[Key, _Sent] = Recent(self._settings.remembered)
+        self._made: set[Key] = set()
+        """Objects that were made and that no round has seen yet."""
+        self._said: Recent[tuple[Key, str], tuple[str, str]] = Recent(self._settings.remembered)
+        """The last Event about each object by reason: on what it was decided, and its message."""
+        self._back_offs: Recent[Key, tuple[BackOff, float]] = Recent(self._settings.remembered)
+        """Of objects whose writes failed, with the time of the next attempt."""
+        self._worried: set[tuple[str, int]] = set()
+        """What was complained of, by kind and code, until a write of that kind succeeds."""
+        self.lane: Lane[Key, Change] = Lane(self._settings.lane, self._write, clock)
+
+    async def run(self) -> None:
+        """Write what is asked for, until cancelled."""
+        await self.lane.run()
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Write what waits now; counts what is left at the deadline."""
+        return await self.lane.drain(deadline_seconds)
+
+    def submit(self, effects: Iterable[Effect], arbitration: Arbitration) -> None:
+        """Take the effects of one round, decided on this."""
+        self._look_for_made(arbitration)
+        marks: dict[Key, str] = {}
+        remarks: list[Remark] = []
+        for effect in effects:
+            if isinstance(effect, Remark):
+                remarks.append(effect)
+                continue
+            key, mark = key_of(effect), mark_of(effect)
+            marks[key] = mark
+            if not self._is_under_way(key, mark) and not self._is_held_off(key):
+                self.lane.put(key, effect)
+        for remark in remarks:
+            self._say(remark, marks.get((remark.kind, remark.namespace, remark.name), ""))
+
+    def _look_for_made(self, arbitration: Arbitration) -> None:
+        """What was made is waited for until it is seen; then whatever becomes of it is news."""
+        for key in [key for key in self._made if _is_seen(key, arbitration)]:
+            self._made.discard(key)
+            sent = self._sent.get(key)
+            if sent is not None and not sent.mark:
+                self._sent.drop(key)
+
+    def _is_under_way(self, key: Key, mark: str) -> bool:
+        """Whether what this was decided on is outdated by a write that the watch does not show yet."""
+        sent = self._sent.get(key)
+        return sent is not None and sent.mark == mark and self._clock() < sent.until
+
+    def _is_held_off(self, key: Key) -> bool:
+        failed = self._back_offs.get(key)
+        return failed is not None and self._clock() < failed[1]
+
+    def _say(self, remark: Remark, mark: str) -> None:
+        """Record an Event, once for all rounds that look at the same version of an object."""
+        key = (remark.kind, remark.namespace, remark.name)
+        said = (mark, remark.message)
+        if mark and self._said.get((key, remark.reason)) == said:
+            return
+        self._said.put((key, remark.reason), said)
+        severity = WARNING if remark.warning else NORMAL
+        self._events.record(about(*key, remark.uid), severity, remark.reason, remark.message)
+
+    # -- writing
+
+    async def _write(self, key: Key, change: Change) -> None:
+        mark = mark_of(change)
+        if self._is_under_way(key, mark):
+            return  # asked for again while it was being written
+        answer = await self._carry_out(change)
+        if answer.code == NOT_PERMITTED:
+            return
+        if answer.done or _is_old_news(answer):
+            self._back_offs.drop(key)
+            self._sent.put(key, _Sent(mark, self._clock() + self._settings.unseen_seconds))
+            if not mark and answer.code != 404:
+                self._made.add(key)
+            self._worried = {told for told in self._worried if told[0] != key[0]}
+        else:
+            self._failed(key, answer)
+
+    async def _carry_out(self, change: Change) -> Answer:
+        attempts = self._settings.attempts
+        match change:
+            case MakeConsumer():
+                return await self._writer.send(consumer_create(change), attempts)
+            case DropAllocation():
+                return await self._writer.send(allocation_delete(change), attempts)
+            case WriteStatus():
+                write = status_write(change.kind, change.namespace, change.name, change.version, change.status)
+                return await self._writer.send(write, attempts)
+            case WriteAllocation():
+                return await self._write_allocation(change)
+
+    async def _write_allocation(self, change: WriteAllocation) -> Answer:
+        """The spec, and over the version that comes of it the status."""
+        attempts, version = self._settings.attempts, change.version
+        target = (ALLOCATION, change.namespace, change.name)
+        answer = Answer(200)
+        if change.spec is not None:
+            write = spec_write(*target, version, change.spec) if change.uid else allocation_create(change)
+            answer = await self._writer.send(write, attempts)
+            if not answer.done:
+                return answer
+            version = version_of(answer) or ""
+        if change.status is not None:
+            answer = await self._writer.send(status_write(*target, version, change.status), attempts)
+        return answer
+
+    def _failed(self, key: Key, answer: Answer) -> None:
+        """Leave the object alone for a while, and say once what the matter is."""
+        back_off, _ = self._back_offs.get(key) or (BackOff(self._settings.retry), 0.0)
+        self._back_offs.put(key, (back_off, self._clock() + back_off.next_seconds(answer.asked_seconds)))
+        kind, namespace, name = key
+        if (kind, answer.code) not in self._worried:
+            self._worried.add((kind, answer.code))
+            where = f"{namespace}/{name}" if namespace else name
+            self._worry("cannot be written", kind=kind, name=where, code=answer.code, problem=answer.message)
+
+
+def key_of(change: Change) -> Key:
+    """The object that an effect is about."""
+    match change:
+        case MakeConsumer():
+            return (CONSUMER, change.namespace, DEFAULT_CONSUMER)
+        case WriteStatus():
+            return (change.kind, change.namespace, change.name)
+        case _:
+            return (ALLOCATION, change.namespace, change.name)
+
+
+def mark_of(change: Change) -> str:
+    """What an effect was decided on, in a word: the version of an object; empty where there is to be a new one."""
+    match change:
+        case MakeConsumer():
+            return ""
+        case DropAllocation():
+            return f"without {change.uid}"
+        case _:
+            return change.version
+
+
+def _is_old_news(answer: Answer) -> bool:
+    """The object has changed, is there already, or is gone; or its namespace is."""
+    return answer.code in (404, 409) or (answer.code == 403 and "NamespaceTerminating" in answer.causes)
+
+
+def _is_seen(key: Key, arbitration: Arbitration) -> bool:
+    """Whether an object that was made is there, or its namespace is gone."""
+    kind, namespace, name = key
+    party = arbitration.parties.get(namespace)
+    if party is None:
+        return True
+    if kind == ALLOCATION:
+        return any(record.name == name for record in party.allocations)
+    claims = (party.claim, *party.idle_claims)
+    return any(claim is not None and claim.name == name for claim in claims)

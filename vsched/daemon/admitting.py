@@ -1,0 +1,64 @@
+"""What others ask of arbitration: kube-scheduler whether it may place a pod, the API server whether a Consumer will do.
+
+Answered from the mirror as it is at that moment and from the last round; nothing is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vsched.arbitrator.admission import problems
+from vsched.arbitrator.extender import Asking, Gate, Sight
+from vsched.clock import Clock
+from vsched.cluster.cache import Cache
+from vsched.model.arbitration import Bucket, Claim
+from vsched.model.counted import LIMITS
+from vsched.model.status import Status
+from vsched.web.findings import Findings
+
+
+class Admission:
+    """Judges pods that other schedulers want to place, and Consumers and buckets that people write."""
+
+    def __init__(self, cache: Cache, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
+        self._cache = cache
+        self._findings = findings
+        self._clock = clock
+        self._idle = idle
+        """Why this process does not act at the moment; empty where it does."""
+        self.gate = Gate()
+
+    def ready(self) -> str:
+        """Why nothing can be judged yet; empty where it can."""
+        if self._findings.arbitrated is None:
+            return self._idle() or "nothing has been divided yet: the mirror is not complete"
+        return self._idle()
+
+    def judge(self, asking: Asking) -> str | None:
+        """Why a pod may not be placed, None where it may; what is let through counts as held from now on."""
+        found = self._findings.arbitrated
+        award = None if found is None else found.division.namespaces.get(asking.namespace)
+        return self.gate.judge(asking, self._held(asking), award, self._look, self._clock.monotonic())
+
+    def review(self, found: Claim | Bucket) -> tuple[str, ...]:
+        """What is wrong with a Consumer or a bucket, a line each."""
+        last = self._findings.arbitrated
+        return () if last is None else problems(found, last.arbitration, last.division.total)
+
+    def _held(self, asking: Asking) -> dict[str, int]:
+        """What the namespace keeps now; what its containers are limited to, which the mirror sums up for rounds only,
+        as of the last one."""
+        names = self._cache.axis.names
+        held = {names[column]: value for column, value in self._cache.held(asking.namespace).items()}
+        last = self._findings.arbitrated
+        party = None if last is None else last.arbitration.parties.get(asking.namespace)
+        if party is not None and any(name in asking.amounts for name in LIMITS):
+            kept = party.kept
+            held |= {name: kept[name] for name in LIMITS if name in kept}
+        return held
+
+    def _look(self, uid: str) -> Sight:
+        task = self._cache.task(uid)
+        if task is None:
+            return Sight.UNKNOWN
+        return Sight.WAITING if task.status is Status.PENDING else Sight.PLACED

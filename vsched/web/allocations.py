@@ -1,0 +1,96 @@
+"""What is shown of arbitration: who deserves, holds and asks for what, as plain data. Pure, for any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vsched.arbitrator.effects import Overuse
+from vsched.model.arbitration import Award, Bucket, Claim, Party, Told
+from vsched.model.counted import render_counted
+from vsched.web.findings import Findings
+
+View = dict[str, Any]
+
+
+def allocations(findings: Findings) -> View:
+    """The last round of arbitration; empty where there was none."""
+    found = findings.arbitrated
+    if found is None:
+        return {}
+    parties, verdict = found.arbitration.parties, found.verdict
+    evicted = dict(findings.arbitrated_away)
+    return {
+        "at": found.now,
+        "total": render_counted(found.division.total),
+        "namespaces": {
+            namespace: {
+                **_amounts(award),
+                **_party(parties.get(namespace)),
+                "overused": _overuse(verdict.overused.get(namespace), found.now),
+                "conditions": _conditions(verdict.conditions.get(namespace, ())),
+                "evicted": evicted.get(namespace, 0),
+            }
+            for namespace, award in sorted(found.division.namespaces.items())
+        },
+        "buckets": {
+            name: {**_amounts(award), **_bucket(found.arbitration.buckets.get(name), name, parties)}
+            for name, award in sorted(found.division.buckets.items())
+        },
+    }
+
+
+def _amounts(award: Award) -> View:
+    return {
+        "deserved": render_counted(award.deserved),
+        "ceiling": render_counted(award.ceiling),
+        "hard": render_counted(award.hard),
+        "reserved": render_counted(award.reserved),
+        "cut": render_counted(award.cut),
+    }
+
+
+def _party(party: Party | None) -> View:
+    if party is None:
+        return {}
+    return {
+        "allocated": render_counted(party.held),
+        "leaving": render_counted(party.leaving),
+        "waiting": render_counted(party.waiting),
+        **_claim(party.claim),
+    }
+
+
+def _claim(claim: Claim | None) -> View:
+    """The Consumer that counts, as it is stated."""
+    if claim is None:
+        return {"consumer": "", "parent": ""}
+    stated = {"hard": dict(claim.stated_hard), "reserved": dict(claim.stated_reserved)}
+    return {"consumer": claim.name, "parent": claim.parent, "weight": claim.weight or None, "stated": stated}
+
+
+def _overuse(overuse: Overuse | None, now: float) -> View | None:
+    if overuse is None:
+        return None
+    return {
+        "since": overuse.since,
+        "seconds": round(max(0.0, now - overuse.since), 3),
+        "excess": render_counted(overuse.excess),
+        "degree": round(overuse.degree, 6),
+        "short": list(overuse.claimants),
+    }
+
+
+def _conditions(conditions: tuple[Told, ...]) -> list[View]:
+    return [
+        {"type": told.kind, "status": told.status, "reason": told.reason, "message": told.message}
+        for told in conditions
+    ]
+
+
+def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, Party]) -> View:
+    """A bucket that has no object stands for one without limits, reservation or weight."""
+    below = sorted(
+        namespace for namespace, party in parties.items() if party.claim is not None and party.claim.parent == name
+    )
+    return {"weight": bucket.weight if bucket is not None else 1, "exists": bucket is not None, "namespaces": below}

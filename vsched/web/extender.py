@@ -1,0 +1,178 @@
+"""The extender of kube-scheduler: it asks before it places a pod, and is told whether the pod's namespace may hold it.
+
+A namespace either may hold a pod or may not, wherever: so all nodes pass, or none does. What came in goes out again
+byte for byte, because five thousand names take longer to read and to write than the answer takes to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+import orjson
+from aiohttp import web
+
+from vsched.arbitrator.extender import Asking
+from vsched.cluster import wire
+from vsched.cluster.ingest import uid_of
+from vsched.cluster.ingest_request import request_of
+from vsched.cluster.wire_base import NO_BYTES, Raw
+from vsched.model.counted import counted_name
+from vsched.model.resources import ResourceAxis
+from vsched.web.bodies import BadRequest, Intake, decoded, guarded
+from vsched.web.routes import Route, as_json
+
+MOST_BYTES = 64 << 20
+"""Five thousand whole nodes with long lists of images are some 50 MB."""
+
+ABSENT = {
+    "prioritize": "which of the nodes is best is kube-scheduler's to say, the arbitrator only counts",
+    "preempt": "taking back goes by what namespaces deserve, through the Eviction API, not by priority",
+    "bind": "kube-scheduler binds its pods itself; the arbitrator places nothing",
+}
+"""Verbs that an extender may have and this one has not, each with the reason."""
+
+_ABSENT = (b"", b"null")
+
+
+class Admitting(Protocol):
+    """Whoever knows what namespaces hold and may hold."""
+
+    def ready(self) -> str:
+        """Why there is no answer at the moment: a standby, or a mirror that is not complete; empty where there is."""
+        ...
+
+    def judge(self, asking: Asking) -> str | None:
+        """Why the pod may not be placed, None where it may. Must be quick."""
+        ...
+
+
+class _Arguments(msgspec.Struct):
+    """ExtenderArgs. Its Go type gives no names for JSON, so fields come as in Go; long ago they came in lower case."""
+
+    pod: Raw = msgspec.field(default=NO_BYTES, name="Pod")
+    nodes: Raw = msgspec.field(default=NO_BYTES, name="Nodes")
+    names: Raw = msgspec.field(default=NO_BYTES, name="NodeNames")
+    old_pod: Raw = msgspec.field(default=NO_BYTES, name="pod")
+    old_nodes: Raw = msgspec.field(default=NO_BYTES, name="nodes")
+    old_names: Raw = msgspec.field(default=NO_BYTES, name="nodenames")
+    camel_names: Raw = msgspec.field(default=NO_BYTES, name="nodeNames")
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Node(msgspec.Struct):
+    metadata: _Named
+
+
+class _NodeList(msgspec.Struct):
+    items: list[_Node] | None = None
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What kube-scheduler asks: about which pod, and on which nodes it could run."""
+
+    asking: Asking
+    nodes: bytes
+    """A NodeList as it came, empty where names came."""
+    names: bytes
+    """A list of names as it came, empty where nodes came."""
+    named: Sequence[str]
+
+
+def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[Route]:
+    """What ``--listen-address`` serves besides while there is arbitration."""
+    intake = Intake(most_bytes)
+
+    async def filter_nodes(request: web.Request) -> web.StreamResponse:
+        async with intake.body(request) as body:
+            problem = admitting.ready()
+            if problem:
+                raise BadRequest(503, problem)
+            question = question_of(body)
+            refusal = admitting.judge(question.asking)
+            data = passed(question) if refusal is None else refused(question, refusal)
+            return web.Response(body=data, content_type="application/json")
+
+    says = "for kube-scheduler: whether the namespace of a pod may hold it"
+    return [Route("/extender/filter", guarded(filter_nodes, "Error"), says, "POST"), *map(_absent, ABSENT)]
+
+
+def _absent(verb: str) -> Route:
+    path, says = f"/extender/{verb}", f"absent on purpose: {ABSENT[verb]}"
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return as_json({"Error": f"{path} is {says}"}, 404)
+
+    return Route(path, answer, says, "*")
+
+
+def question_of(body: bytes) -> Question:
+    """What is asked; raises BadRequest, or BadObject for a pod that makes no sense."""
+    arguments = decoded(body, _Arguments)
+    pod = _first(arguments.pod, arguments.old_pod)
+    if not pod:
+        raise BadRequest(400, "Pod: missing (expected ExtenderArgs: Pod, and NodeNames or Nodes)")
+    names = _first(arguments.names, arguments.camel_names, arguments.old_names)
+    nodes = _first(arguments.nodes, arguments.old_nodes)
+    named: Sequence[str] = ()
+    if names:
+        named = decoded(msgspec.Raw(names), list[str], "NodeNames")
+    elif nodes:
+        named = [node.metadata.name for node in decoded(msgspec.Raw(nodes), _NodeList, "Nodes").items or ()]
+    return Question(asking_of(pod), nodes, names, named)
+
+
+def asking_of(data: bytes) -> Asking:
+    """A pod that is to be placed; raises BadObject, or BadRequest where it does not say of which namespace it is."""
+    try:
+        pod = wire.decode("Pod", data)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(400, f"Pod: {error}") from None
+    assert isinstance(pod, wire.Pod)
+    metadata = pod.metadata
+    if not metadata.namespace:
+        raise BadRequest(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
+    # An axis of its own: whoever can reach this port could make the mirror's grow for ever.
+    axis = ResourceAxis()
+    request = request_of(pod, axis)
+    amounts = {counted_name(axis.names[column]): value for column, value in request.amounts}
+    amounts.pop("", None)
+    return Asking(metadata.namespace, metadata.name, uid_of(metadata), amounts)
+
+
+def passed(question: Question) -> bytes:
+    """ExtenderFilterResult for a pod that may be placed: every node, as it came."""
+    return _result(question.nodes or b"null", question.names or b"null")
+
+
+def refused(question: Question, refusal: str) -> bytes:
+    """ExtenderFilterResult for a pod that may not: no node, and the reason at each.
+
+    The nodes stand under both words for failure. kube-scheduler believes ``FailedAndUnresolvableNodes`` first, and that
+    is the truth for its preemption, which looks for pods to be taken from a node until the pod fits there: it fits
+    already, so there is nothing to find but an error ("expected at least one victim pod"). ``FailedNodes`` is what
+    schedulers read that do not know the other. A pod that comes without nodes gets the reason as ``Error``.
+    """
+    if not question.names and not question.nodes:
+        return _result(b"null", b"null", error=orjson.dumps(refusal))
+    failed = _failures(question.named, refusal)
+    if question.names:
+        return _result(b"null", b"[]", failed)
+    return _result(b'{"metadata":{},"items":[]}', b"null", failed)
+
+
+def _failures(names: Iterable[str], refusal: str) -> bytes:
+    return orjson.dumps(dict.fromkeys(names, refusal))
+
+
+def _result(nodes: bytes, names: bytes, failed: bytes = b"{}", error: bytes = b'""') -> bytes:
+    parts = (b'{"Nodes":', nodes, b',"NodeNames":', names, b',"FailedNodes":', failed)
+    return b"".join((*parts, b',"FailedAndUnresolvableNodes":', failed, b',"Error":', error, b"}"))
+
+
+def _first(*found: Raw) -> bytes:
+    return next((bytes(raw) for raw in found if bytes(raw) not in _ABSENT), b"")
