@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.cli.plan import OUR_NAMES, make_plan
+from vsched.cli.plan_arbitrate import AT_ONCE
 from vsched.cli.plan_view import Document
 from vsched.cli.usage_file import read_usage
 from vsched.cluster.manifests import decode_manifests, read
@@ -24,23 +25,25 @@ FILES = sorted(SAMPLES.glob("*.yaml"))
 A100, V100 = "nvidia.com/a100", "nvidia.com/v100"
 
 
-def command_line(name: str) -> tuple[Path | None, Path | None, int]:
-    """The policy and the usage that a sample's own command line names, None for none, and the cycles it asks for."""
+def command_line(name: str) -> tuple[Path | None, Path | None, bool, int]:
+    """The policy and the usage that a sample's own command line names, None for none; arbitration; and the cycles."""
     text = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
-    line = rf"^# vsched plan -f config/samples/{name}.yaml(?: --config (\S+))?(?: --usage (\S+))?(?: --cycles (\d+))?$"
+    flags = r"(?: --config (\S+))?(?: --usage (\S+))?( --arbitrate)?(?: --cycles (\d+))?"
+    line = rf"^# vsched plan -f config/samples/{name}.yaml{flags}$"
     found = re.search(line, text, re.MULTILINE)
     assert found is not None, "the sample says how it is run"
     policy, usage = (ROOT / path if path else None for path in found.group(1, 2))
-    return policy, usage, int(found[3] or 1)
+    return policy, usage, found[3] is not None, int(found[4] or 1)
 
 
 def planned(name: str, *, by_default: bool = False) -> Document:
     """What comes of a sample, by its policy or by the default one."""
     manifests = decode_manifests(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
-    path, figures, cycles = command_line(name)
+    path, figures, arbitrate, cycles = command_line(name)
     usage = read_usage(str(figures), NOW) if figures is not None else None
     policy = DEFAULT_POLICY if path is None or by_default else load_file(path, REGISTRY).policy
-    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage)
+    rules = AT_ONCE if arbitrate else None
+    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage, rules=rules)
 
 
 def binds(document: Document, cycle: int = 0) -> dict[str, str]:
@@ -230,14 +233,93 @@ def test_pods_go_where_nodes_really_have_what_they_ask_for() -> None:
     assert binds(planned("usage", by_default=True)) == {"solver-0": "node-1", "cache-0": "node-1"}
 
 
+def deserved(document: Document, resource: str = "cpu") -> dict[str, tuple[str, str]]:
+    """What each namespace deserves and holds of a resource."""
+    found = document["allocations"].items()
+    return {name: (one["deserved"][resource], one["allocated"].get(resource, "0")) for name, one in found}
+
+
+def steps(document: Document) -> list[tuple[list[str], list[str]]]:
+    """Who is bound and who is evicted by arbitration, cycle by cycle."""
+    cycles = document["cycles"]
+    assert all(one["action"] == "arbitrate" for cycle in cycles for one in cycle["evictions"])
+    return [([one["pod"] for one in cycle["binds"]], [one["pod"] for one in cycle["evictions"]]) for cycle in cycles]
+
+
+def test_a_namespace_that_is_alone_deserves_all_there_is() -> None:
+    document = planned("arbitrate-1")
+
+    assert sorted(steps(document)[0][0]) == ["one/work-0", "one/work-1"]
+    assert document["allocations"] == {
+        "one": {
+            "deserved": {"cpu": "2", "memory": "2Gi"},
+            "hard": {},
+            "reserved": {},
+            "allocated": {"cpu": "2", "memory": "2Gi"},
+        }
+    }
+
+
+def test_a_namespace_that_arrives_gets_its_half_by_one_eviction() -> None:
+    document = planned("arbitrate-2")
+
+    assert steps(document) == [([], ["one/work-1"]), (["two/work-0"], []), ([], [])]
+    assert document["cycles"][0]["evictions"][0]["for"] == "two/work-0"
+    assert deserved(document) == {"one": ("1", "1"), "two": ("1", "1")}
+    assert deserved(document, "memory") == {"one": ("1Gi", "1Gi"), "two": ("1Gi", "1Gi")}
+    assert sorted(document["unschedulable"]) == ["one/work-2", "two/work-1"]
+
+
+def test_where_everybody_has_what_it_deserves_nobody_is_evicted() -> None:
+    document = planned("arbitrate-3")
+
+    assert steps(document) == [([], [])]
+    assert deserved(document) == {"one": ("1", "1"), "two": ("1", "1")}
+    assert not any("overused" in one for one in document["allocations"].values())
+
+
+def test_an_area_lends_what_it_does_not_need() -> None:
+    document = planned("arbitrate-lend")
+
+    assert bound(document) == {"shop": 1, "spark": 5, "hadoop": 4}
+    assert {name: one["deserved"]["cpu"] for name, one in document["buckets"].items()} == {"app": "4", "bigdata": "6"}
+    assert {name: one["allocated"]["cpu"] for name, one in document["buckets"].items()} == {"app": "1", "bigdata": "9"}
+
+
+def test_an_area_gets_back_what_it_lent_within_disruption_budgets() -> None:
+    document = planned("arbitrate-back")
+
+    assert steps(document) == [
+        ([], ["spark/spark-5"]),
+        (["shop/shop-1"], ["spark/spark-4"]),
+        (["shop/shop-2"], []),
+        ([], []),
+    ]
+    assert deserved(document) == {"shop": ("4", "3"), "spark": ("4", "4"), "hadoop": ("2", "3")}
+    assert [name for name, one in document["allocations"].items() if "overused" in one] == ["hadoop"]
+
+
+def test_what_is_reserved_comes_back_and_is_kept() -> None:
+    document = planned("arbitrate-reserved")
+
+    assert [evicted for _, evicted in steps(document)] == [
+        ["guest/trial-0"],
+        ["batch/nightly-2"],
+        ["guest/trial-2"],
+        [],
+    ]
+    assert deserved(document) == {"db": ("3", "3"), "batch": ("2", "2"), "guest": ("1", "1")}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_sample_says_how_it_is_run_and_what_comes_of_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("#")]
 
-    policy, usage, cycles = command_line(path.stem)
+    policy, usage, arbitrate, cycles = command_line(path.stem)
     told = "" if policy is None else f" --config {policy.relative_to(ROOT)}"
     told += "" if usage is None else f" --usage {usage.relative_to(ROOT)}"
+    told += " --arbitrate" if arbitrate else ""
     told += "" if cycles == 1 else f" --cycles {cycles}"
     assert f"# vsched plan -f config/samples/{path.name}{told}" in comments
     assert any(line.startswith("# Result: ") for line in comments)

@@ -108,6 +108,27 @@ def test_kinds_of_the_same_name_in_other_groups_are_something_else() -> None:
     assert found.ignored == {"Node": 1, "PodGroup": 1}
 
 
+def test_what_is_divided_is_read_like_everything_else() -> None:
+    text = (
+        "apiVersion: kube-arbitrator.incubator.k8s.io/v1\nkind: Consumer\n"
+        "metadata: {name: c, creationTimestamp: null}\nspec: {hard: {cpu: 1.5, memory: null}, reserved: null}\n"
+        "---\napiVersion: example.com/v1\nkind: Bucket\nmetadata: {name: photos}\n"
+        "---\nkind: PersistentVolumeClaim\nmetadata: {name: v}\n"
+        "---\nkind: StorageClass\nmetadata: {name: gold}\nprovisioner: disks\n"
+    )
+    found = load(text)
+    consumer: Any = found.objects["Consumer"][0]
+    assert (consumer.metadata.namespace, consumer.spec.hard) == ("default", {"cpu": 1.5})
+    assert [len(found.objects[kind]) for kind in ("PersistentVolumeClaim", "StorageClass", "Bucket")] == [1, 1, 0]
+    assert found.objects["StorageClass"][0].metadata.namespace == ""
+    assert found.ignored == {"Bucket": 1}
+
+
+def test_a_consumer_that_makes_no_sense_is_refused_with_its_place() -> None:
+    with pytest.raises(BadInput, match=r"^stdin:document 1: Consumer default/c: spec\.weight: expected int, got str$"):
+        load("kind: Consumer\nmetadata: {name: c}\nspec: {weight: heavy}\n")
+
+
 def test_kinds_the_caller_wants_come_as_they_are() -> None:
     found = load(json.dumps([thing("a", "Deployment")]), frozenset({"Deployment"}))
     assert [manifest["metadata"]["name"] for manifest in found.others["Deployment"]] == ["a"]

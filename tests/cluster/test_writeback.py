@@ -459,6 +459,17 @@ async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> 
         assert sent.body["involvedObject"]["kind"] == "Queue"
 
 
+async def test_a_broken_consumer_is_told_by_an_event_on_it() -> None:
+    async with bench() as test:
+        message = "Consumer ns/c: spec.weight: 0 (expected 1 to 2147483647)"
+        test.mirror.broken["Consumer", "ns/c"] = Broken("Consumer", "ns", "c", "c1", message)
+        await until(lambda: test.server.sent)
+        [sent] = test.server.sent
+        assert sent.path == "/api/v1/namespaces/ns/events"
+        assert sent.body["involvedObject"]["apiVersion"] == "kube-arbitrator.incubator.k8s.io/v1"
+        assert (sent.body["involvedObject"]["kind"], sent.body["message"]) == ("Consumer", message)
+
+
 # -- the end
 
 

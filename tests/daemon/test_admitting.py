@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.support.parties import amounts, bucket, party, world
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.extender import Asking
 from vsched.clock import FakeClock
 from vsched.cluster import wire
@@ -37,7 +37,14 @@ def asking(name: str, said: str = "cpu=1") -> Asking:
 class Desk:
     """An ``Admission`` over a real mirror, after a round in which namespace ``a`` may hold two cpus."""
 
-    def __init__(self, *parties: Party, buckets: tuple[Bucket, ...] = (), ceiling: str = "cpu=2") -> None:
+    def __init__(
+        self,
+        *parties: Party,
+        buckets: tuple[Bucket, ...] = (),
+        ceiling: str = "cpu=2",
+        deserved: str = "cpu=2",
+        promised: bool = False,
+    ) -> None:
         self.cache = Cache(frozenset({"vsched"}), arbitrating=True)
         self.clock = FakeClock()
         self.findings = Findings()
@@ -45,8 +52,9 @@ class Desk:
         self.admission = Admission(self.cache, self.findings, self.clock, lambda: self.idle)
         arbitration = world("cpu=4", parties or [party("a")], buckets=buckets).arbitration
         assert arbitration is not None
-        division = Division({"a": Award(amounts(ceiling), amounts(ceiling))}, {}, amounts("cpu=4"))
-        self.findings.take_arbitrated(Arbitrated(0.0, arbitration, division, Verdict()))
+        division = Division({"a": Award(amounts(deserved), amounts(ceiling))}, {}, amounts("cpu=4"))
+        verdict = Verdict(promised={"uid-of-b": Promise("b", 60.0)} if promised else {})
+        self.findings.take_arbitrated(Arbitrated(0.0, arbitration, division, verdict))
 
     def see(self, *objects: Obj, type: str = "ADDED") -> None:
         for found in objects:
@@ -68,6 +76,12 @@ def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
     assert at.admission.judge(asking("z")) == "namespace a would hold 3 cpu of the 2 it may"
     at.see(pod("x", "n1"), type="DELETED")
     assert at.admission.judge(asking("z")) is None
+
+
+def test_nothing_is_lent_while_pods_are_waited_for_that_others_made_room_for() -> None:
+    at = Desk(deserved="cpu=1", promised=True)
+    at.see(pod("x", "n1"))
+    assert at.admission.judge(asking("y")) == "namespace a would hold 2 cpu of the 1 it may"
 
 
 def test_a_pod_that_has_its_node_passes() -> None:

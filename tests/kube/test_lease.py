@@ -23,7 +23,8 @@ from vsched.kube.lease_record import LeaseSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 SETTINGS = LeaseSettings(namespace="kube-system")
-QUICK = LeaseSettings(namespace="kube-system", duration_seconds=1, renew_deadline_seconds=0.6, retry_seconds=0.1)
+OFTEN = LeaseSettings(namespace="kube-system", retry_seconds=0.05)
+HASTY = LeaseSettings(namespace="kube-system", duration_seconds=1, renew_deadline_seconds=0.4, retry_seconds=0.1)
 ONCE = ClientSettings(attempts=1)
 LEASES = "coordination.k8s.io/leases"
 TURNED_OFF = Connection("http://127.0.0.1:1")
@@ -67,6 +68,15 @@ class World:
         assert len(holding) <= 1, f"at {self.time}: {holding}"
         if holding and self.holders[-1:] != holding:
             self.holders += holding
+
+    async def until_it_leads(self, candidate: Elector) -> None:
+        """Turns of one candidate at the times it asks for, until it leads; gives up after some."""
+        for _ in range(60):
+            wait_seconds = await candidate.turn(self.client)
+            if candidate.leading.is_set():
+                return
+            self.pass_time(wait_seconds)
+        raise AssertionError(f"{candidate.identity} does not lead at {self.time}: {candidate.standing}")
 
     def _told(self, _: Standing) -> None:
         self.check()
@@ -150,10 +160,8 @@ async def test_a_standby_takes_over_when_it_saw_no_sign_for_the_duration(world: 
     await leader.turn(world.client)  # its last sign of life
     silent_since = world.time
     world.pass_time(wait_seconds - 1.0)
-    while not standby.leading.is_set():
-        assert world.time <= silent_since + 15 + 2
-        world.pass_time(await standby.turn(world.client))
-    assert world.time >= silent_since + 15
+    await world.until_it_leads(standby)
+    assert silent_since + 15 <= world.time <= silent_since + 15 + 2
     assert world.holders == ["leader", "standby"]
     assert world.spec["leaseTransitions"] == 1
     with pytest.raises(LeaseLost, match=r"lease kube-system/vsched is lost: not renewed for \d+\.\d s$"):
@@ -196,6 +204,15 @@ async def test_a_lease_that_was_not_renewed_in_time_is_not_released(world: World
     await standby.turn(world.client)
     assert not await leader.release(world.client)
     assert world.spec["holderIdentity"] == "standby"
+
+
+async def test_a_lease_that_somebody_else_took_is_not_released(world: World) -> None:
+    leader = world.candidate("leader")
+    await leader.turn(world.client)
+    world.edit(lambda lease: {**lease, "spec": {**lease["spec"], "holderIdentity": "thief"}})
+    assert leader.holds()
+    assert not await leader.release(world.client)
+    assert world.spec["holderIdentity"] == "thief"
 
 
 async def test_a_release_goes_through_over_a_renewal_whose_answer_was_lost(world: World) -> None:
@@ -262,15 +279,12 @@ async def test_a_leader_whose_renewal_is_stuck_holds_for_the_duration_and_no_lon
         await leader.turn(world.client)
 
 
-async def test_a_renewal_that_nobody_answers_is_given_up_in_time_for_another(world: World, server: StubServer) -> None:
-    leader = world.candidate("leader", settings=QUICK)
-    await leader.turn(world.client)
+async def test_a_request_that_nobody_answers_is_given_up_in_time_for_another(server: StubServer) -> None:
+    candidate = Elector(HASTY, "me")
     server.script("list", silence)
     async with ApiClient(Connection(server.url), ONCE) as deaf:
-        await asyncio.wait_for(leader.turn(deaf), 5.0)
-    assert leader.standing.problem == "no answer in time"
-    await leader.turn(world.client)
-    assert leader.standing.problem == ""
+        await asyncio.wait_for(candidate.turn(deaf), 5.0)
+    assert candidate.standing.problem == "no answer in time"
 
 
 async def test_a_leader_that_was_held_up_beyond_the_deadline_may_still_renew(world: World) -> None:
@@ -283,6 +297,28 @@ async def test_a_leader_that_was_held_up_beyond_the_deadline_may_still_renew(wor
     await standby.turn(world.client)
     assert leader.holds()
     assert world.holders == ["leader"]
+
+
+async def test_a_leader_counts_from_when_its_renewal_set_out(world: World) -> None:
+    leader = world.candidate("leader")
+    await leader.turn(world.client)
+    async with faulty(world.cluster.url) as proxy, ApiClient(Connection(proxy.url), ONCE) as client:
+        proxy.on_request = lambda method, path: world.pass_time(3.0)
+        await leader.turn(client)
+    world.pass_time(11.75)
+    assert leader.holds()
+    world.pass_time(0.25)
+    assert not leader.holds()
+
+
+async def test_a_standby_counts_from_when_it_had_the_answer(world: World) -> None:
+    leader, standby = world.candidate("leader"), world.candidate("standby")
+    await leader.turn(world.client)
+    async with faulty(world.cluster.url) as proxy, ApiClient(Connection(proxy.url), ONCE) as client:
+        proxy.on_request = lambda method, path: world.pass_time(3.0)
+        await standby.turn(client)
+    await world.until_it_leads(standby)
+    assert 3.0 + 15.0 <= world.time <= 3.0 + 15.0 + 2.0
 
 
 async def test_an_answer_that_comes_after_its_time_proves_nothing(world: World) -> None:
@@ -327,8 +363,7 @@ async def test_a_deleted_lease_whose_holder_is_gone_is_made_again_by_a_standby_i
     await leader.turn(world.client)
     await standby.turn(world.client)
     world.delete()
-    while not standby.leading.is_set():
-        world.pass_time(await standby.turn(world.client))
+    await world.until_it_leads(standby)
     assert 15.0 <= world.time <= 17.0
     assert world.spec["holderIdentity"] == "standby"
 
@@ -353,10 +388,7 @@ async def test_a_lease_that_somebody_left_there_is_taken_over(world: World, spec
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
     world.cluster.client.create(LEASES, lease if spec is None else {**lease, "spec": spec})
     candidate = world.candidate("new")
-    while not candidate.leading.is_set():
-        wait_seconds = await candidate.turn(world.client)
-        if not candidate.leading.is_set():
-            world.pass_time(wait_seconds)
+    await world.until_it_leads(candidate)
     assert world.time == pytest.approx(seconds, abs=0.01)
     assert world.spec["holderIdentity"] == "new"
     assert world.lease()["metadata"]["labels"] == {"kept": "yes"}
@@ -414,7 +446,7 @@ async def test_what_keeps_a_candidate_from_the_lease_is_told_once(world: World) 
 
 
 async def test_candidates_hand_over_by_themselves(world: World) -> None:
-    one, two = (Elector(QUICK) for _ in range(2))
+    one, two = (Elector(OFTEN) for _ in range(2))
     assert one.identity != two.identity
     tasks = {one: asyncio.create_task(one.run(world.client)), two: asyncio.create_task(two.run(world.client))}
     try:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
+from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.arbitration import Ceiling
 from vsched.model.plan import CycleReport
-from vsched.model.resources import Vector, add
+from vsched.model.resources import CPU, PODS, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS
 from vsched.plugins.allocation import ALLOCATION
@@ -45,7 +48,7 @@ def decide(text: str, ceilings: str, policy: Policy = DEFAULT_POLICY) -> CycleRe
 
 
 def _zeros(snapshot: Snapshot, amounts: dict[str, str]) -> dict[int, int]:
-    return {snapshot.axis.column(name): 0 for name, amount in amounts.items() if amount == "0"}
+    return {snapshot.axis.column(name): 0 for name, amount in amounts.items() if amount in ("0", "0m")}
 
 
 def bound(report: CycleReport) -> dict[str, int]:
@@ -183,6 +186,44 @@ def test_room_that_was_freed_is_kept_while_the_ceiling_dips() -> None:
 
     assert not kept.nominations, "nothing is taken back"
     assert not kept.binds
+
+
+CONTENDED = (
+    PREEMPTING,
+    RECLAIMING,
+    taking(
+        "enqueue, allocate, reclaim, preempt, backfill", "priority gang-P conformance proportion", "drf-P predicates"
+    ),
+)
+
+
+@given(
+    text=st.one_of(clusters(), contended()),
+    policy=st.sampled_from(CONTENDED),
+    more_cpus=st.integers(-1, 4),
+    more_pods=st.integers(-1, 4),
+)
+@settings(max_examples=80, deadline=None)
+def test_nobody_who_gets_anything_ends_up_over_its_ceiling(
+    text: str, policy: Policy, more_cpus: int, more_pods: int
+) -> None:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    after = held(snapshot).get("x", {})
+    cpus, pods = max(0, after.get(CPU, 0) + 1000 * more_cpus), max(0, after.get(PODS, 0) + more_pods)
+
+    report = decide(text, f"x cpu={cpus}m pods={pods}", policy)
+
+    tasks = {task.uid: task for job in snapshot.jobs.values() for task in job.tasks.values()}
+    got: set[int] = set()
+    for bind in report.binds:
+        if bind.namespace == "x":
+            add(after, tasks[bind.uid].shape.request)
+            got |= {column for column, _ in tasks[bind.uid].shape.request}
+    for eviction in report.evictions:
+        if eviction.namespace == "x":
+            subtract(after, tasks[eviction.uid].shape.request)
+    event("pods of the namespace are bound" if got else "none is")
+    assert all(after[column] <= limit for column, limit in ((CPU, cpus), (PODS, pods)) if column in got)
 
 
 @pytest.mark.parametrize(

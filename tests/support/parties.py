@@ -168,7 +168,8 @@ def _task(cluster: SmallCluster, pod: Pod) -> Task:
     )
     labels = cluster.shapes.labels(pod.namespace, {"app": pod.name.rpartition("-")[0]})
     uid = f"{pod.namespace}-{pod.name}"
-    return Task(uid, pod.namespace, pod.name, "", shape, labels, pod.status, pod.node, **pod.fields)
+    fields = {"job": ""} | pod.fields
+    return Task(uid, pod.namespace, pod.name, shape=shape, labels=labels, status=pod.status, node=pod.node, **fields)
 
 
 def _with_pods(party: Party, pods: Sequence[Pod], tasks: dict[str, Task]) -> Party:

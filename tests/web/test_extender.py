@@ -14,12 +14,17 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from prometheus_client import CollectorRegistry
 from yarl import URL
 
 from tests.support.parties import amounts
 from vsched.arbitrator.extender import Asking, Gate, Sight
+from vsched.clock import FakeClock
 from vsched.model.arbitration import Award
 from vsched.web.extender import ABSENT, extender_routes
+from vsched.web.findings import Findings
+from vsched.web.health import Health
+from vsched.web.routes import Sources, public_routes
 from vsched.web.server import serving
 
 ROOT = Path(__file__).parents[2]
@@ -121,11 +126,15 @@ async def test_a_pod_that_comes_without_nodes_is_refused_as_an_error() -> None:
 
 async def test_what_a_pod_takes_is_counted_as_the_mirror_counts_it() -> None:
     books = Books()
-    small, large = ({"name": name, "resources": {"requests": {"cpu": cpu}}} for name, cpu in (("a", "1"), ("b", "3")))
+    small, large = (
+        {"name": name, "resources": {"requests": {"cpu": cpu}, "limits": {"cpu": "5", "example.com/x": "1"}}}
+        for name, cpu in (("a", "1"), ("b", "3"))
+    )
     spec = {"containers": [small], "initContainers": [large], "overhead": {"memory": "1Mi", "nvidia.com/gpu": "1"}}
     async with extender(books) as url:
         await post(url / "filter", {"Pod": pod(spec=spec), "NodeNames": NAMES})
-    assert books.asked == [Asking("idle", "p", "uid-idle", amounts("cpu=3 memory=1Mi nvidia.com/gpu=1 pods=1"))]
+    counted = "cpu=3 limits.cpu=5 memory=1Mi example.com/x=1 nvidia.com/gpu=1 pods=1"
+    assert books.asked == [Asking("idle", "p", "uid-idle", amounts(counted))]
 
 
 BAD_QUANTITY = pod(cpu="one")
@@ -229,8 +238,9 @@ async def test_too_many_large_bodies_at_once_are_refused_and_later_taken() -> No
         for event in begun:
             await event.wait()
         code = 0
-        while code != 503:  # what was sent arrives when it does
-            code, _ = await post(url / "filter", b" " * TOO_LARGE)
+        async with asyncio.timeout(20):
+            while code != 503:  # what was sent arrives when it does
+                code, _ = await post(url / "filter", b" " * TOO_LARGE)
         go_on.set()
         assert await asyncio.gather(*sending) == [200] * 4
         code, _ = await post(url / "filter", json.dumps({"Pod": pod()}).encode().ljust(TOO_LARGE))
@@ -251,6 +261,19 @@ async def test_under_load_from_another_process_every_answer_is_right() -> None:
         assert client.returncode == 0
         told = json.loads(output)
         assert (told["right"], told["wrong"]) == (60, [])
+
+
+async def test_the_verbs_stand_in_the_list_of_all_pages() -> None:
+    health = Health(FakeClock(), dict)
+    sources = Sources(Findings(), CollectorRegistry(), dict, health)
+    routes = public_routes(sources, extender_routes(Books()))
+    async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
+        async with session.get(f"http://127.0.0.1:{port}/") as answer:
+            listed = await answer.json()
+        code, _ = await post(URL(f"http://127.0.0.1:{port}/extender/filter"), {"Pod": pod()})
+    assert code == 200
+    assert "absent on purpose" in listed["/extender/bind"]
+    assert listed.keys() >= {"/extender/filter", "/metrics", "/queues"}
 
 
 def test_the_sample_configuration_asks_for_what_is_there() -> None:

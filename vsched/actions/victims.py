@@ -214,11 +214,7 @@ class Attempt:
         return True
 
     def _fits(self, task: Task, row: int) -> bool:
-        return (
-            self._would_do(task, row, ())
-            and self._may_have(task)
-            and self.session.fitting.fits_at(task, row)
-        )
+        return self._would_do(task, row, ()) and self._may_have(task) and self.session.fitting.fits_at(task, row)
 
     def _evict_until_it_fits(self, task: Task, row: int, agreed: Sequence[Task]) -> list[Task] | None:
         victims: list[Task] = []

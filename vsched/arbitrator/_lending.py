@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.arbitrator._sheet import Sheet
+from vsched.arbitrator.wants import Asking, wants_of
 from vsched.kernels.dominant import LARGEST, column_sums
-from vsched.model.arbitration import Party
+from vsched.model.arbitration import Award, Party
+from vsched.model.counted import Counted
 from vsched.model.nodes import Ints
-from vsched.model.resources import ResourceAxis
-from vsched.model.shape import Shape
+from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
+
+Unit = tuple[tuple[str, int], ...]
+"""What a pod, or a gang as a whole, asks for by counted name."""
 
 
 class Most(NamedTuple):
@@ -23,13 +28,13 @@ class Most(NamedTuple):
     buckets: Ints
 
 
-def most_for_now(sheet: Sheet, axis: ResourceAxis, deserved: Ints, parts: Ints) -> Most:
-    """Ceilings of namespaces, and of the buckets that deserve ``parts``.
+def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> Most:
+    """Ceilings of namespaces by what they deserve, and of buckets by what these do (``parts``).
 
-    What is spare is offered to all at once. It is below zero where more is held or claimed than there is: then whoever
+    What is spare is offered to all at once. It is below zero where more is held and claimed than there is: then whoever
     holds more than it deserves gets nothing new, and what it gives back goes to whom it belongs.
     """
-    claims = _claims(sheet, axis, deserved)
+    claims = _claims(sheet, snapshot, deserved)
     spare = np.where(sheet.known, sheet.total - column_sums(claims), LARGEST)
     room = np.broadcast_to(spare, deserved.shape).copy()
     buckets = np.empty_like(parts)
@@ -46,45 +51,64 @@ def _ceiling(deserved: Ints, kept: Ints, limit: Ints, room: Ints) -> Ints:
     return ceiling
 
 
-def _claims(sheet: Sheet, axis: ResourceAxis, deserved: Ints) -> Ints:
+def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
     """What is not to be lent: what namespaces keep, and what else of what they deserve they can use.
 
-    Pods are whole: who deserves two and a half of what its pods ask for claims two, and the half is spare.
+    Pods are whole, and so are gangs that have not begun: who deserves room for two and a half pods claims two, and the
+    half is spare. Or it would lie idle for ever, since nobody can be short of it.
     """
     usable = np.minimum(deserved, sheet.requested)
-    columns = [sheet.columns.get(name) for name in axis.names]
+    asking = Asking(snapshot)
     for row in np.flatnonzero((deserved < sheet.requested).any(axis=1)):
-        waiting = _waiting(sheet.parties[row])
-        if waiting:
-            taken = _whole_pods(waiting, (deserved[row] - sheet.kept[row]).tolist(), sheet, columns)
-            usable[row] = np.minimum(usable[row], sheet.kept[row] + taken)
+        award = Award(dict(zip(sheet.columns, deserved[row].tolist(), strict=True)), {})
+        units = _units(sheet.parties[row], award, snapshot, asking)
+        if units is not None:
+            room = dict(zip(sheet.columns, (deserved[row] - sheet.kept[row]).tolist(), strict=True))
+            taken = _taken(units, room, sheet)
+            usable[row] = np.minimum(usable[row], sheet.kept[row] + [taken.get(name, 0) for name in sheet.columns])
     return np.maximum(sheet.kept, usable)
 
 
-def _waiting(party: Party) -> Counter[Shape]:
-    """How many pods of each shape wait; none where nothing is known of them but amounts."""
-    return Counter(task.shape for task in party.tasks.values() if task.status is Status.PENDING and not task.gated)
+def _units(party: Party, award: Award, snapshot: Snapshot, asking: Asking) -> Counter[Unit] | None:
+    """What waits and is of use, with how many there are of each; None where only amounts are known of what waits."""
+    waiting = Counter(
+        (task.shape, task.job) for task in party.tasks.values() if task.status is Status.PENDING and not task.gated
+    )
+    if not waiting:
+        return None
+    gangs = {job for _, job in waiting if _is_gang(snapshot, job)}
+    units: Counter[Unit] = Counter()
+    for (shape, job), count in waiting.items():
+        if job not in gangs and asking.is_possible(shape):
+            units[_unit(asking.amounts(shape))] += count
+    if gangs:
+        of_gangs = {uid: task for uid, task in party.tasks.items() if task.job in gangs}
+        wants = wants_of(msgspec.structs.replace(party, tasks=of_gangs), party.kept, award, snapshot, asking)
+        units.update(_unit(want.amounts) for want in wants)
+    return units
 
 
-def _whole_pods(waiting: Counter[Shape], room: list[int], sheet: Sheet, columns: list[int | None]) -> Ints:
-    """What of the pods fits into ``room`` (by column of the sheet), the largest first; ``int64[resource]``."""
-    taken = [0] * len(room)
-    asked = {shape: _asked(shape, sheet, columns) for shape in waiting}
-    for shape in sorted(waiting, key=lambda shape: _size(asked[shape], sheet.total), reverse=True):
-        count = min((room[column] // amount for column, amount in asked[shape]), default=0)
-        for column, amount in asked[shape]:
-            part = amount * max(0, min(count, waiting[shape]))
-            room[column] -= part
-            taken[column] += part
-    return np.array(taken, dtype=np.int64)
+def _is_gang(snapshot: Snapshot, key: str) -> bool:
+    job = snapshot.jobs.get(key)
+    return job is not None and (job.spec.min_member > 1 or bool(job.spec.min_task_member))
 
 
-def _asked(shape: Shape, sheet: Sheet, columns: list[int | None]) -> list[tuple[int, int]]:
-    """What one pod takes, by column of the sheet; without what nobody has any account of."""
-    placed = [(columns[column], amount) for column, amount in shape.request]
-    limits = [(sheet.columns.get(name), amount) for name, amount in shape.limits]
-    return [(column, amount) for column, amount in (*placed, *limits) if column is not None and amount > 0]
+def _unit(amounts: Counted) -> Unit:
+    return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
 
-def _size(asked: list[tuple[int, int]], total: Ints) -> tuple[float, list[tuple[int, int]]]:
-    return max((amount / max(1, int(total[column])) for column, amount in asked), default=0.0), asked
+def _taken(units: Counter[Unit], room: dict[str, int], sheet: Sheet) -> dict[str, int]:
+    """What of the units fits into the room, the largest first; what nobody else has an account of needs none."""
+    taken: dict[str, int] = {}
+    totals = {name: total for name, total in zip(sheet.columns, sheet.total.tolist(), strict=True) if total}
+    sizes = {
+        unit: max((amount / totals[name] for name, amount in unit if name in totals), default=0.0) for unit in units
+    }
+    for unit in sorted(units, key=lambda unit: (-sizes[unit], unit)):
+        count = min((room[name] // amount for name, amount in unit if name in room), default=0)
+        for name, amount in unit:
+            if name in room:
+                part = amount * max(0, min(count, units[unit]))
+                room[name] -= part
+                taken[name] = taken.get(name, 0) + part
+    return taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,11 +65,10 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
     buckets = _buckets(parties, arbitration.buckets)
     limits = [_limit(party, buckets) for party in parties]
     reserved = [_reserved(party) for party in parties]
-    kept = [party.kept for party in parties]
-    requested = [party.requested for party in parties]
+    held, waiting = [party.held for party in parties], [party.waiting for party in parties]
     of_buckets = [amounts for bucket in buckets.values() for amounts in (bucket.hard, bucket.reserved)]
     known = known_totals(snapshot, arbitration)
-    unknown = set().union(*kept, *requested, *limits, *reserved, *of_buckets) - known.keys()
+    unknown = set().union(*held, *waiting, *limits, *reserved, *of_buckets) - known.keys()
     # What no node has, but nodes could have, is divided as well: there is none of it.
     known |= dict.fromkeys(sorted(name for name in unknown if name not in LIMITS and not is_storage(name)), 0)
     columns = {name: column for column, name in enumerate([*known, *sorted(unknown - known.keys())])}
@@ -77,6 +76,7 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
     system: list[int] = []
     for row, party in enumerate(parties):
         (system if party.namespace == SYSTEM_NAMESPACE else members[_parent(party)]).append(row)
+    kept = _table(held, columns) - _table([party.leaving for party in parties], columns)
     return Sheet(
         columns=columns,
         known=np.arange(len(columns)) < len(known),
@@ -88,8 +88,8 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
         limits=limits,
         reservations=reserved,
         weights=np.array([_weight(party) for party in parties], dtype=np.float64),
-        kept=_table(kept, columns),
-        requested=_table(requested, columns),
+        kept=kept,
+        requested=np.minimum(kept + _table(waiting, columns), LARGEST),
         limit=_table(limits, columns, LARGEST),
         reserved=_table(reserved, columns),
     )
@@ -133,12 +133,11 @@ def _rows(rows: list[int]) -> Ints:
     return np.array(rows, dtype=np.int64)
 
 
-def _table(amounts: list[Counted] | list[dict[str, int]], columns: Mapping[str, int], default: int = 0) -> Ints:
-    table = []
-    for each in amounts:
-        row = [default] * len(columns)
-        for name in each:
-            amount = each[name]
-            row[columns[name]] = amount if amount < LARGEST else LARGEST
-        table.append(row)
-    return np.array(table, dtype=np.int64).reshape(len(amounts), len(columns))
+def _table(amounts: Sequence[Counted], columns: Mapping[str, int], default: int = 0) -> Ints:
+    nothing = [default] * len(columns)
+    rows = [[each.get(name, default) for name in columns] if each else nothing for each in amounts]
+    try:
+        table = np.array(rows, dtype=np.int64)
+    except OverflowError:
+        table = np.array([[min(amount, LARGEST) for amount in row] for row in rows], dtype=np.int64)
+    return np.minimum(table, LARGEST).reshape(len(amounts), len(columns))

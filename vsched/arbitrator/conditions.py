@@ -60,7 +60,7 @@ def of_allocation(party: Party, award: Award, overuse: Overuse | None, before: C
 def overuse_message(overuse: Overuse) -> str:
     """By how much a namespace is overused, and who is short meanwhile."""
     excess = ", ".join(f"{format_counted(name, value)} {name}" for name, value in sorted(overuse.excess.items()))
-    return f"holds {excess} more than it deserves while {_listed(overuse.claimants)} short of what they deserve"
+    return f"holds {excess} more than it deserves while {_listed(overuse.claimants)} short"
 
 
 def is_news(before: Conditions, after: Conditions) -> bool:

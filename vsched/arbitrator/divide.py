@@ -41,7 +41,7 @@ def divide(snapshot: Snapshot) -> Division:
         return Division({}, {}, dict(zip(snapshot.axis.names, snapshot.total, strict=False)))
     sheet = lay_out(snapshot, arbitration)
     namespaces, buckets = _share_out(sheet)
-    most = most_for_now(sheet, snapshot.axis, namespaces.deserved, buckets.deserved)
+    most = most_for_now(sheet, snapshot, namespaces.deserved, buckets.deserved)
     return Division(
         _namespace_awards(sheet, namespaces, most),
         _bucket_awards(sheet, buckets, most),
@@ -51,9 +51,10 @@ def divide(snapshot: Snapshot) -> Division:
 
 def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
     """Both levels: what namespaces get, and what buckets get."""
-    bound = np.where(sheet.known, np.minimum(sheet.limit, sheet.total), sheet.limit)
-    demand, floors = np.minimum(sheet.requested, bound), np.minimum(sheet.reserved, bound)
-    deserved = np.maximum(demand, floors)  # so it stays of kube-system, and of what has neither total nor bucket
+    demand, floors = np.minimum(sheet.requested, sheet.limit), np.minimum(sheet.reserved, sheet.limit)
+    deserved = np.maximum(demand, floors)  # of what has neither total nor bucket, that is all
+    clipped = np.where(sheet.known, np.minimum(deserved, sheet.total), deserved)
+    deserved[sheet.system] = clipped[sheet.system]
     left = sheet.total - column_sums(deserved[sheet.system])
     wants, stated = _buckets(sheet, deserved, floors)
     top = _deal(
@@ -82,9 +83,8 @@ def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
     shape = (len(sheet.groups), len(sheet.total))
     demand, stated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for number, group in enumerate(sheet.groups):
-        bound = np.where(sheet.known, np.minimum(group.hard, sheet.total), group.hard)
-        demand[number] = np.minimum(column_sums(aims[group.rows]), bound)
-        stated[number] = np.minimum(np.maximum(group.reserved, column_sums(floors[group.rows])), bound)
+        demand[number] = np.minimum(column_sums(aims[group.rows]), group.hard)
+        stated[number] = np.minimum(np.maximum(group.reserved, column_sums(floors[group.rows])), group.hard)
     return demand, stated
 
 

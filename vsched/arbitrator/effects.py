@@ -84,6 +84,14 @@ class Overuse(msgspec.Struct, frozen=True):
     """Namespaces that are short of what they deserve."""
 
 
+class Promise(msgspec.Struct, frozen=True):
+    """A pod waits for room that others were made to leave: until it has its place nothing is lent."""
+
+    namespace: str
+    until: float
+    """Seconds since the epoch: whoever does not take its place by then is not waited for."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """One round of arbitration."""
 
@@ -92,3 +100,6 @@ class Verdict(msgspec.Struct, frozen=True):
     overused: Mapping[str, Overuse] = {}
     conditions: Mapping[str, tuple[Told, ...]] = {}
     """What is said of each namespace, by namespace."""
+    promised: Mapping[str, Promise] = {}
+    """Promises that are open, by the pod's uid; the next round has to be told of them. While there are any, nobody is
+    lent anything (``ceilings_of``): what leaves would come back before whom it was to make room for has come."""

@@ -129,8 +129,8 @@ class Gate:
     def judge(self, asking: Asking, held: Counted, award: Award | None, look: Look, now: float) -> str | None:
         """Why the pod may not be placed, None where it may.
 
-        ``held`` is what its namespace keeps. Without an award there is nothing to go by: the namespace is newer than
-        the last division, and has nothing that could be taken from others.
+        ``held`` is what its namespace keeps. Without an award there is nothing to go by yet: the namespace is newer
+        than the last division.
         """
         sight = look(asking.uid)
         if asking.namespace == SYSTEM_NAMESPACE or sight is Sight.PLACED:

@@ -1,7 +1,8 @@
 """One round of arbitration after the division: what objects are to say, who is overused, which pods go (seed 001).
 
 Level-triggered and without memory: what is to be done follows from the objects as they stand. What has begun, and
-since when, is read back from the conditions, so that a restart goes on where the last process stopped.
+since when, is read back from the conditions, so that a restart goes on where the last process stopped. Promises alone
+are handed on from round to round; after a restart the room that was made may be lent once more before it is taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from vsched.arbitrator.effects import (
     Effect,
     MakeConsumer,
     Overuse,
+    Promise,
     Remark,
     Verdict,
     WriteAllocation,
@@ -30,18 +32,26 @@ from vsched.arbitrator.wants import Asking
 from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, Party, Told
 from vsched.model.counted import Counted, render_counted, summed
 from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
 
+NO_PROMISES: Mapping[str, Promise] = {}
 PHASES = 1000
 """Into so many moments of a period writes are spread."""
 
 
 def reconcile(
-    snapshot: Snapshot, division: Division, rules: ArbitrationRules, placing: Placing, before: float = 0.0
+    snapshot: Snapshot,
+    division: Division,
+    rules: ArbitrationRules,
+    placing: Placing,
+    before: float = 0.0,
+    promised: Mapping[str, Promise] = NO_PROMISES,
 ) -> Verdict:
     """What follows from a division. Nothing where nobody arbitrates.
 
     ``before`` is when the round before this one was, in seconds since the epoch: what changes all the time is written
-    once in ``allocated_seconds``. With 0, as before the first round, everything that differs is written.
+    once in ``allocated_seconds``. With 0, as before the first round, everything that differs is written. ``promised``
+    is what the round before this one promised.
     """
     arbitration = snapshot.arbitration
     if arbitration is None:
@@ -52,8 +62,23 @@ def reconcile(
     overused = overuses(arbitration, division, exceeding, short, snapshot.now)
     writing = _Writing(arbitration, division, overused, rules.allocated_seconds, before, snapshot.now)
     effects = tuple(writing.effects())
-    evictions = take(snapshot, division, overused, short, rules, placing, asking)
-    return Verdict(effects, evictions, overused, writing.conditions)
+    taken = take(snapshot, division, overused, short, rules, placing, asking)
+    promises = _still_open(promised, arbitration, snapshot.now)
+    for _, pod in taken:
+        promises[pod.uid] = Promise(pod.namespace, snapshot.now + rules.promise_seconds)
+    evictions = tuple(one.eviction for one in taken)
+    return Verdict(effects, evictions, overused, writing.conditions, promises)
+
+
+def _still_open(promised: Mapping[str, Promise], arbitration: Arbitration, now: float) -> dict[str, Promise]:
+    """Promises to pods that still wait and have not been waited for too long."""
+    found: dict[str, Promise] = {}
+    for uid, promise in promised.items():
+        party = arbitration.parties.get(promise.namespace)
+        task = party.tasks.get(uid) if party is not None else None
+        if now < promise.until and task is not None and task.status is Status.PENDING:
+            found[uid] = promise
+    return found
 
 
 class _Writing:

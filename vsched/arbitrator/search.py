@@ -42,7 +42,7 @@ class Search:
         self._kept = kept
         self._asking = asking
         self._names = axis.names
-        self._evicted: list[tuple[int, int, str]] = []
+        self._evicted: list[tuple[int, int, Task]] = []
         """Who was evicted, with the point in the trial before it, and for which pod."""
         self._excess = [kept.excess(owner) for owner in victims.owners]
         """What each owner keeps beyond what it deserves, as of now."""
@@ -69,8 +69,8 @@ class Search:
         """A point to go back to."""
         return len(self._evicted)
 
-    def evicted_since(self, mark: int) -> list[tuple[Task, str]]:
-        """Who was evicted since, in order, and for which pod (``namespace/name``)."""
+    def evicted_since(self, mark: int) -> list[tuple[Task, Task]]:
+        """Who was evicted since, in order, and for which pod."""
         return [(self.victims.tasks[position], beneficiary) for position, _, beneficiary in self._evicted[mark:]]
 
     def undo_to(self, mark: int) -> None:
@@ -208,7 +208,7 @@ class Search:
         return self._kept.may_lose(victim.namespace, amounts, task.namespace) and self._trial.may_go(task, victim)
 
     def _evict(self, position: int, task: Task) -> None:
-        self._evicted.append((position, self._trial.mark(), task.key))
+        self._evicted.append((position, self._trial.mark(), task))
         self._trial.evict(self.victims.tasks[position], int(self.victims.row[position]), task.key)
         self._book(position, -1)
 

@@ -7,8 +7,9 @@ leave one node. What is begun was seen through to its end on the books of the ro
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.kept import Kept
@@ -33,6 +34,19 @@ Turn = tuple[bool, int, float, str]
 """Who has the next turn, smaller has: the system, who was not disappointed, the neediest; the namespace."""
 
 
+class Taken(NamedTuple):
+    """A pod that is to go, and the one that is to have its place."""
+
+    victim: Task
+    beneficiary: Task
+
+    @property
+    def eviction(self) -> Evict:
+        """As it is carried out."""
+        victim = self.victim
+        return Evict(victim.uid, victim.namespace, victim.name, victim.node, victim.job, ACTION, self.beneficiary.key)
+
+
 def take(
     snapshot: Snapshot,
     division: Division,
@@ -41,13 +55,13 @@ def take(
     rules: ArbitrationRules,
     placing: Placing,
     asking: Asking,
-) -> tuple[Evict, ...]:
+) -> Sequence[Taken]:
     """The pods to evict in this round, in order; nobody's whose grace is not over."""
     arbitration = snapshot.arbitration
     givers = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
     if arbitration is None or not givers or not short or rules.evictions_per_round < 1:
         return ()
-    return _Round(snapshot, arbitration, division, givers, short, rules, placing, asking).evictions()
+    return _Round(snapshot, arbitration, division, givers, short, rules, placing, asking).taken()
 
 
 def is_due(overuse: Overuse, now: float, rules: ArbitrationRules) -> bool:
@@ -79,9 +93,9 @@ class _Round:
         """What is still to be looked at of namespaces that had a turn, the most urgent last."""
         self._hopeless: set[Hashable] = set()
 
-    def evictions(self) -> tuple[Evict, ...]:
+    def taken(self) -> list[Taken]:
         """The pods to go, as many as one round may have."""
-        found: list[Evict] = []
+        found: list[Taken] = []
         turns = [self._turn(namespace, 0) for namespace in self._short]
         heapify(turns)
         for _ in range(TURNS_MAX + self._most):
@@ -94,11 +108,11 @@ class _Round:
             mark = self._search.mark()
             if self._satisfy(want):
                 self._kept.shift(namespace, want.amounts, 1)
-                found.extend(self._evicted_since(mark))
+                found.extend(Taken(*pair) for pair in self._search.evicted_since(mark))
             else:
                 disappointed += 1
             heappush(turns, self._turn(namespace, disappointed))
-        return tuple(found[: self._most])
+        return found[: self._most]
 
     def _turn(self, namespace: str, disappointed: int) -> Turn:
         return namespace != SYSTEM_NAMESPACE, disappointed, self._kept.share(namespace), namespace
@@ -136,12 +150,6 @@ class _Round:
             return False
         self._trial.reserve(task, found.row)
         return True
-
-    def _evicted_since(self, mark: int) -> list[Evict]:
-        return [
-            Evict(victim.uid, victim.namespace, victim.name, victim.node, victim.job, ACTION, beneficiary)
-            for victim, beneficiary in self._search.evicted_since(mark)
-        ]
 
 
 def _leaving(parties: Mapping[str, Party]) -> list[Task]:

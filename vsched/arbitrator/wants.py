@@ -91,13 +91,8 @@ def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, aski
             found.append(Want((task,), asking.amounts(shape)))
         else:
             gangs.setdefault(task.job, []).append(task)
-    for key, tasks in gangs.items():
-        view = unbegun[key]
-        assert view is not None, "gangs are of unbegun jobs"
-        want = _gang(view, sorted(tasks, key=urgency), asking)
-        if want is not None and within(kept, want.amounts, deserved):
-            found.append(want)
-    return found
+    wholes = (_gang(unbegun[key], tasks, snapshot, asking) for key, tasks in gangs.items())
+    return found + [want for want in wholes if want is not None and within(kept, want.amounts, deserved)]
 
 
 def urgency(task: Task) -> tuple[int, float, str, str]:
@@ -111,16 +106,22 @@ def most_urgent(wants: Iterable[Want], most: int) -> list[Want]:
 
 
 def _unbegun(snapshot: Snapshot, key: str) -> JobView | None:
-    """The gang of a job that lacks pods until any of them may run; None where each pod is of use by itself."""
+    """A job that lacks pods, or a queue, until any of its pods may run; None where each pod is of use by itself."""
     job = snapshot.jobs.get(key)
-    if job is None or (job.spec.min_member <= 1 and not job.spec.min_task_member):
+    if job is None:
+        return None
+    stranded = job.spec.queue not in snapshot.queues
+    if job.spec.min_member <= 1 and not job.spec.min_task_member and not stranded:
         return None
     view = JobView(job)
-    return view if view.ready < view.min_member or view.roles_missing() else None
+    return view if stranded or view.ready < view.min_member or view.roles_missing() else None
 
 
-def _gang(view: JobView, tasks: Sequence[Task], asking: Asking) -> Want | None:
-    """The pods with which a gang could begin, None where it has not enough of them."""
+def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, asking: Asking) -> Want | None:
+    """The pods with which a gang could begin, None where it has not enough of them or its queue does not exist."""
+    if view is None or view.queue not in snapshot.queues:
+        return None
+    tasks = sorted(tasks, key=urgency)
     chosen: dict[str, Task] = {}
     for role, missing in view.roles_missing().items():
         of_role = [task for task in tasks if task.role == role][:missing]
@@ -133,6 +134,5 @@ def _gang(view: JobView, tasks: Sequence[Task], asking: Asking) -> Want | None:
         chosen[task.uid] = task
     if view.ready + len(chosen) < view.min_member:
         return None
-    return Want(
-        tuple(sorted(chosen.values(), key=urgency)), summed(asking.amounts(task.shape) for task in chosen.values())
-    )
+    amounts = summed(asking.amounts(task.shape) for task in chosen.values())
+    return Want(tuple(sorted(chosen.values(), key=urgency)), amounts)

@@ -57,6 +57,15 @@ class Share(msgspec.Struct, frozen=True):
         return next((told for told in self.conditions if told.kind == OVERUSED and told.status == "True"), None)
 
     @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to say of it: a namespace of no bucket that has, wants and states nothing."""
+        amounts = (self.deserved, self.allocated, self.waiting)
+        held = any(value for one in amounts for value in one.values())
+        return self.divided and not (
+            held or self.is_bucket or self.parent or self.hard or self.reserved or self.problems
+        )
+
+    @property
     def problems(self) -> tuple[Told, ...]:
         """What is wrong with it."""
         return tuple(told for told in self.conditions if told.kind != OVERUSED and told.status == "False")
@@ -105,7 +114,10 @@ def shares_of(
     for name in implied:
         below = [share for share in namespaces.values() if share.parent == name]
         deserved, allocated = (summed(getattr(share, kind) for share in below) for kind in ("deserved", "allocated"))
-        known_buckets[name] = Share(name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated)
+        divided = any(share.divided for share in below)
+        known_buckets[name] = Share(
+            name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided
+        )
     return Shares(namespaces, dict(sorted(known_buckets.items())), total)
 
 

@@ -102,9 +102,13 @@ def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
     table.add_column("overused", no_wrap=True)
     for heading in ("deserved", "allocated", "reserved", "hard") if look.wide else ():
         table.add_column(heading)
+    idle = 0
     for depth, share in in_tree(shares):
-        table.add_row(*_row(shares, share, depth, resources, look, now))
-    return Group(table, *_remarks(shares), *([Text(), legend(look)] if look.cells else []))
+        if share.is_idle and not look.wide:
+            idle += 1
+        else:
+            table.add_row(*_row(shares, share, depth, resources, look, now))
+    return Group(table, *_remarks(shares, idle), *([Text(), legend(look)] if look.cells else []))
 
 
 def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableType:
@@ -186,15 +190,21 @@ def _row(
     return cells
 
 
-def _remarks(shares: Shares) -> list[RenderableType]:
-    """What is wrong, below the table."""
+def _remarks(shares: Shares, idle: int) -> list[RenderableType]:
+    """How many namespaces are not shown, and what is wrong, below the table."""
     problems = [
         Text(f"{share.name}: {_problem(one)}", style="bold red")
         for share in (*shares.buckets.values(), *shares.namespaces.values())
         for one in share.problems
     ]
     left = len(problems) - PROBLEMS_MAX
-    told: list[RenderableType] = [Text(), *problems[:PROBLEMS_MAX]] if problems else []
+    told: list[RenderableType] = []
+    if idle:
+        told.append(
+            Text(f"and {idle} that {'hold and ask' if idle > 1 else 'holds and asks'} for nothing", style="dim")
+        )
+    if problems:
+        told += [Text(), *problems[:PROBLEMS_MAX]]
     if left > 0:
         told.append(Text(f"and {left} more (-o json tells all)", style="dim"))
     waiting = [share.name for share in shares.namespaces.values() if not share.divided]
@@ -234,7 +244,7 @@ def _bar(shares: Shares, share: Share, resource: str, look: Look) -> Text:
     if not share.divided:
         return bar
     at = min(look.cells - 1, cells(deserved))
-    return Text.assemble(bar[:at], (mark, "bold"), bar[at + 1 :])
+    return Text.assemble(bar[:at], (mark, f"bold {beyond}" if held > deserved else "bold"), bar[at + 1 :])
 
 
 def _scale(shares: Shares, share: Share, resource: str) -> int:

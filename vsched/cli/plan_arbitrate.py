@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.divide import divide
+from vsched.arbitrator.effects import Promise
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -34,15 +35,16 @@ class Rounds:
         self._placing = Placing.of(REGISTRY)
         self._division = Division({}, {}, NOTHING)
         self._told: Mapping[str, tuple[Told, ...]] = {}
+        self._promised: Mapping[str, Promise] = {}
 
     def arbitrate(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Evict, ...]]:
         """Divide the cluster anew: what the cycle is to go by, and who has to leave."""
         arbitration = self._cache.arbitration()
         whole = renewed(snapshot, arbitration=arbitration)
         self._division = divide(whole)
-        verdict = reconcile(whole, self._division, self._rules, self._placing)
-        self._told = verdict.conditions
-        self._cache.set_ceilings(ceilings_of(self._division, self._cache.axis))
+        verdict = reconcile(whole, self._division, self._rules, self._placing, promised=self._promised)
+        self._told, self._promised = verdict.conditions, verdict.promised
+        self._cache.set_ceilings(ceilings_of(self._division, self._cache.axis, lends=not verdict.promised))
         self._cache.assume(CycleReport(evictions=verdict.evictions))
         # The cycle is to see who leaves; otherwise it is the first look at this moment.
         seen = self._cache.snapshot(snapshot.now)

@@ -14,14 +14,14 @@ from vsched.cluster.bodies import pod_status_write
 from vsched.cluster.job_statuses import version_of
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import Writer
+from vsched.cluster.writer import NOT_PERMITTED, Writer
 from vsched.model.plan import CycleReport, Nominate
 
 Told = Callable[[Nominate, str | None], None]
 """Told of each nomination: the resourceVersion it was written as, None where it cannot be."""
 
-FINAL = frozenset({404, 409, 422})
-"""The pod is gone, or another of its name has taken its place."""
+FINAL = frozenset({NOT_PERMITTED, 404, 409, 422})
+"""The pod is gone, another of its name has taken its place, or nothing may be written any more."""
 
 
 class NominationSettings(msgspec.Struct, frozen=True):

@@ -114,6 +114,7 @@ class Writer:
             await self._open.wait()
         await self._bucket.take()
         if not self._permit():  # asked last of all: every wait is behind us
+            await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
         began = time.perf_counter()
         try:

@@ -47,8 +47,8 @@ class AllocationSettings(msgspec.Struct, frozen=True):
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
     """Waits after writes that failed for other reasons than old news."""
-    unseen_seconds: float = 5.0
-    """How long the watch may take to show a write before it is written again."""
+    unseen_seconds: float = 2.0
+    """How long the watch may take to show a write before it is written again, which does no harm."""
     remembered: int = 50_000
     """Objects of which is known what was last written."""
 

@@ -37,7 +37,7 @@ class Admission:
     def judge(self, asking: Asking) -> str | None:
         """Why a pod may not be placed, None where it may; what is let through counts as held from now on."""
         found = self._findings.arbitrated
-        award = None if found is None else found.division.namespaces.get(asking.namespace)
+        award = None if found is None else found.award(asking.namespace)
         return self.gate.judge(asking, self._held(asking), award, self._look, self._clock.monotonic())
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:

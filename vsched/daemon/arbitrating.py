@@ -7,12 +7,12 @@ carried out. A round that fails is told, and tried again later: sessions go on u
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.divide import divide
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -59,6 +59,8 @@ class Arbiter:
         """What the last round was decided on, in a few numbers."""
         self._last_at = 0.0
         """When the last round was, by the clock of snapshots; 0 where there was none."""
+        self._promised: Mapping[str, Promise] = {}
+        """Pods that the last round made room for, by uid."""
         self._resting_until = 0.0
         self._due_at = 0.0
         """On the steady clock: no round before the first, one even if nothing has changed by the second."""
@@ -98,12 +100,13 @@ class Arbiter:
     def decide(self, snapshot: Snapshot) -> tuple[Division, Verdict]:
         """Who deserves what, and what follows. Pure; for any thread."""
         division = divide(snapshot)
-        return division, reconcile(snapshot, division, self._rules, self._placing, self._last_at)
+        return division, reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
 
     def _carry_out(
         self, snapshot: Snapshot, arbitration: Arbitration, division: Division, verdict: Verdict
     ) -> Snapshot:
-        ceilings = ceilings_of(division, self._cache.axis)
+        self._promised = verdict.promised
+        ceilings = ceilings_of(division, self._cache.axis, lends=not verdict.promised)
         self._cache.set_ceilings(ceilings)
         self._writer.submit(verdict.effects, arbitration)
         after = replace(snapshot, ceilings=ceilings)

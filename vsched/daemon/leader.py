@@ -159,7 +159,7 @@ class LeaseElection:
             self._narrator.note("leading", lease=lease, transitions=standing.transitions)
         elif standing.role is Role.RELEASED:
             self._narrator.note("lease released", lease=lease)
-        elif standing.holder != before.holder:
+        elif standing.holder != before.holder or before.problem:
             self._narrator.note("standing by", lease=lease, holder=standing.holder)
         if standing.role is not before.role:
             self._on_role(standing.role.value)

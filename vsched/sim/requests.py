@@ -29,6 +29,7 @@ from vsched.sim.status import (
     not_acceptable,
     unsupported_media_type,
 )
+from vsched.sim.webhooks import Reviews
 from vsched.sim.writes import WriteOptions
 from vsched.yamltext import KubernetesLoader, is_too_deep
 
@@ -82,6 +83,7 @@ class Call:
     user_agent: str = ""
     body: bytes = b""
     warnings: list[str] = field(default_factory=list)
+    reviews: Reviews = field(default_factory=Reviews)
 
     def flag(self, name: str) -> bool:
         """A boolean of the query: anything but empty, 0 and false is true."""
@@ -113,6 +115,7 @@ class Call:
             field_validation=validation,
             field_manager=self.manager,
             force=self.flag("force"),
+            reviews=self.reviews,
             warnings=self.warnings,
         )
 

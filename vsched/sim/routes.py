@@ -5,6 +5,7 @@ Takes a request that has been read and says the answer; it neither awaits nor to
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from vsched.sim import bodies, conversion, patching, subresources, tables
@@ -14,14 +15,19 @@ from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.metrics_apis import GROUPS, MetricsApis
+from vsched.sim.preconditions import check_target
 from vsched.sim.reads import Listing, list_objects, object_bytes, read_object
 from vsched.sim.requests import Call, Path, include_object, parse_path, read_body, read_delete_options, read_patch
 from vsched.sim.status import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
 from vsched.sim.store import Record
 from vsched.sim.watches import Watch, open_watch, run_watch
-from vsched.sim.writes import Writer, Written, check_target
+from vsched.sim.webhooks import Change, GroupVersionKind
+from vsched.sim.writes import Writer, Written
 
 _NOT_FOUND = "404 page not found\n"
+_BINDING = ("", "v1", "Binding")
+_EVICTION = ("policy", "v1", "Eviction")
+_SCALE = ("autoscaling", "v1", "Scale")
 _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
 """Subresources that are a part of their object, read and written in the object's own form."""
 
@@ -110,7 +116,7 @@ class Router:
                 options = read_delete_options(call)
                 if warns_of_orphans(kind, options):
                     call.warnings.append(ORPHAN_WARNING)
-                deleted = self._writer.delete(kind, path.namespace, path.name, options)
+                deleted = self._writer.delete(kind, path.namespace, path.name, options, call.reviews)
                 code, body = deletion_answer(kind, deleted, options)
                 return Answer(code, obj=body)
         raise method_not_allowed()
@@ -158,6 +164,7 @@ class Router:
         if kind.plural in subresources.REVIEWS:
             return Answer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
+            self._review(call, path, kind, _BINDING, body)
             return self._bind(call, path.namespace, "", body)
         made = self._writer.create(kind, path.namespace, body, call.write_options())
         return self._shown(call, kind, made, 201)
@@ -173,6 +180,7 @@ class Router:
     def _delete_collection(self, call: Call, path: Path, kind: Kind) -> Answer:
         options = read_delete_options(call)
         listing = list_objects(self._store, kind, path.namespace, "", call)
+        self._writer.review_deletions(kind, listing.records, options, call.reviews)
         for record in listing.records:
             metadata = record.obj["metadata"]
             if self._store.get(kind, metadata.get("namespace", ""), metadata["name"]) is not None:
@@ -190,9 +198,11 @@ class Router:
             return self._part(call, path, kind)
         match path.subresource:
             case "binding":
-                return self._bind(call, path.namespace, path.name, read_body(call, "Binding"))
+                body = read_body(call, "Binding")
+                self._review(call, path, kind, _BINDING, body)
+                return self._bind(call, path.namespace, path.name, body)
             case "eviction":
-                return self._evict(call, path)
+                return self._evict(call, path, kind)
             case "scale":
                 return self._scale(call, path, kind)
         return Answer(raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain")
@@ -209,8 +219,18 @@ class Router:
         options, now = call.write_options(), self._writer.now()
         return Answer(201, obj=subresources.bind(self._store, namespace, name, body, options, now))
 
-    def _evict(self, call: Call, path: Path) -> Answer:
+    def _review(
+        self, call: Call, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
+    ) -> None:
+        """Has webhooks look at what is done to an object by way of another."""
+        operation, options = "CREATE" if old is None else "UPDATE", call.write_options()
+        given, part = options.as_object(operation), path.subresource
+        change = Change(operation, kind, path.namespace, path.name, obj, old, given, part, options.dry_run, of)
+        self._writer.review([change], call.reviews)
+
+    def _evict(self, call: Call, path: Path, kind: Kind) -> Answer:
         body, options, now = read_body(call, "Eviction"), call.write_options(), self._writer.now()
+        self._review(call, path, kind, _EVICTION, body)
         return Answer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
 
     def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
@@ -223,6 +243,8 @@ class Router:
         else:
             change = patching.change_of(kind, patching.checked_media(kind, call), read_patch(call))
             scale = change(subresources.scale_of(kind, record.obj))
+        self._review(call, path, kind, _SCALE, scale, subresources.scale_of(kind, record.obj))
         scaled = partial(subresources.with_scale, kind, scale=scale)
-        written = self._writer.change(kind, path.namespace, path.name, scaled, call.write_options())
+        options = replace(call.write_options(), reviews=None)
+        written = self._writer.change(kind, path.namespace, path.name, scaled, options)
         return Answer(obj=subresources.scale_of(kind, written))

@@ -22,9 +22,11 @@ from vsched.sim.bootstrap import seed
 from vsched.sim.metrics_apis import MetricsApis
 from vsched.sim.requests import MAX_BODY_BYTES, Call, parse_query
 from vsched.sim.routes import Router
-from vsched.sim.status import Failure, FutureVersion, internal, too_large
+from vsched.sim.status import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.sim.store import Store
 from vsched.sim.times import Clock, utc_now
+from vsched.sim.webhook_calls import WebhookCaller
+from vsched.sim.webhooks import ReviewWanted
 from vsched.sim.writes import Writer
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,8 @@ Gate = Callable[[Call], Awaitable[None]]
 
 FUTURE_SECONDS = 3.0
 _FUTURE_POLL_SECONDS = 0.02
+_MOST_REVIEWS = 5
+"""How often what a write changes may have changed again by the time that webhooks have seen it."""
 _JSON = "application/json"
 _UNCACHED = {"Cache-Control": "no-cache, private"}
 _CHUNK_ITEMS = 500
@@ -57,6 +61,7 @@ class ApiServer:
         seed(self._writer)
         self._router = Router(self._writer, metrics)
         self._gate = gate
+        self._webhooks = WebhookCaller(store)
         self._runner: web.ServerRunner | None = None
         self.streams: set[asyncio.Task[object]] = set()
         """The watches that run."""
@@ -92,6 +97,7 @@ class ApiServer:
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
+        await self._webhooks.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         call: Call | None = None
@@ -113,15 +119,30 @@ class ApiServer:
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
 
     async def _routed(self, call: Call) -> Answer | Stream:
-        """The answer; a request for a version of the future is given a while for it to come."""
-        deadline = monotonic() + FUTURE_SECONDS
+        """The answer; a request for a version of the future is given a while for it to come.
+
+        A write that webhooks want to see is done once they have: again from the start, as much may have changed.
+        """
+        deadline, asked = monotonic() + FUTURE_SECONDS, 0
         while True:
+            call.warnings[:] = call.reviews.warnings
             try:
                 return self._router.answer(call)
             except FutureVersion:
                 if monotonic() >= deadline:
                     raise
-            await asyncio.sleep(_FUTURE_POLL_SECONDS)
+                await asyncio.sleep(_FUTURE_POLL_SECONDS)
+            except ReviewWanted as wanted:
+                if asked == _MOST_REVIEWS:
+                    raise Failure(409, "Conflict", f"Operation cannot be fulfilled: {MODIFIED}") from None
+                asked += 1
+                await self._ask(call, wanted)
+
+    async def _ask(self, call: Call, wanted: ReviewWanted) -> None:
+        try:
+            await self._webhooks.ask(wanted.questions, call.reviews)
+        finally:
+            call.warnings[:] = call.reviews.warnings
 
     async def _read(self, request: web.BaseRequest) -> Call:
         path, _, query = request.raw_path.partition("?")

@@ -30,6 +30,7 @@ from vsched.sim.field_checks import (
 from vsched.sim.kinds import Kind
 from vsched.sim.status import Cause
 from vsched.sim.validation_pod import check_pod_spec
+from vsched.sim.validation_webhooks import check_webhooks
 
 __all__ = ["unknown_fields", "validate_create", "validate_metadata", "validate_update"]
 
@@ -168,6 +169,7 @@ _NAMES: dict[str, Callable[[str], tuple[str, ...]]] = {
 """What objects are called, where it is not a DNS subdomain; by storage."""
 
 _CREATE: dict[str, Check] = {
+    "admissionregistration.k8s.io/validatingwebhookconfigurations": check_webhooks,
     "/pods": _check_pod,
     "/podtemplates": _check_pod_template,
     "/nodes": cluster.check_node,

@@ -7,7 +7,7 @@ validation, admission, patch arithmetic) are asked for, not written here.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -17,25 +17,18 @@ from vsched.sim.decoding import decoded, decoded_patch
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.merging import count_generation, merge_update
-from vsched.sim.status import (
-    Cause,
-    Failure,
-    already_exists,
-    bad_request,
-    conflict,
-    invalid,
-    invalid_named,
-    not_found,
-    storage_conflict,
-)
+from vsched.sim.preconditions import check_target, check_uid, check_version
+from vsched.sim.status import Cause, Failure, already_exists, bad_request, invalid, not_found
 from vsched.sim.store import Record, Store
 from vsched.sim.times import Clock, format_time, utc_now
+from vsched.sim.webhooks import Change, Reviews, ReviewWanted, wanted
 
 MOST_EVENTS = 20_000
 _EVENTS_TRIMMED = 200
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
 _NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
+_IDENTITY = ("name", "uid", "creationTimestamp")
 _SERVER_FIELDS = (
     "uid",
     "creationTimestamp",
@@ -59,7 +52,15 @@ class WriteOptions:
     """The patch as refusals repeat it, where they do not repeat what came of it."""
     books_kept: bool = False
     """The caller has written managedFields itself, as server-side apply does."""
+    reviews: Reviews | None = None
+    """What webhooks have said so far; None for a write that is not shown to any."""
     warnings: list[str] = field(default_factory=list)
+
+    def as_object(self, operation: str) -> Obj:
+        """CreateOptions or UpdateOptions, as a webhook is shown them."""
+        given: Obj = {"fieldManager": self.field_manager, "fieldValidation": self.field_validation}
+        given |= {"dryRun": ["All"]} if self.dry_run else {}
+        return {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Writer:
         options = options or WriteOptions()
         obj = decoded(kind, body, options.field_validation, options.warnings)
         given = obj.get("metadata") or {}
-        obj = self._named(kind, namespace, obj)
+        obj = self._named(kind, namespace, obj, options.reviews)
         if crds.is_definition(kind):
             obj = crds.prepare_definition(obj)
         if not kind.custom:
@@ -94,6 +95,7 @@ class Writer:
         shown = given.get("name") or given.get("generateName") or ""
         obj = admission.admit_create(kind, obj, self.lookup, name=shown)
         self._refuse(kind, obj, self._create_causes(kind, obj))
+        self._review("CREATE", kind, given.get("name") or "", obj, None, options)
         charged = admission.charge_quotas(kind, obj, self.lookup)
         stored = self._stored_kind(kind)
         converted = conversion.to_stored(kind, stored, obj)
@@ -133,14 +135,14 @@ class Writer:
         check_target(kind, namespace, name, obj)
         record = self.record(kind, namespace, name, required=False)
         if record is None:
-            _check_uid(kind, namespace, name, obj, "")
+            check_uid(kind, namespace, name, obj, "")
             if not kind.create_on_update or subresource:
                 raise not_found(kind, name)
             # The resourceVersion such a body may carry means nothing.
             metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
             return Written(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
-        _check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
-        _check_version(kind, name, obj, record.obj)
+        check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
+        check_version(kind, name, obj, record.obj)
         return Written(self._replace(kind, record, obj, options, subresource))
 
     def change(
@@ -163,22 +165,43 @@ class Writer:
         obj = decoded_patch(kind, wanted, options.field_validation, options.warnings, options.patch)
         check_target(kind, namespace, name, obj)
         if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
-            _check_version(kind, name, obj, record.obj)
+            check_version(kind, name, obj, record.obj)
         return self._replace(kind, record, obj, options, subresource)
 
-    def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions | None = None) -> Deleted:
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        options: DeleteOptions | None = None,
+        reviews: Reviews | None = None,
+    ) -> Deleted:
         options = options or DeleteOptions()
         check_options(options)
         stored = self._stored_kind(kind)
         record = self.store.get(stored, namespace, name)
         if record is None:
             raise not_found(kind, name)
+        self.review([_deletion(kind, record, options)], reviews)
         if crds.is_definition(kind):
             return self.custom.delete_definition(stored, record, options)
         deleted = delete(self.store, stored, record, options, self.now())
         if deleted.gone and not options.dry_run:
             self.custom.on_remove(stored)
         return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
+
+    def review(self, changes: Sequence[Change], reviews: Reviews | None) -> None:
+        """Raises ReviewWanted where webhooks want to see changes that they have not seen."""
+        if reviews is None:
+            return
+        unseen = [change for change in changes if change.key not in reviews.passed]
+        questions = [question for change in unseen for question in wanted(self.store, change)]
+        if questions:
+            raise ReviewWanted(questions)
+
+    def review_deletions(self, kind: Kind, records: Sequence[Record], options: DeleteOptions, reviews: Reviews) -> None:
+        """As review, of a deletion of all these objects: all are seen before the first one goes."""
+        self.review([_deletion(kind, record, options) for record in records], reviews)
 
     def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> Record | None:
         """The stored object; a missing one is refused with 404 unless it need not be there."""
@@ -218,6 +241,7 @@ class Writer:
         if options.field_manager and not options.books_kept and old["metadata"].get("managedFields"):
             obj = record_update(kind, obj, old, options.field_manager, now=self.now())
         self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
+        self._review("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if options.dry_run:
             return obj
         converted = conversion.to_stored(kind, stored, obj)
@@ -230,7 +254,18 @@ class Writer:
         self.custom.on_write(stored, written)
         return conversion.to_served(kind, written)
 
-    def _named(self, kind: Kind, namespace: str, obj: Obj) -> Obj:
+    def _review(
+        self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
+    ) -> None:
+        if options.reviews is None:
+            return
+        namespace, given = obj["metadata"].get("namespace", ""), options.as_object(operation)
+        change = Change(operation, kind, namespace, name, obj, old, given, part, options.dry_run)
+        if old is None:
+            options.reviews.identity = {field: obj["metadata"][field] for field in _IDENTITY}
+        self.review([change], options.reviews)
+
+    def _named(self, kind: Kind, namespace: str, obj: Obj, reviews: Reviews | None = None) -> Obj:
         """The object with what every new object gets: name, namespace, uid, creation time, generation."""
         given = obj.get("metadata") or {}
         metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
@@ -242,10 +277,13 @@ class Writer:
             metadata["namespace"] = namespace
         else:
             metadata.pop("namespace", None)
-        if not metadata.get("name"):
-            metadata["name"] = self._generated_name(kind, metadata)
-        metadata["uid"] = str(uuid4())
-        metadata["creationTimestamp"] = format_time(self.now())
+        if reviews is not None and reviews.identity:
+            metadata |= reviews.identity
+        else:
+            if not metadata.get("name"):
+                metadata["name"] = self._generated_name(kind, metadata)
+            metadata["uid"] = str(uuid4())
+            metadata["creationTimestamp"] = format_time(self.now())
         if kind.counts_generation:
             metadata["generation"] = 1
         return {**obj, "metadata": metadata}
@@ -274,40 +312,12 @@ class Writer:
             raise invalid(kind, obj["metadata"].get("name", ""), causes)
 
 
-def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:
-    """Name and namespace of a body must be those of the URL."""
-    metadata = obj.get("metadata") or {}
-    given = metadata.get("name", "")
-    if given != name:
-        raise bad_request(
-            f"the name of the object ({given}) does not match the name on the URL ({name})"
-            if given
-            else f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
-    if kind.namespaced and metadata.get("namespace", namespace) != namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-
-
-def _check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
-    version = obj["metadata"].get("resourceVersion") or ""
-    if version in ("", "0"):
-        if not kind.unconditional_update:
-            must = Cause(
-                "FieldValueInvalid",
-                f"Invalid value: {version or '0'}: must be specified for an update",
-                "metadata.resourceVersion",
-            )
-            raise invalid_named(kind.resource, kind.group, kind.plural, name, [must])
-        return
-    if not version.isdecimal():
-        raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
-    if version != old["metadata"]["resourceVersion"]:
-        raise conflict(kind, name)
-
-
-def _check_uid(kind: Kind, namespace: str, name: str, obj: Obj, current: str) -> None:
-    """The uid of a body is a precondition, on an object that is gone just as on one that is another's."""
-    given = obj["metadata"].get("uid")
-    if given and given != current:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {current}"
-        raise storage_conflict(kind, namespace, name, why)
+def _deletion(kind: Kind, record: Record, options: DeleteOptions) -> Change:
+    """A deletion as webhooks are shown it."""
+    old = conversion.to_served(kind, record.obj)
+    metadata = old["metadata"]
+    given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}
+    given = {field: value for field, value in given.items() if value not in ("", None)}
+    given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    return Change("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)

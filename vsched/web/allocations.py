@@ -25,7 +25,7 @@ def allocations(findings: Findings) -> View:
         "total": render_counted(found.division.total),
         "namespaces": {
             namespace: {
-                **_amounts(award),
+                **_amounts(found.award(namespace) or award),
                 **_party(parties.get(namespace)),
                 "overused": _overuse(verdict.overused.get(namespace), found.now),
                 "conditions": _conditions(verdict.conditions.get(namespace, ())),

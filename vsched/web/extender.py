@@ -16,7 +16,7 @@ from aiohttp import web
 from vsched.arbitrator.extender import Asking
 from vsched.cluster import wire
 from vsched.cluster.ingest import uid_of
-from vsched.cluster.ingest_request import request_of
+from vsched.cluster.ingest_request import limits_of, request_of
 from vsched.cluster.wire_base import NO_BYTES, Raw
 from vsched.model.counted import counted_name
 from vsched.model.resources import ResourceAxis
@@ -138,8 +138,8 @@ def asking_of(data: bytes) -> Asking:
         raise BadRequest(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
     # An axis of its own: whoever can reach this port could make the mirror's grow for ever.
     axis = ResourceAxis()
-    request = request_of(pod, axis)
-    amounts = {counted_name(axis.names[column]): value for column, value in request.amounts}
+    amounts = {counted_name(axis.names[column]): value for column, value in request_of(pod, axis).amounts}
+    amounts |= limits_of(pod, axis)
     amounts.pop("", None)
     return Asking(metadata.namespace, metadata.name, uid_of(metadata), amounts)
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from msgspec import structs
+
+from vsched.arbitrator.ceilings import unlent
 from vsched.arbitrator.effects import Verdict
-from vsched.model.arbitration import Arbitration, Division
+from vsched.model.arbitration import Arbitration, Award, Division
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
@@ -27,6 +30,16 @@ class Arbitrated(NamedTuple):
     arbitration: Arbitration
     division: Division
     verdict: Verdict
+
+    def award(self, namespace: str) -> Award | None:
+        """What the division gives a namespace, with the ceiling that is in force; None for one that it does not know.
+
+        What is lent is not while pods are waited for whom others made room.
+        """
+        award = self.division.namespaces.get(namespace)
+        if award is None or not self.verdict.promised:
+            return award
+        return structs.replace(award, ceiling=unlent(award, self.division.total))
 
 
 class Findings:

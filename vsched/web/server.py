@@ -11,6 +11,9 @@ from aiohttp import web
 from vsched.errors import BadInput
 from vsched.web.routes import Route, application
 
+READ_BYTES = 1 << 20
+"""What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""
+
 
 def parse_address(text: str, what: str) -> tuple[str, int]:
     """``host:port`` or ``:port`` for every address of this machine; raises BadInput."""
@@ -29,7 +32,7 @@ async def serving(
     Yields the port, raises BadInput where it is taken.
     """
     host, port = parse_address(address, what)
-    runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=1.0, read_bufsize=READ_BYTES)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host or None, port, ssl_context=ssl)

@@ -27,6 +27,8 @@ MOST_BYTES = 8 << 20
 MOST_PROBLEMS = 20
 """Said of one object at once."""
 
+_ABSENT = (b"", b"null")
+
 
 class Reviewing(Protocol):
     """Whoever knows all Consumers, buckets, quotas and what the cluster has."""
@@ -91,7 +93,7 @@ def problems_of(asked: _Request, reviewing: Reviewing) -> tuple[str, ...]:
     """
     if asked.operation not in ("CREATE", "UPDATE") or asked.sub_resource:
         return ()
-    if not bytes(asked.object):
+    if bytes(asked.object) in _ABSENT:
         raise BadRequest(400, f"request.object: missing (expected the object of a {asked.operation})")
     if asked.operation == "UPDATE" and _spec(asked.old_object) == _spec(asked.object):
         return ()
@@ -129,7 +131,7 @@ def _read(asked: _Request) -> Claim | Bucket:
 
 
 def _spec(raw: Raw) -> Any:
-    return decoded(raw, _Specified, "request.object").spec if bytes(raw) else None
+    return None if bytes(raw) in _ABSENT else decoded(raw, _Specified, "request.object").spec
 
 
 def _answer(uid: str, problems: tuple[str, ...]) -> dict[str, Any]:

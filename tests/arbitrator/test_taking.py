@@ -1,0 +1,374 @@
+"""Taking back: who goes, for whom, and when nobody does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
+from vsched.arbitrator.divide import divide
+from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.placing import Placing
+from vsched.arbitrator.reconcile import reconcile
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.cluster.cache import Cache
+from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.model.arbitration import ARBITRATOR_VERSION
+from vsched.settings.built_in import REGISTRY
+
+PLACING = Placing.of(REGISTRY)
+FULL = """
+node n1 cpu=4
+pods a/old 1 cpu=1 on=n1 age=100
+pods a/mid 1 cpu=1 on=n1 age=50
+pods a/new 1 cpu=1 on=n1 age=10
+pods a/top 1 cpu=1 on=n1 age=5 priority=9
+"""
+"""One node full of one namespace's pods."""
+
+
+def consumer(namespace: str, reserved: str = "", parent: str = "", weight: int = 1) -> Manifest:
+    amounts = dict(word.split("=") for word in reserved.split())
+    metadata = {"name": "defaults", "namespace": namespace, "uid": f"consumer-{namespace}"}
+    spec = {"reserved": amounts, "weight": weight, "parent": parent}
+    return {"apiVersion": ARBITRATOR_VERSION, "kind": "Consumer", "metadata": metadata, "spec": spec}
+
+
+def bucket(name: str, reserved: str) -> Manifest:
+    amounts = dict(word.split("=") for word in reserved.split())
+    spec = {"reserved": amounts}
+    return {"apiVersion": ARBITRATOR_VERSION, "kind": "Bucket", "metadata": {"name": name, "uid": name}, "spec": spec}
+
+
+def decided(
+    text: str, *objects: Manifest, most: int = 1, grace: float = 0.0, owners: Iterable[tuple[str, str]] = ()
+) -> Verdict:
+    """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name."""
+    found = [*manifests(text), *objects]
+    for job, kind in owners:
+        for one in found:
+            if one["kind"] == "Pod" and one["metadata"]["labels"]["job"] == job:
+                owner = {"apiVersion": "apps/v1", "kind": kind, "name": job, "uid": job, "controller": True}
+                one["metadata"]["ownerReferences"] = [owner]
+    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=True)
+    decoded = decode_manifests((Origin("text", str(at)), each) for at, each in enumerate(found))
+    for kind, each in decoded.objects.items():
+        cache.replace(kind, each)
+    assert not cache.broken, cache.broken
+    snapshot = replace(cache.snapshot(NOW), arbitration=cache.arbitration())
+    rules = ArbitrationRules(grace_seconds=grace, evictions_per_round=most)
+    return reconcile(snapshot, divide(snapshot), rules, PLACING)
+
+
+def gone(verdict: Verdict) -> list[str]:
+    """Who is evicted, and for whom."""
+    assert all(eviction.action == "arbitrate" for eviction in verdict.evictions)
+    return [f"{one.namespace}/{one.name} for {one.beneficiary}" for one in verdict.evictions]
+
+
+# -- who goes first
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            FULL + "pods b/w 2 cpu=1",
+            ["a/new.0 for b/w.0"],
+            id="of the pods of the lowest priority the youngest goes",
+        ),
+        pytest.param(
+            """
+            node n1 cpu=4
+            pods a/one 2 cpu=1 on=n1 age=30
+            pods a/two 2 cpu=1 on=n1 age=30
+            pods b/w 1 cpu=1
+            pods b/w 1 cpu=1
+            """,
+            ["a/one.0 for b/w.0"],
+            id="of equally old pods the first by name goes",
+        ),
+        pytest.param(
+            FULL.replace("a/top 1", "a/top 1 kube-arbitrator.incubator.k8s.io/preferred-victim=true")
+            + "pods b/w 2 cpu=1",
+            ["a/top.0 for b/w.0"],
+            id="a preferred victim goes before all others, whatever its priority",
+        ),
+        pytest.param(
+            """
+            node n1 cpu=9
+            pods a/old 5 cpu=1 on=n1 age=100
+            pods c/new 4 cpu=1 on=n1 age=1
+            pods b/w 3 cpu=1
+            """,
+            ["a/old.0 for b/w.0"],
+            id="the most overused namespace gives first, however old its pods",
+        ),
+        pytest.param(
+            """
+            node n1 cpu=2
+            node n2 cpu=2
+            pods a/small 4 cpu=500m on=n1 age=1
+            pods a/large 1 cpu=2 on=n2 age=100
+            pods b/w 1 cpu=2
+            """,
+            ["a/large.0 for b/w.0"],
+            id="one pod goes rather than several younger ones",
+        ),
+        pytest.param(
+            FULL + "pods b/w 1 cpu=1 age=5\npods b/x 1 cpu=1 age=50\npods b/y 1 cpu=1 age=90 priority=0",
+            ["a/new.0 for b/x.0"],
+            id="room is made for the oldest pod of the highest priority",
+        ),
+        pytest.param(
+            FULL.replace("cpu=4", "cpu=6") + "pods c/run 2 cpu=1 on=n1 age=1\npods c/w 2 cpu=1\npods b/w 2 cpu=1 age=1",
+            ["a/new.0 for b/w.0"],
+            id="room is made for the neediest namespace",
+        ),
+        pytest.param(
+            FULL + "pods kube-system/w 1 cpu=1\npods b/w 1 cpu=1 age=100",
+            ["a/new.0 for kube-system/w.0"],
+            id="the system's namespace comes before all others",
+        ),
+    ],
+)
+def test_who_goes_first(text: str, expected: list[str]) -> None:
+    assert gone(decided(text)) == expected
+
+
+# -- who does not go
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            FULL + "pods b/w 2 cpu=1\npdb a/guard selector=job:new allowed=0",
+            ["a/mid.0 for b/w.0"],
+            id="a pod whose budget is used up stays",
+        ),
+        pytest.param(
+            FULL.replace("a/new 1", "a/new 1 volcano.sh/preemptable=false") + "pods b/w 2 cpu=1",
+            ["a/mid.0 for b/w.0"],
+            id="a pod that is not preemptable, or spared after a refused eviction, stays",
+        ),
+        pytest.param(
+            FULL.replace("priority=9", "priority=2000000000").replace("a/old 1", "a/old 1 priority=2000000000")
+            + "pods b/w 2 cpu=1\npdb a/guard selector=job:new allowed=0\npdb a/too selector=job:mid allowed=0",
+            [],
+            id="critical pods stay even where nobody else may go",
+        ),
+        pytest.param(
+            FULL.replace("a/", "kube-system/") + "pods b/w 2 cpu=1",
+            [],
+            id="the system's namespace gives nothing",
+        ),
+        pytest.param(
+            "node n1 cpu=3\nnode n2 cpu=1\npods a/p 3 cpu=1 on=n1\npods b/w 1 cpu=1\npods a/w 9 cpu=1",
+            [],
+            id="nobody goes for a pod that has room",
+        ),
+        pytest.param(
+            "node n1 cpu=3 pods=3\npods a/p 2 cpu=1 on=n1\npods c/p 1 cpu=1 on=n1 leaving\npods b/w 1 cpu=1\n"
+            "pods a/w 9 cpu=1",
+            [],
+            id="nobody goes for a pod that has room once others have left, their slots included",
+        ),
+        pytest.param(
+            "node n1 cpu=4\npods a/p 3 cpu=1 on=n1\npods c/p 1 cpu=1 on=n1 leaving port=80\npods b/w 1 cpu=1 port=80\n"
+            "pods a/w 9 cpu=1\npods b/x 9 cpu=1 gated",
+            [],
+            id="nobody goes for a port that its holder is about to leave",
+        ),
+        pytest.param(
+            FULL + "pods b/w 2 cpu=1 selector=zone:b",
+            [],
+            id="nobody goes for a pod that no node could take",
+        ),
+        pytest.param(
+            FULL + "pods b/w 2 cpu=5",
+            [],
+            id="nobody goes for a pod that is larger than any node",
+        ),
+        pytest.param(
+            FULL + "pods b/w 2 cpu=1 gated",
+            [],
+            id="nobody goes for a pod that is held back by a gate",
+        ),
+        pytest.param(
+            FULL + "pods b/w 1 cpu=3",
+            [],
+            id="nobody goes for a pod that is larger than what its namespace deserves",
+        ),
+        pytest.param(
+            FULL + "node n2 cpu=2 cordoned\npods a/far 2 cpu=1 on=n2 age=1\npods b/w 3 cpu=1",
+            ["a/new.0 for b/w.0"],
+            id="nobody goes from a node where the pod could not run",
+        ),
+        pytest.param(
+            FULL.replace("n1", "n1 zone=a", 1) + "node n2 cpu=2 zone=b\npods a/far 2 cpu=1 on=n2 age=200\n"
+            "pods b/w 2 cpu=1 selector=zone:b",
+            ["a/far.0 for b/w.0"],
+            id="room is made where the pod may run",
+        ),
+        pytest.param(
+            FULL.replace("a/old 1", "a/old 1 port=80") + "pods b/w 2 cpu=1 port=80",
+            ["a/old.0 for b/w.0"],
+            id="whoever holds the port that the pod needs goes",
+        ),
+    ],
+)
+def test_who_stays(text: str, expected: list[str]) -> None:
+    assert gone(decided(text)) == expected
+
+
+def test_pods_that_come_back_to_their_node_stay() -> None:
+    text = FULL + "pods b/w 2 cpu=1"
+    assert gone(decided(text, owners=[("new", "DaemonSet"), ("mid", "ReplicaSet")])) == ["a/mid.0 for b/w.0"]
+
+
+def test_nothing_is_taken_below_what_is_reserved() -> None:
+    text = """
+    node n1 cpu=6
+    pods a/wide 1 cpu=2 on=n1 age=1
+    pods a/slim 2 cpu=1 on=n1 age=9
+    pods c/p 2 cpu=1 on=n1
+    pods b/w 2 cpu=1
+    """
+    assert gone(decided(text)) == ["a/wide.0 for b/w.0"]
+    kept = [consumer("a", reserved="requests.cpu=3"), consumer("c", reserved="cpu=2")]
+    assert gone(decided(text, *kept)) == ["a/slim.0 for b/w.0"]
+    assert gone(decided(text, consumer("a", reserved="cpu=4"), consumer("c", reserved="cpu=2"))) == []
+
+
+def test_what_a_bucket_reserves_is_not_taken_for_others() -> None:
+    text = """
+    node n1 cpu=2 zone=a
+    node n2 cpu=2
+    pods a/p 2 cpu=1 on=n1
+    pods a/q 1 cpu=1 on=n2
+    pods b/w 1 cpu=1 selector=zone:a
+    pods c/w 1 cpu=1
+    """
+    area = [consumer("a", parent="area"), consumer("c", parent="area")]
+    assert gone(decided(text, *area, bucket("area", "cpu=2"))) == ["a/p.0 for b/w.0"]
+    assert gone(decided(text, *area, bucket("area", "cpu=3"))) == []
+    inside = [*area, consumer("b", parent="area"), bucket("area", "cpu=3")]
+    assert gone(decided(text, *inside)) == ["a/p.0 for b/w.0"]
+
+
+# -- several at once
+
+
+LARGE = FULL + "pods b/w 1 cpu=3"
+"""Three have to leave for it."""
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(1, ["new"]), (2, ["new", "mid"]), (9, ["new", "mid", "old"])],
+    ids=["one a round", "two a round", "as many as it takes"],
+)
+def test_a_set_is_begun_with_as_many_as_a_round_may_have(most: int, expected: list[str]) -> None:
+    verdict = decided(LARGE, consumer("b", reserved="cpu=3"), most=most)
+    assert gone(verdict) == [f"a/{name}.0 for b/w.0" for name in expected]
+
+
+def test_a_set_that_may_not_go_as_a_whole_is_not_begun() -> None:
+    guarded = LARGE + "\npdb a/guard selector=job:old allowed=0\npdb a/two selector=job:top allowed=0"
+    assert gone(decided(guarded, consumer("b", reserved="cpu=3"), most=9)) == []
+
+
+def test_a_budget_is_not_spent_twice_in_a_round() -> None:
+    guarded = FULL + "pods b/w 2 cpu=1\npdb a/guard selector=app:x allowed=1"
+    guarded = guarded.replace("age=10", "age=10 labels=app:x").replace("age=50", "age=50 labels=app:x")
+    assert gone(decided(guarded, most=2)) == ["a/new.0 for b/w.0", "a/old.0 for b/w.1"]
+
+
+def test_what_is_begun_is_gone_on_with_on_the_same_node() -> None:
+    text = """
+    node n1 cpu=2
+    node n2 cpu=2
+    pods a/p 2 cpu=1 on=n1 age=10
+    pods a/q 2 cpu=1 on=n2 age=20
+    pods b/w 1 cpu=2
+    """
+    assert gone(decided(text)) == ["a/p.0 for b/w.0"]
+    begun = text.replace("a/p 2 cpu=1 on=n1 age=10", "a/p 1 cpu=1 on=n1 leaving\npods a/p 1 cpu=1 on=n1 age=30")
+    assert gone(decided(begun)) == ["a/p.1 for b/w.0"]
+    done = text.replace("a/p 2 cpu=1 on=n1", "a/p 2 cpu=1 on=n1 leaving")
+    assert gone(decided(done)) == []
+
+
+def test_no_more_go_than_are_needed() -> None:
+    text = """
+    node n1 cpu=4
+    pods a/small 1 cpu=500m on=n1 age=1
+    pods a/wide 1 cpu=1500m on=n1 age=5
+    pods a/rest 2 cpu=1 on=n1 age=50
+    pods b/w 1 cpu=2
+    """
+    assert gone(decided(text, most=9)) == ["a/small.0 for b/w.0", "a/wide.0 for b/w.0"]
+    assert gone(decided(text.replace("cpu=2", "cpu=1500m"), most=9)) == ["a/wide.0 for b/w.0"]
+
+
+def test_every_namespace_has_its_turn() -> None:
+    text = FULL + "pods b/w 9 cpu=1\npods c/w 9 cpu=1"
+    assert gone(decided(text, most=9)) == ["a/new.0 for b/w.0", "a/mid.0 for c/w.0"]
+
+
+def test_what_a_victim_leaves_over_is_for_the_next() -> None:
+    text = FULL + "pods b/w 2 cpu=500m\npods c/w 2 cpu=500m"
+    assert gone(decided(text, most=9)) == ["a/new.0 for b/w.0", "a/mid.0 for b/w.1"]
+
+
+def test_who_cannot_be_helped_does_not_keep_others_from_it() -> None:
+    text = FULL + "pods b/w 9 cpu=500m selector=zone:b\npods c/w 9 cpu=500m"
+    assert gone(decided(text)) == ["a/new.0 for c/w.0"]
+    text = FULL + "pods b/w 9 cpu=500m selector=zone:b age=9\npods b/x 1 cpu=500m"
+    assert gone(decided(text)) == ["a/new.0 for b/x.0"]
+
+
+# -- gangs
+
+
+@pytest.mark.parametrize(
+    ("text", "reserved", "expected"),
+    [
+        pytest.param("job b/g min=3 pods=3 cpu=1", "cpu=2", 0, id="a gang that does not deserve its minimum"),
+        pytest.param("job b/g min=3 pods=3 cpu=1", "cpu=3", 3, id="a gang that deserves its minimum"),
+        pytest.param("job b/g min=2 pods=9 cpu=1", "cpu=3", 2, id="a gang that has not begun has its minimum first"),
+        pytest.param("job b/g min=3 pods=2 cpu=1", "cpu=3", 0, id="a gang that has not enough pods"),
+        pytest.param("job b/g min=2 pods=2 cpu=1 queue=none", "cpu=3", 0, id="a gang of a queue that does not exist"),
+        pytest.param(
+            "job b/g min=2 roles=ps:1,worker:1\npods b/g 1 cpu=1 role=ps selector=zone:b\npods b/g 5 cpu=1 role=worker",
+            "cpu=3",
+            0,
+            id="a gang of which one role can go nowhere",
+        ),
+        pytest.param(
+            "job b/g min=2 roles=ps:1,worker:1\npods b/g 4 cpu=1 role=worker age=9\npods b/g 1 cpu=1 role=ps",
+            "cpu=2",
+            2,
+            id="a gang with one pod of each role",
+        ),
+    ],
+)
+def test_a_gang_is_helped_as_a_whole_or_not_at_all(text: str, reserved: str, expected: int) -> None:
+    verdict = decided(FULL + text, consumer("b", reserved=reserved), most=9)
+    assert len(verdict.evictions) == expected
+    if "roles" in text and expected:
+        assert {one.beneficiary for one in verdict.evictions} == {"b/g.0", "b/g.4"}
+
+
+# -- when
+
+
+def test_nobody_goes_before_the_grace_is_over() -> None:
+    assert decided(FULL + "pods b/w 2 cpu=1", grace=10.0).evictions == ()
+
+
+def test_nobody_goes_where_none_may() -> None:
+    assert decided(FULL + "pods b/w 2 cpu=1", most=0).evictions == ()
