@@ -180,7 +180,7 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
             id="a bucket that is not there has weight one beside namespaces without a bucket",
         ),
         pytest.param(
-            [party("a", waiting="cpu=9", parent="x"), party("b", waiting="cpu=1", parent="x"), party("c", waiting="cpu=9")],
+            [party("a", held="cpu=9", parent="x"), party("b", held="cpu=1", parent="x"), party("c", held="cpu=9")],
             [bucket("x", hard="cpu=3")],
             {"a": "cpu=2", "b": "cpu=1", "c": "cpu=7"},
             {"x": "cpu=3"},
@@ -194,7 +194,7 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
             id="the reservation of a bucket holds even unasked",
         ),
         pytest.param(
-            [party("a", reserved="cpu=4", parent="x"), party("b", waiting="cpu=9", parent="x"), party("c", held="cpu=9")],
+            [party("a", reserved="cpu=4", parent="x"), party("b", held="cpu=9", parent="x"), party("c", held="cpu=9")],
             [],
             {"a": "cpu=4", "b": "cpu=1", "c": "cpu=5"},
             {"x": "cpu=5"},

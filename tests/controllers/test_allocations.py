@@ -18,7 +18,6 @@ from vsched.cluster.events import EventRecorder, EventSettings
 from vsched.cluster.lane import LaneSettings
 from vsched.cluster.limits import Attempts, TokenBucket
 from vsched.cluster.writer import Writer
-from vsched.controllers.allocation_bodies import rfc3339
 from vsched.controllers.allocations import AllocationSettings, AllocationWriter
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
@@ -171,18 +170,6 @@ async def test_conditions_are_about_the_generation_that_their_status_has_seen() 
     for sent in (consumer, bucket):
         value = operations(sent)[1]["value"]
         assert value["observedGeneration"] == value["conditions"][0]["observedGeneration"] == 3
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        pytest.param(0.0, "1970-01-01T00:00:00Z", id="whole seconds have no fraction"),
-        pytest.param(1700000000.25, "2023-11-14T22:13:20.250Z", id="milliseconds are kept"),
-        pytest.param(1.9999, "1970-01-01T00:00:02Z", id="finer than that is rounded"),
-    ],
-)
-def test_times_are_rfc_3339(seconds: float, text: str) -> None:
-    assert rfc3339(seconds) == text
 
 
 async def test_an_api_server_takes_every_write_as_it_is_meant() -> None:

@@ -6,7 +6,8 @@ deserves of something that is lacking on the node; budgets and reserves hold at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from vsched.arbitrator.kept import Kept
 from vsched.arbitrator.placing import Trial
 from vsched.arbitrator.victims import Victims
 from vsched.arbitrator.wants import Asking
+from vsched.model.arbitration import Party
 from vsched.model.nodes import Ints, Mask
+from vsched.model.quantity import UNLIMITED
 from vsched.model.resources import ResourceAxis
 from vsched.model.task import Task
 
@@ -36,18 +39,26 @@ class Found(NamedTuple):
 class Search:
     """Looks for victims on the books of one round, and books those it finds."""
 
-    def __init__(self, trial: Trial, victims: Victims, kept: Kept, asking: Asking, axis: ResourceAxis) -> None:
+    def __init__(self, trial: Trial, givers: Iterable[Party], kept: Kept, asking: Asking, axis: ResourceAxis) -> None:
         self._trial = trial
-        self.victims = victims
+        self._givers = givers
         self._kept = kept
         self._asking = asking
         self._names = axis.names
         self._evicted: list[tuple[int, int, Task]] = []
         """Who was evicted, with the point in the trial before it, and for which pod."""
-        self._excess = [kept.excess(owner) for owner in victims.owners]
-        """What each owner keeps beyond what it deserves, as of now."""
         self._over: dict[int, Mask] = {}
         """bool[owners] by column: whether it is among that."""
+
+    @cached_property
+    def victims(self) -> Victims:
+        """The pods that come into question; looked at only once somebody has to go."""
+        return Victims(self._givers, self._trial.rows)
+
+    @cached_property
+    def _excess(self) -> list[dict[str, int]]:
+        """What each owner of victims keeps beyond what it deserves, as of now."""
+        return [self._kept.excess(owner) for owner in self.victims.owners]
 
     def find(self, task: Task) -> Found | None:
         """The victims that give a pod a place, evicted on the books; None where there are none, and nothing changed.
@@ -55,13 +66,11 @@ class Search:
         One victim is better than several; among equally many those decide that go first by their order.
         """
         useful, lacking = self._useful(task)
+        everything = {column: np.full(len(self._trial.nodes), UNLIMITED) for column in lacking}
+        useful &= self._trial.fitting.candidates(task, everything)[self.victims.row]
         if not useful.any():
             return None
-        victims, nodes = self.victims, len(self._trial.nodes)
-        freeable = {column: victims.freeable(column, useful, nodes) for column in lacking}
-        useful &= self._trial.fitting.candidates(task, freeable)[victims.row]
-        if not useful.any():
-            return None
+        victims = self.victims
         turns = victims.turns([self._kept.degree_of(excess) for excess in self._excess])
         return self._one(task, useful, lacking, turns) or self._several(task, useful, lacking, turns)
 
@@ -123,7 +132,7 @@ class Search:
         for column, amounts in lacking.items():
             enough &= victims.amounts(column) >= amounts[victims.row]
         tries = 0
-        for position in _in_turn(np.flatnonzero(enough), turns):
+        for position in victims.in_turn(np.flatnonzero(enough), turns):
             if not self._may_go(position, task):
                 continue
             row, mark = int(victims.row[position]), self.mark()
@@ -140,11 +149,12 @@ class Search:
         """The fewest on one of the nodes where it takes the fewest by amounts."""
         best: Found | None = None
         least: tuple[int, list[int]] = (len(turns) + 1, [])
-        for estimate, row in self._rows(useful, lacking):
+        for estimate, row in self._rows(task, useful, lacking):
             if estimate > least[0]:
                 break
             mark = self.mark()
-            chosen = self._free(task, row, _in_turn(np.flatnonzero(useful & (self.victims.row == row)), turns))
+            on_row = np.flatnonzero(useful & (self.victims.row == row))
+            chosen = self._free(task, row, self.victims.in_turn(on_row, turns))
             self.undo_to(mark)
             if chosen is not None:
                 cost = len(chosen), sorted(turns[chosen].tolist(), reverse=True)
@@ -154,18 +164,22 @@ class Search:
             self._evict(position, task)
         return best
 
-    def _rows(self, useful: Mask, lacking: dict[int, Ints]) -> list[tuple[int, int]]:
+    def _rows(self, task: Task, useful: Mask, lacking: dict[int, Ints]) -> list[tuple[int, int]]:
         """Nodes worth a closer look, with at least how many pods have to leave them; the fewest first."""
         victims, nodes = self.victims, len(self._trial.nodes)
+        freeable = {column: victims.freeable(column, useful, nodes) for column in lacking}
+        enough = self._trial.fitting.candidates(task, freeable)
         fewest = np.ones(nodes, dtype=np.int64)
         for column, amounts in lacking.items():
             largest = np.maximum(victims.largest(column, useful, nodes), 1)
             np.maximum(fewest, -(-amounts // largest), out=fewest)
-        rows = np.unique(victims.row[useful])
+        some = np.zeros(nodes, dtype=np.bool_)
+        some[victims.row[useful]] = True
+        rows = np.flatnonzero(enough & some)
         rows = rows[np.argsort(fewest[rows], kind="stable")][:ROWS_MAX]
         return [(int(fewest[row]), int(row)) for row in rows]
 
-    def _free(self, task: Task, row: int, order: Sequence[int]) -> list[int] | None:
+    def _free(self, task: Task, row: int, order: Iterable[int]) -> list[int] | None:
         """Evict in turn until the pod fits on a row, then let stay whoever is not needed; None where it never fits."""
         start, chosen = self.mark(), list[int]()
         for position in order:
@@ -219,9 +233,3 @@ class Search:
         excess = self._excess[owner] = self._kept.excess(victim.namespace)
         for column, over in self._over.items():
             over[owner] = self._names[column] in excess
-
-
-def _in_turn(positions: Ints, turns: Ints) -> list[int]:
-    """Positions in the order in which they go."""
-    found: list[int] = positions[np.argsort(turns[positions])].tolist()
-    return found

@@ -17,7 +17,6 @@ from vsched.arbitrator.overuse import Shortages
 from vsched.arbitrator.placing import ACTION, Placing, Trial
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.search import Search
-from vsched.arbitrator.victims import Victims
 from vsched.arbitrator.wants import Asking, Want, most_urgent, within
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, Party
 from vsched.model.plan import Evict
@@ -86,8 +85,8 @@ class _Round:
         self._most = rules.evictions_per_round
         self._kept = Kept(arbitration, division)
         self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
-        victims = Victims((arbitration.parties[name] for name in givers), self._trial.rows)
-        self._search = Search(self._trial, victims, self._kept, asking, snapshot.axis)
+        parties = [arbitration.parties[name] for name in givers]
+        self._search = Search(self._trial, parties, self._kept, asking, snapshot.axis)
         self._short = short
         self._left: dict[str, list[Want]] = {}
         """What is still to be looked at of namespaces that had a turn, the most urgent last."""

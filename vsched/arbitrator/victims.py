@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,48 +14,47 @@ from vsched.model.task import Task
 
 CRITICAL = 2_000_000_000
 """The priority from which on pods belong to the cluster itself (``system-cluster-critical``)."""
+FIRST = 64
+"""Pods that are put in order at first: mostly the first few do."""
 _PLACED = (Status.BOUND, Status.RUNNING)
 
 
-def is_evictable(task: Task) -> bool:
-    """Whether the eviction of a pod can help anybody; a pod that the API server keeps is spared for a while."""
-    return (
-        task.status in _PLACED
-        and task.preemptable
-        and not task.returns
-        and task.priority < CRITICAL
-        and task.namespace != SYSTEM_NAMESPACE
-    )
-
-
-def order_of(victim: Task) -> tuple[bool, int, float, str, str]:
-    """Which pods of a namespace go first: those that are offered, then those of low priority, then young ones."""
-    return not victim.preferred_victim, victim.priority, -victim.created, victim.namespace, victim.name
-
-
 class Victims:
-    """The evictable pods of some namespaces; a pod is known by its position, the order within its namespace."""
+    """The evictable pods of some namespaces; a pod is known by its position, which means nothing else."""
 
     def __init__(self, parties: Iterable[Party], rows: Mapping[str, int]) -> None:
-        parties = [party for party in parties if not party.terminating]
-        self.owners = tuple(party.namespace for party in parties)
+        groups = {party.namespace: _evictable(party, rows) for party in parties}
+        self.owners = tuple(groups)
         """Namespaces; pods know theirs by its number."""
-        tasks = [task for party in parties for task in party.tasks.values() if is_evictable(task) and task.node in rows]
-        tasks.sort(key=order_of)
-        self.tasks: Sequence[Task] = tasks
-        number = {namespace: position for position, namespace in enumerate(self.owners)}
-        shapes: dict[Shape, int] = {}
-        self.row: Ints = np.fromiter((rows[task.node] for task in tasks), np.int64, len(tasks))
-        """int64[pods]: row of the node."""
-        self.owner: Ints = np.fromiter((number[task.namespace] for task in tasks), np.int64, len(tasks))
+        self.tasks: Sequence[Task] = [task for group in groups.values() for task in group]
+        sizes = [len(group) for group in groups.values()]
+        self.owner: Ints = np.repeat(np.arange(len(sizes)), sizes)
         """int64[pods]: number of the namespace."""
-        self._shape: Ints = np.fromiter(
-            (shapes.setdefault(task.shape, len(shapes)) for task in tasks), np.int64, len(tasks)
-        )
+        self.row: Ints = self._each(rows[task.node] for task in self.tasks)
+        """int64[pods]: row of the node."""
+        shapes: dict[Shape, int] = {}
+        self._shape: Ints = self._each(shapes.setdefault(task.shape, len(shapes)) for task in self.tasks)
         self._shapes = [dict(shape.request) for shape in shapes]
         self._amounts: dict[int, Ints] = {}
-        self.left: Mask = np.ones(len(tasks), dtype=np.bool_)
+        self.left: Mask = np.ones(len(self.tasks), dtype=np.bool_)
         """bool[pods]: not evicted so far."""
+        self._place = self._places()
+        """int64[pods]: who goes first within a namespace: those offered, then of low priority, then young ones."""
+
+    def _each(self, values: Iterable[int]) -> Ints:
+        return np.fromiter(values, np.int64, len(self.tasks))
+
+    def _places(self) -> Ints:
+        kept_back = self._each(not task.preferred_victim for task in self.tasks)
+        priority = self._each(task.priority for task in self.tasks)
+        created = np.fromiter((task.created for task in self.tasks), np.float64, len(self.tasks))
+        keys = (-created, priority, kept_back)
+        order = np.lexsort(keys)
+        places: Ints = np.zeros(len(order), dtype=np.int64)
+        if len(order):
+            differs = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+            places[order[1:]] = np.cumsum(differs)
+        return places
 
     def amounts(self, column: int) -> Ints:
         """int64[pods]: how much each uses of a resource."""
@@ -82,5 +81,32 @@ class Victims:
         order = sorted(range(len(self.owners)), key=lambda owner: (-degrees[owner], self.owners[owner]))
         rank: Ints = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        turns: Ints = rank[self.owner] * len(self.tasks) + np.arange(len(self.tasks))
+        turns: Ints = rank[self.owner] * len(self.tasks) + self._place
         return turns
+
+    def in_turn(self, positions: Ints, turns: Ints) -> Iterator[int]:
+        """These pods in the order in which they go: by their turns, and of one turn by name."""
+        most = FIRST
+        while len(positions):
+            of_these = turns[positions]
+            now = of_these <= (np.partition(of_these, most)[most] if most < len(positions) else of_these.max())
+            tasks = self.tasks
+            yield from sorted(
+                positions[now].tolist(), key=lambda at: (turns.item(at), tasks[at].namespace, tasks[at].name)
+            )
+            positions, most = positions[~now], most * 4
+
+
+def _evictable(party: Party, rows: Mapping[str, int]) -> list[Task]:
+    """The pods of a namespace whose eviction can help anybody."""
+    if party.namespace == SYSTEM_NAMESPACE or party.terminating:
+        return []
+    return [
+        task
+        for task in party.tasks.values()
+        if task.status in _PLACED
+        and task.preemptable  # those that the API server would not let go are spared for a while
+        and not task.returns
+        and task.priority < CRITICAL
+        and task.node in rows
+    ]

@@ -8,9 +8,10 @@ use, though, which the first list or watch is told.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 
+import orjson
 import yaml
 
 from vsched.sim import rules, structural
@@ -31,9 +32,15 @@ _PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
 
 def shipped_definitions() -> list[Obj]:
     """The definitions every embedded cluster starts with."""
+    return [orjson.loads(definition) for definition in _definitions()]
+
+
+@cache
+def _definitions() -> tuple[bytes, ...]:
+    """The definitions as JSON: reading YAML takes longer than all the rest of starting a cluster."""
     folder = resources.files("vsched.sim.definitions")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    return [yaml.safe_load((folder / name).read_text(encoding="utf-8")) for name in files]
+    return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
 
 
 def is_definition(kind: Kind) -> bool:

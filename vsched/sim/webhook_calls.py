@@ -13,8 +13,6 @@ import ssl
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -38,22 +36,15 @@ class NotCalled(Exception):
 
 
 class WebhookCaller:
-    """Asks webhooks, from ``async with`` to its end."""
+    """Asks webhooks, until it is closed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._session: aiohttp.ClientSession | None = None
         self._turn = asyncio.Semaphore(_MOST_AT_ONCE)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def close(self) -> None:
+        """Lets go of the connections that are kept."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
