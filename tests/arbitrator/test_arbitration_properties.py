@@ -24,10 +24,8 @@ QUIET = 8
 @st.composite
 def clusters(draw: st.DrawFn, most: int = 1) -> Cluster:
     """Two to four namespaces on one to three nodes, some of them full of what is to be taken back."""
-    nodes = {
-        f"n{number}": f"cpu={draw(st.integers(2, 6))} memory={draw(st.integers(2, 6))}Gi"
-        for number in range(draw(st.integers(1, 3)))
-    }
+    sizes = draw(st.lists(st.integers(2, 5), min_size=1, max_size=3))
+    nodes = {f"n{number}": f"cpu={size} memory={draw(st.integers(size, 6))}Gi" for number, size in enumerate(sizes)}
     buckets = draw(
         st.sampled_from([[], [bucket("area", reserved="cpu=2")], [bucket("area", hard="cpu=4"), bucket("other")]])
     )
@@ -49,8 +47,9 @@ def clusters(draw: st.DrawFn, most: int = 1) -> Cluster:
         terminating=draw(st.integers(0, 3)),
     )
     owner = draw(st.sampled_from(parties)).namespace
-    for node in nodes:
-        cluster.run(f"{owner}/old", draw(st.integers(0, 4)), "cpu=500m memory=500Mi", on=node, **_fields(draw))
+    for node, size in zip(nodes, sizes, strict=True):
+        many = draw(st.sampled_from([2 * size - 2, 2 * size - 2, size]))
+        cluster.run(f"{owner}/old", many, "cpu=500m memory=500Mi", on=node, **_fields(draw))
         cluster.run(f"{draw(st.sampled_from(parties)).namespace}/big", 1, "cpu=1 memory=1Gi", on=node)
     if draw(st.booleans()):
         cluster.stay[f"{owner}/old"] = draw(st.integers(0, 4))

@@ -100,21 +100,15 @@ ALL = "cpu=2 memory=2Gi"
         ),
         pytest.param(
             "cpu=10",
-            [party("a", reserved="requests.cpu=6", waiting="cpu=7"), party("b", waiting="cpu=30")],
+            [party("a", reserved="requests.cpu=7", waiting="cpu=8", hard="cpu=6"), party("b", waiting="cpu=30")],
             {"a": "cpu=6", "b": "cpu=4"},
-            id="a reservation goes before shares",
+            id="a reservation goes before shares, but not before a limit",
         ),
         pytest.param(
             "cpu=10",
             [party("a", waiting="cpu=30", hard="cpu=4", quota="cpu=3"), party("b", waiting="cpu=30")],
             {"a": "cpu=3", "b": "cpu=7"},
             id="limits cap, the quota's as well",
-        ),
-        pytest.param(
-            "cpu=10",
-            [party("a", reserved="cpu=5", hard="cpu=4"), party("b", waiting="cpu=30")],
-            {"a": "cpu=4", "b": "cpu=6"},
-            id="a reservation does not lift a limit",
         ),
         pytest.param(
             "cpu=10",

@@ -18,5 +18,5 @@ class ArbitrationRules(msgspec.Struct, frozen=True, kw_only=True):
     """Pods evicted in one round, at most."""
     promise_seconds: float = 60.0
     """How long a pod may take to have the place that others were made to leave for it; until then nothing is lent."""
-    allocated_seconds: float = 10.0
+    allocated_seconds: float = 2.0
     """Between two writes of an Allocation in which nothing but what the namespace holds has changed."""
