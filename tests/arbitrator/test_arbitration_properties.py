@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.arbitrating import Cluster
+from tests.support.arbitrating import PLACING, Cluster
 from tests.support.parties import bucket, party
+from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.model.arbitration import Award
 from vsched.model.plan import Evict
@@ -63,6 +66,16 @@ def _fields(draw: st.DrawFn) -> dict[str, Any]:
     return {"priority": draw(st.sampled_from([0, 0, 5])), "preferred_victim": draw(st.booleans())}
 
 
+def _reversed(snapshot: Snapshot) -> Snapshot:
+    """The same with everything that has no order in another one."""
+    assert snapshot.arbitration is not None
+    parties = {
+        name: msgspec.structs.replace(one, tasks=dict(reversed(one.tasks.items())))
+        for name, one in reversed(snapshot.arbitration.parties.items())
+    }
+    return replace(snapshot, arbitration=msgspec.structs.replace(snapshot.arbitration, parties=parties))
+
+
 def _check_round(snapshot: Snapshot, awards: dict[str, Award], evictions: tuple[Evict, ...]) -> None:
     arbitration = snapshot.arbitration
     assert arbitration is not None
@@ -105,6 +118,7 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
     _check_round(snapshot, dict(division.namespaces), verdict.evictions)
     arbitration = snapshot.arbitration
     assert arbitration is not None
+    assert reconcile(_reversed(snapshot), division, cluster.rules, PLACING).evictions == verdict.evictions
     tasks = {task.key: task for one in arbitration.parties.values() for task in one.tasks.values()}
     uids = {task.uid: task for task in tasks.values()}
     nodes = snapshot.nodes

@@ -202,8 +202,7 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
             id="reservations beyond the limit of their bucket shrink in proportion, none being above the limit itself",
         ),
         pytest.param(
-            [party("a", waiting="limits.cpu=9", parent="x"), party("b", waiting="limits.cpu=9", parent="x"),
-             party("c", waiting="limits.cpu=9", parent="y")],
+            [party(name, waiting="limits.cpu=9", parent=area) for name, area in (("a", "x"), ("b", "x"), ("c", "y"))],
             [bucket("x", hard="limits.cpu=6")],
             {"a": "limits.cpu=3", "b": "limits.cpu=3", "c": "limits.cpu=9"},
             {"x": "limits.cpu=6", "y": "limits.cpu=9"},
@@ -217,7 +216,7 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
             id="kube-system is in no bucket",
         ),
     ],
-)  # fmt: skip
+)
 def test_buckets(parties: list[Party], buckets: list[Bucket], expected: dict[str, str], parts: dict[str, str]) -> None:
     made = division("cpu=10", *parties, buckets=buckets)
     assert gets(made) == expected
@@ -324,9 +323,8 @@ def test_pods_are_whole_so_what_is_left_beside_them_is_lent() -> None:
     """Eight GPUs among three: nobody can use the two thirds beyond two whole ones, and somebody should."""
     running = [pod for name in "abc" for pod in pods(name, 2, "example.com/gpu=1", on="n1")]
     waiting = [pod for name in "abc" for pod in pods(name, 9, "example.com/gpu=1", name="more")]
-    names = [party(name) for name in "abc"]
     for there in (running + waiting, waiting):
-        made = divide(world("example.com/gpu=8", names, pods=there))
+        made = divide(world("example.com/gpu=8", [party(name) for name in "abc"], pods=there))
         assert {award.deserved["example.com/gpu"] for award in made.namespaces.values()} == {2666}
         assert {award.ceiling["example.com/gpu"] for award in made.namespaces.values()} <= {4000, 4666}
 

@@ -253,7 +253,8 @@ def test_people_are_told_that_a_namespace_is_overused_once_its_allocation_is_the
 
 
 def test_what_is_held_is_written_once_in_a_while_and_everything_else_at_once() -> None:
-    cluster = Cluster({"n1": "cpu=40 memory=40Gi"}, [party("a")], rules=SLOW)
+    rules = ArbitrationRules(allocated_seconds=10.0)
+    cluster = Cluster({"n1": "cpu=40 memory=40Gi"}, [party("a")], rules=rules)
     cluster.run("a/p", 1, "cpu=1 memory=1Gi", on="n1")
     cluster.round()
     written: list[WriteAllocation] = []
@@ -296,6 +297,23 @@ def test_the_designs_t1_to_t3(nodes: dict[str, str]) -> None:
     assert (cluster.held("one"), cluster.held("two")) == (1, 1)
 
 
+def test_what_leaves_is_not_let_back_into_the_room_that_it_made() -> None:
+    """Where several have to leave one node, the first could come back before the last is gone, by amounts alone."""
+    cluster = Cluster(
+        {"n1": "cpu=4 memory=4Gi", "n2": "cpu=3 memory=3Gi"}, [party("a", weight=2), party("b"), party("c")]
+    )
+    cluster.terminating = 2
+    for node, old in (("n1", 6), ("n2", 4)):
+        cluster.run("b/old", old, "cpu=500m memory=500Mi", on=node)
+        cluster.run("a/big", 1, "cpu=1 memory=1Gi", on=node)
+    cluster.run("a/new", 2, "cpu=2 memory=1Gi")
+    cluster.run("c/new", 1, "cpu=500m memory=500Mi")
+    evicted = [len(cluster.round()[2].evictions) for _ in range(25)]
+    assert sum(evicted) == 5
+    assert not any(evicted[-10:])
+    assert (cluster.held("a"), cluster.held("c")) == (3, 1)
+
+
 def test_the_grace_holds() -> None:
     cluster = Cluster({"n1": "cpu=2"}, [party("a"), party("b")], rules=ArbitrationRules(grace_seconds=3.0))
     cluster.run("a/p", 2, "cpu=1", on="n1")
@@ -319,7 +337,7 @@ def test_a_promise_lasts_until_the_pod_has_its_place_and_no_longer_than_it_may()
     full = [*pods("a", 2, "cpu=1", on="n1"), *pods("b", 2, "cpu=1")]
     snapshot = world("cpu=2", [party("a"), party("b")], pods=full)
     verdict = reconcile(snapshot, divide(snapshot), AT_ONCE, PLACING)
-    assert verdict.promised == {"b-pod-0": Promise("b", NOW + AT_ONCE.promise_seconds)}
+    assert verdict.promised == {"b-pod-0": Promise("b", "n1", NOW + AT_ONCE.promise_seconds)}
 
     def later(said: Sequence[Pod], seconds: float) -> dict[str, Promise]:
         return dict(

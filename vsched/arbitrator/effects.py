@@ -88,6 +88,7 @@ class Promise(msgspec.Struct, frozen=True):
     """A pod waits for room that others were made to leave: until it has its place nothing is lent."""
 
     namespace: str
+    node: str
     until: float
     """Seconds since the epoch: whoever does not take its place by then is not waited for."""
 

@@ -72,9 +72,9 @@ class Trial:
         """Take back everything since."""
         self._ledger.undo_to(mark)
 
-    def place(self, task: Task) -> bool:
+    def place(self, task: Task, preferred: int | None) -> bool:
         """Keep room for a pod where there is any, now or once what leaves has left; False where there is none."""
-        choice = self.fitting.choose(task, self.rows.get(task.nominated))
+        choice = self.fitting.choose(task, self.rows.get(task.nominated) if preferred is None else preferred)
         if choice is None:
             return False
         self._ledger.place(self._job, task, choice.row, Status.PIPELINED if choice.waits else Status.ALLOCATED)

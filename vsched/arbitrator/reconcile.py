@@ -62,10 +62,10 @@ def reconcile(
     overused = overuses(arbitration, division, exceeding, short, snapshot.now)
     writing = _Writing(arbitration, division, overused, rules.allocated_seconds, before, snapshot.now)
     effects = tuple(writing.effects())
-    taken = take(snapshot, division, overused, short, rules, placing, asking)
     promises = _still_open(promised, arbitration, snapshot.now)
-    for _, pod in taken:
-        promises[pod.uid] = Promise(pod.namespace, snapshot.now + rules.promise_seconds)
+    taken = take(snapshot, division, overused, short, promises, rules, placing, asking)
+    for victim, pod in taken:
+        promises[pod.uid] = Promise(pod.namespace, victim.node, snapshot.now + rules.promise_seconds)
     evictions = tuple(one.eviction for one in taken)
     return Verdict(effects, evictions, overused, writing.conditions, promises)
 

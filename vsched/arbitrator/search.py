@@ -60,10 +60,11 @@ class Search:
         """What each owner of victims keeps beyond what it deserves, as of now."""
         return [self._kept.excess(owner) for owner in self.victims.owners]
 
-    def find(self, task: Task) -> Found | None:
+    def find(self, task: Task, preferred: int | None) -> Found | None:
         """The victims that give a pod a place, evicted on the books; None where there are none, and nothing changed.
 
-        One victim is better than several; among equally many those decide that go first by their order.
+        One victim is better than several; among equally many those decide that go first by their order. But where
+        others have left a row for the pod already, that is gone on with as long as it leads anywhere.
         """
         useful, lacking = self._useful(task)
         everything = {column: np.full(len(self._trial.nodes), UNLIMITED) for column in lacking}
@@ -72,7 +73,11 @@ class Search:
             return None
         victims = self.victims
         turns = victims.turns([self._kept.degree_of(excess) for excess in self._excess])
-        return self._one(task, useful, lacking, turns) or self._several(task, useful, lacking, turns)
+        found: Found | None = None
+        if preferred is not None:
+            here = useful & (victims.row == preferred)
+            found = self._one(task, here, lacking, turns) or self._several(task, here, lacking, turns)
+        return found or self._one(task, useful, lacking, turns) or self._several(task, useful, lacking, turns)
 
     def mark(self) -> int:
         """A point to go back to."""

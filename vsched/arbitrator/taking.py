@@ -1,8 +1,9 @@
 """Taking back: which pods of overused namespaces go, so that a pod of one that is short has a place (seed 001).
 
-The neediest namespace has the first turn, then whoever is the neediest with that place counted as its own. A pod that
-some node takes anyhow has room kept for it, so that nobody is evicted for room that is there; else the fewest pods
-leave one node. What is begun was seen through to its end on the books of the round, so no eviction is in vain.
+What was begun comes first; then the neediest namespace has its turn, then whoever is the neediest with that place
+counted as its own. A pod that some node takes anyhow has room kept for it, so that nobody is evicted for room that is
+there; else the fewest pods leave one node. What is begun was seen through to its end on the books of the round, so no
+eviction is in vain.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from vsched.arbitrator.effects import Overuse
+from vsched.arbitrator.effects import Overuse, Promise
 from vsched.arbitrator.kept import Kept
 from vsched.arbitrator.overuse import Shortages
 from vsched.arbitrator.placing import ACTION, Placing, Trial
@@ -51,6 +52,7 @@ def take(
     division: Division,
     overused: Mapping[str, Overuse],
     short: Shortages,
+    promised: Mapping[str, Promise],
     rules: ArbitrationRules,
     placing: Placing,
     asking: Asking,
@@ -60,7 +62,7 @@ def take(
     givers = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
     if arbitration is None or not givers or not short or rules.evictions_per_round < 1:
         return ()
-    return _Round(snapshot, arbitration, division, givers, short, rules, placing, asking).taken()
+    return _Round(snapshot, arbitration, division, givers, short, promised, rules, placing, asking).taken()
 
 
 def is_due(overuse: Overuse, now: float, rules: ArbitrationRules) -> bool:
@@ -78,6 +80,7 @@ class _Round:
         division: Division,
         givers: Iterable[str],
         short: Shortages,
+        promised: Mapping[str, Promise],
         rules: ArbitrationRules,
         placing: Placing,
         asking: Asking,
@@ -88,6 +91,9 @@ class _Round:
         parties = [arbitration.parties[name] for name in givers]
         self._search = Search(self._trial, parties, self._kept, asking, snapshot.axis)
         self._short = short
+        self._promised = promised
+        self._looked_at: set[str] = set()
+        """First pods of wants that had their turn, by uid."""
         self._left: dict[str, list[Want]] = {}
         """What is still to be looked at of namespaces that had a turn, the most urgent last."""
         self._hopeless: set[Hashable] = set()
@@ -95,6 +101,9 @@ class _Round:
     def taken(self) -> list[Taken]:
         """The pods to go, as many as one round may have."""
         found: list[Taken] = []
+        for namespace, begun in self._begun()[:TURNS_MAX]:
+            if len(found) < self._most:
+                found += self._give(namespace, begun) or ()
         turns = [self._turn(namespace, 0) for namespace in self._short]
         heapify(turns)
         for _ in range(TURNS_MAX + self._most):
@@ -104,27 +113,49 @@ class _Round:
             want = self._next(namespace)
             if want is None:
                 continue
-            mark = self._search.mark()
-            if self._satisfy(want):
-                self._kept.shift(namespace, want.amounts, 1)
-                found.extend(Taken(*pair) for pair in self._search.evicted_since(mark))
-            else:
+            given = self._give(namespace, want)
+            if given is None:
                 disappointed += 1
+            else:
+                found += given
             heappush(turns, self._turn(namespace, disappointed))
         return found[: self._most]
+
+    def _begun(self) -> list[tuple[str, Want]]:
+        """What others were made to leave for already, in the order in which that was promised."""
+        begun: list[tuple[float, str, str, Want]] = []
+        for namespace in {promise.namespace for promise in self._promised.values()} & self._short.keys():
+            for want in self._short[namespace]:
+                until = [self._promised[task.uid].until for task in want.tasks if task.uid in self._promised]
+                if until:
+                    begun.append((min(until), want.tasks[0].uid, namespace, want))
+        return [(namespace, want) for _, _, namespace, want in sorted(begun, key=lambda one: one[:2])]
+
+    def _give(self, namespace: str, want: Want) -> list[Taken] | None:
+        """Have a want satisfied, and who has to go for it; None where it cannot be, or is not deserved any more."""
+        self._looked_at.add(want.tasks[0].uid)
+        mark = self._search.mark()
+        if not within(self._kept.of(namespace), want.amounts, self._kept.award(namespace).deserved):
+            return None
+        if not self._satisfy(want):
+            return None
+        self._kept.shift(namespace, want.amounts, 1)
+        return [Taken(*pair) for pair in self._search.evicted_since(mark)]
 
     def _turn(self, namespace: str, disappointed: int) -> Turn:
         return namespace != SYSTEM_NAMESPACE, disappointed, self._kept.share(namespace), namespace
 
     def _next(self, namespace: str) -> Want | None:
-        """What a namespace wants most, as far as it deserves it with what it was given in this round."""
+        """What a namespace wants most of what it did not have a turn for."""
         wants = self._left.get(namespace)
         if wants is None:
             wants = self._left[namespace] = most_urgent(self._short[namespace], WANTS_MAX + self._most)[::-1]
         kept, deserved = self._kept.of(namespace), self._kept.award(namespace).deserved
         while wants:
             want = wants.pop()
-            if within(kept, want.amounts, deserved) and self._likeness(want) not in self._hopeless:
+            if want.tasks[0].uid in self._looked_at or not within(kept, want.amounts, deserved):
+                continue
+            if self._likeness(want) not in self._hopeless:
                 return want
         return None
 
@@ -142,9 +173,11 @@ class _Round:
         return False
 
     def _place(self, task: Task) -> bool:
-        if self._trial.place(task):
+        promise = self._promised.get(task.uid)
+        preferred = self._trial.rows.get(promise.node) if promise is not None else None
+        if self._trial.place(task, preferred):
             return True
-        found = self._search.find(task)
+        found = self._search.find(task, preferred)
         if found is None:
             return False
         self._trial.reserve(task, found.row)
