@@ -25,7 +25,7 @@ def backfill(session: Session) -> None:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
-                refusal = session.plugins.namespace_limit(task.namespace, task.shape.request)
+                refusal = session.plugins.namespace_limit(task.namespace, task.shape)
                 if refusal is not None:
                     session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)

@@ -38,8 +38,7 @@ def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet,
     shape = sheet[0].shape
     if len(sheet) < missing or any(task.shape is not shape for task in sheet):
         return False
-    request = tuple((column, value * missing) for column, value in shape.request)
-    refusal = session.plugins.grantable(queue, job.namespace, request)
+    refusal = session.plugins.grantable(queue, job.namespace, shape, missing)
     if refusal is not None:
         note(session, job, sheet, missing, refusal)
     return refusal is not None

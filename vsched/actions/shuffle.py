@@ -67,7 +67,7 @@ def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:
     """Whether the queue would be given the task again, as allocate asks; of a best-effort one nobody asks."""
     if session.plugins.overused(queue):
         return False
-    return session.plugins.grantable(queue, task.namespace, task.shape.request) is None
+    return session.plugins.grantable(queue, task.namespace, task.shape) is None
 
 
 class RunningTasks(Sequence[Task]):

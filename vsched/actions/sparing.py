@@ -41,7 +41,7 @@ def _stands(session: Session, taking: Taking, statement: Statement, start: int, 
     for step in steps:
         if step.cause is not None:
             continue
-        if session.plugins.grantable(taking.queue, step.task.namespace, step.task.shape.request) is not None:
+        if session.plugins.grantable(taking.queue, step.task.namespace, step.task.shape) is not None:
             return False
         if not session.fitting.fits_at(step.task, step.row):
             return False

@@ -170,12 +170,12 @@ class Attempt:
 
     def _may_have(self, task: Task) -> bool:
         """Whether queue and namespace may take the task as things stand."""
-        return self.session.plugins.grantable(self.taking.queue, task.namespace, task.shape.request) is None
+        return self.session.plugins.grantable(self.taking.queue, task.namespace, task.shape) is None
 
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they are to be tried."""
         mask: Mask = pool.worthwhile(task, self.session.fitting.candidates(task, pool.freeable))
-        if self.session.plugins.namespace_limit(task.namespace, task.shape.request) is not None:
+        if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
             mask &= pool.held_by(task.namespace)  # who may hold no more can only replace what it holds
         rows = np.flatnonzero(mask)
         if self.taking.by_score and len(rows) > 1:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from vsched.model.arbitration import Award, Ceiling, Division
-from vsched.model.counted import Counted
+from vsched.model.counted import LIMITS, Counted
 from vsched.model.resources import ResourceAxis
 
 
 def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -> dict[str, Ceiling]:
-    """The ceilings of all namespaces that have any, of what pods ask of nodes: storage and limits are not among it.
+    """The ceilings of all namespaces that have any, of what pods ask of nodes and are limited to, storage not among it.
 
     A resource that no node and no pod has named yet has no column, and nothing that could be held of it. Without
     ``lends`` nobody gets more than it deserves of what is divided: while promises are open (``Verdict.promised``).
@@ -18,10 +18,9 @@ def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -
         ceiling = award.ceiling if lends else unlent(award, division.total)
         columns = {axis.find(name): most for name, most in ceiling.items()}
         most = {column: amount for column, amount in columns.items() if column is not None}
-        if most:
-            divided = ceiling.keys() & division.total.keys()
-            lent = any(ceiling[name] > award.deserved.get(name, 0) for name in divided)
-            found[namespace] = Ceiling(most, lent)
+        limits = {name: ceiling[name] for name in LIMITS if name in ceiling}
+        if most or limits:
+            found[namespace] = Ceiling(most, limits)
     return found
 
 

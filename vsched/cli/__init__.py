@@ -20,6 +20,7 @@ COMMANDS = {
     "usage": "what nodes really use, as the policy's source of usage says",
     "check": "validates a policy file",
     "bench": "measures the decision core on this machine",
+    "bench-arbitrate": "measures arbitration on this machine: rounds, and answers to kube-scheduler",
     "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",
     "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }

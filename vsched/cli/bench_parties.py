@@ -127,6 +127,26 @@ def pod_of(namespace: str, number: int, millis: int, *, gpu: bool = False, node:
     }
 
 
+def as_asked(pod: Manifest) -> Manifest:
+    """A pod as kube-scheduler hands it on, with all that is in a usual one and matters to nobody here."""
+    spec = pod["spec"]
+    mounts = [{"name": name, "mountPath": f"/mnt/{name}", "readOnly": True} for name in ("data", "results", "token")]
+    settings = [{"name": f"SETTING_{number}", "value": f"value-{number}"} for number in range(20)]
+    more = {"env": settings, "volumeMounts": mounts, "terminationMessagePath": "/dev/termination-log"}
+    untouched = [
+        {"key": f"node.kubernetes.io/{why}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for why in ("not-ready", "unreachable")
+    ]
+    whole = {
+        "containers": [{**container, **more} for container in spec["containers"]],
+        "volumes": [{"name": mount["name"], "configMap": {"name": mount["name"]}} for mount in mounts],
+        "tolerations": untouched,
+        "serviceAccountName": "default",
+        "restartPolicy": "Always",
+    }
+    return {**pod, "apiVersion": "v1", "kind": "Pod", "spec": {**spec, **whole}}
+
+
 class Realm:
     """Feeds a mirror with a crowd, writes what the arbitrator wants written, and has pods come and go."""
 

@@ -132,10 +132,11 @@ class AssumedTasks:
         moved, nomination = self._moved.get(uid), self._nominated.get(uid)
         task = watched if moved is None else watched.moved(*moved)
         nominated = task.nominated if nomination is None else nomination.node
-        preemptable = task.preemptable and uid not in self._spared
-        if (nominated, preemptable) == (task.nominated, task.preemptable):
+        spared = uid in self._spared
+        if not spared and nominated == task.nominated:
             return task
-        return msgspec.structs.replace(task, nominated=nominated, preemptable=preemptable)
+        preemptable = task.preemptable and not spared
+        return msgspec.structs.replace(task, nominated=nominated, preemptable=preemptable, spared=spared)
 
 
 def _still_expected(watched: Task, status: Status, node: str) -> tuple[Status, str] | None:

@@ -36,7 +36,7 @@ from vsched.model.budget import DisruptionBudget
 from vsched.model.nodes import NodeAttributes
 from vsched.model.plan import CycleReport
 from vsched.model.quota import Quota
-from vsched.model.resources import Amounts, ResourceAxis, Vector
+from vsched.model.resources import Amounts, ResourceAxis
 from vsched.model.selections import Selections
 from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
@@ -122,10 +122,7 @@ class Cache:
             self.on_change()
 
     def use(self, reading: Reading | None) -> None:
-        """What nodes really use, as collected last; None where nobody collects it any more.
-
-        Nodes it does not name, those that come later among them, are unknown until the next.
-        """
+        """What nodes really use, as collected last, what is not named unknown; None where nobody collects it."""
         self._nodes.use(reading)
         self.on_change()
 
@@ -192,6 +189,7 @@ class Cache:
         self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep()
         sums = self._jobs.sums
+        held, held_limits = self._parties.publish_kept()
         queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
         return Snapshot(
             now=now,
@@ -215,15 +213,16 @@ class Cache:
             quotas=self._quotas.publish(),
             priority_range=self._defaults.priority_range(queues),
             ceilings=self._ceilings,
-            held=self._parties.publish_kept(),
+            held=held,
+            held_limits=held_limits,
         )
 
     def arbitration(self) -> Arbitration:
         """What is divided among namespaces, as of now; never changes. Asked for right after a snapshot."""
         return self._parties.publish()
 
-    def held(self, namespace: str) -> Vector:
-        """What pods of a namespace keep of nodes right now, by column; those on their way out not counted."""
+    def held(self, namespace: str) -> dict[str, int]:
+        """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
         return self._parties.kept(namespace)
 
     def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:

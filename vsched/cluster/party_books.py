@@ -15,7 +15,7 @@ import msgspec
 from vsched.cluster import wire
 from vsched.cluster.ingest_arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.cluster.ingest_storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
-from vsched.cluster.pod_sums import CountedNames, EmptyNodes, PodSums, waiting_of
+from vsched.cluster.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
 from vsched.cluster.storage_books import ClaimSums, StorageBooks
 from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, Party
 from vsched.model.counted import NOTHING, Counted, lesser
@@ -68,6 +68,7 @@ class PartyBooks:
         self._buckets_changed = False
         self._published = Arbitration({}, {})
         self._kept: dict[str, Vector] = {}
+        self._kept_limits: dict[str, Counted] = {}
         self._kept_changed: set[str] = set()
 
     # What the watch says
@@ -164,21 +165,19 @@ class PartyBooks:
         self._buckets_changed = False
         return self._published
 
-    def publish_kept(self) -> Mapping[str, Vector]:
-        """What pods of each namespace keep of nodes, by column; brought up to date in place."""
+    def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
+        """What pods of each namespace keep, of nodes by column, of limits by name; brought up to date in place."""
         for namespace in self._kept_changed:
-            kept = self.kept(namespace)
-            if kept:
-                self._kept[namespace] = kept
-            else:
-                self._kept.pop(namespace, None)
+            record = self._records.get(namespace)
+            put_sums(self._kept, namespace, {} if record is None else record.pods.kept())
+            put_sums(self._kept_limits, namespace, {} if record is None else record.pods.kept_limits())
         self._kept_changed.clear()
-        return self._kept
+        return self._kept, self._kept_limits
 
-    def kept(self, namespace: str) -> Vector:
-        """What pods of one namespace keep of nodes right now, by column; those on their way out not counted."""
+    def kept(self, namespace: str) -> dict[str, int]:
+        """What pods of one namespace keep right now, by counted name; those on their way out not counted."""
         record = self._records.get(namespace)
-        return {} if record is None else record.pods.kept()
+        return {} if record is None else {**self._names.named(record.pods.kept()), **record.pods.kept_limits()}
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.status import HOLDS, Status
 from vsched.model.task import Task
 
+K = TypeVar("K")
+Sums = TypeVar("Sums", Vector, Mapping[str, int])
 Limits = tuple[tuple[str, int], ...]
 Burden = tuple[Amounts, Limits]
 """What a pod asks for and is limited to: all that sums know of it."""
@@ -76,9 +79,11 @@ class PodSums:
 
     def kept(self) -> Vector:
         """What it holds once everything that leaves has left, by column, without zeros."""
-        leaving = self.leaving
-        kept = {column: value - leaving.get(column, 0) for column, value in self.held.items()}
-        return {column: value for column, value in kept.items() if value}
+        return _staying(self.held, self.leaving)
+
+    def kept_limits(self) -> dict[str, int]:
+        """What the limits of the same pods add up to, by counted name, without zeros."""
+        return _staying(self.limits, self.limits_leaving)
 
     def _book(self, part: Part, task: Task, sign: int) -> None:
         request, limits = task.shape.request, task.shape.limits
@@ -163,6 +168,19 @@ def waiting_of(sums: PodSums, names: CountedNames, nodes: EmptyNodes) -> dict[st
             for name, value in limited:
                 limits[name] = limits.get(name, 0) + count * value
     return {**names.named(total), **limits}
+
+
+def put_sums(table: dict[str, Sums], namespace: str, sums: Sums) -> None:
+    """Keep the sums of a namespace; it has no entry where they are empty."""
+    if sums:
+        table[namespace] = sums
+    else:
+        table.pop(namespace, None)
+
+
+def _staying(held: Mapping[K, int], leaving: Mapping[K, int]) -> dict[K, int]:
+    kept = {key: value - leaving.get(key, 0) for key, value in held.items()}
+    return {key: value for key, value in kept.items() if value}
 
 
 def _shift(into: dict[str, int], amounts: Limits, sign: int) -> None:

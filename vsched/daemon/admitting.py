@@ -12,7 +12,6 @@ from vsched.arbitrator.extender import Asking, Gate, Sight
 from vsched.clock import Clock
 from vsched.cluster.cache import Cache
 from vsched.model.arbitration import Bucket, Claim
-from vsched.model.counted import LIMITS
 from vsched.model.status import Status
 from vsched.web.findings import Findings
 
@@ -38,24 +37,13 @@ class Admission:
         """Why a pod may not be placed, None where it may; what is let through counts as held from now on."""
         found = self._findings.arbitrated
         award = None if found is None else found.award(asking.namespace)
-        return self.gate.judge(asking, self._held(asking), award, self._look, self._clock.monotonic())
+        held = self._cache.held(asking.namespace)
+        return self.gate.judge(asking, held, award, self._look, self._clock.monotonic())
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:
         """What is wrong with a Consumer or a bucket, a line each."""
         last = self._findings.arbitrated
         return () if last is None else problems(found, last.arbitration, last.division.total)
-
-    def _held(self, asking: Asking) -> dict[str, int]:
-        """What the namespace keeps now; what its containers are limited to, which the mirror sums up for rounds only,
-        as of the last one."""
-        names = self._cache.axis.names
-        held = {names[column]: value for column, value in self._cache.held(asking.namespace).items()}
-        last = self._findings.arbitrated
-        party = None if last is None else last.arbitration.parties.get(asking.namespace)
-        if party is not None and any(name in asking.amounts for name in LIMITS):
-            kept = party.kept
-            held |= {name: kept[name] for name in LIMITS if name in kept}
-        return held
 
     def _look(self, uid: str) -> Sight:
         task = self._cache.task(uid)

@@ -9,9 +9,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from vsched.arbitrator.placing import Placing
 from vsched.clock import Clock, SystemClock
 from vsched.cluster.cache import Cache
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings
@@ -22,12 +21,10 @@ from vsched.cluster.reprieves import Reprieves, ReprieveSettings
 from vsched.cluster.setbacks import Setbacks
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.cluster.writer import Writer
-from vsched.controllers.allocations import AllocationWriter
-from vsched.controllers.queue_controller import QueueController
-from vsched.daemon.admitting import Admission
-from vsched.daemon.arbitrating import Arbiter
+from vsched.daemon.arbitration import Arbitration
 from vsched.daemon.calling import Caller
 from vsched.daemon.deciding import decide_nothing, deciding
+from vsched.daemon.housekeeping import Housekeeping
 from vsched.daemon.leader import Election, LeaseElection, NoElection, led
 from vsched.daemon.listening import Served, certificate_of, listen
 from vsched.daemon.loop import Hands, Loop
@@ -35,6 +32,7 @@ from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options, check
 from vsched.daemon.outcomes import Outcomes
 from vsched.daemon.reload import PolicyFile, Reading
+from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.daemon.usage import UsageCollector
@@ -46,25 +44,13 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, UnexpectedAnswer
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
-from vsched.web.extender import extender_routes
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
 from vsched.web.tls import Renewal
-from vsched.web.webhook import webhook_routes
 
 BEAT_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 """Between two attempts to reach the API server at all."""
-
-
-class LongLived(NamedTuple):
-    """A task that runs as long as the daemon does."""
-
-    name: str
-    run: Callable[[], Coroutine[Any, Any, Any]]
-    says: str
-    acts: bool = False
-    """Only whoever leads does this."""
 
 
 class Daemon:
@@ -113,16 +99,11 @@ class Daemon:
         self.writeback = outcomes.teller = Writeback(
             client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
-        self.queue_controller: QueueController | None = None
-        if options.schedule and options.queue_controller:
-            self.queue_controller = QueueController(
-                client, writer, self.writeback.events, options.default_queue, self.telemetry.worry
-            )
-        sinks = self.queue_controller.sinks if self.queue_controller is not None else {}
+        self.housekeeping = Housekeeping(options, client, writer, self.writeback.events, self.telemetry)
         self.reflectors = reflectors(
             client,
             self.cache,
-            sinks,
+            self.housekeeping.sinks,
             self.telemetry.watch,
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
@@ -131,23 +112,20 @@ class Daemon:
         self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
         self._call_problem = ""
-        self.allocations: AllocationWriter | None = None
-        self.admission: Admission | None = None
-        arbiter: Arbiter | None = None
+        self.arbitration: Arbitration | None = None
         if options.arbitrate:
-            self.allocations = AllocationWriter(writer, self.writeback.events, self.telemetry.worry)
-            placing = Placing.of(registry)
-            arbiter = Arbiter(
+            self.arbitration = Arbitration(
+                options,
                 self.cache,
-                self.allocations,
                 self.evictor,
-                options.rules,
-                placing,
+                writer,
+                self.writeback.events,
+                registry,
                 clock,
                 self.telemetry,
                 trigger.pull,
+                self._idle,
             )
-            self.admission = Admission(self.cache, self.telemetry.findings, clock, self._idle)
         self.certificate = certificate_of(options)
         hands = Hands(
             self.cache,
@@ -157,7 +135,7 @@ class Daemon:
             self.dispatcher,
             self.writeback,
             self.telemetry,
-            arbiter,
+            self.arbitration.arbiter if self.arbitration is not None else None,
         )
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
@@ -175,11 +153,9 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
-        more = []
-        if self.queue_controller is not None:
-            more.append(LongLived("queues", self.queue_controller.run, "opens and closes queues as asked", acts=True))
-        if self.allocations is not None:
-            more.append(LongLived("allocations", self.allocations.run, "writes Consumers and Allocations", acts=True))
+        more = [*self.housekeeping.tasks]
+        if self.arbitration is not None:
+            more += self.arbitration.tasks
         if self.certificate is not None:
             more.append(LongLived("certificate", self._renew, "takes a renewed certificate into use"))
         usage = "collects what nodes really use, where the policy says from where"
@@ -223,15 +199,15 @@ class Daemon:
         return led(self.election, task.run) if task.acts else task.run
 
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
-        options, admission = self._options, self.admission
+        options, arbitration = self._options, self.arbitration
         sources = Sources(self.telemetry.findings, self.telemetry.registry, self.policy.to_dict, self.health)
-        extender = extender_routes(admission) if admission is not None else ()
+        extender = arbitration.extender_routes if arbitration is not None else ()
         served = [
             Served("--listen-address", options.listen_address, public_routes(sources, extender)),
             Served("--healthz-address", options.healthz_address, health_routes(sources)),
         ]
-        if admission is not None:
-            webhook = webhook_routes(admission)
+        if arbitration is not None:
+            webhook = arbitration.webhook_routes
             served.append(Served("--webhook-address", options.webhook_address, webhook, self.certificate))
         self.ports = await listen(stack, served)
 
@@ -286,8 +262,8 @@ class Daemon:
         left_seconds = max(0.0, deadline - time.monotonic())
         left = sum(await asyncio.gather(self.evictor.drain(left_seconds), self.dispatcher.drain(left_seconds)))
         left += await self.writeback.drain(max(0.0, deadline - time.monotonic()))
-        if self.allocations is not None:
-            left += await self.allocations.drain(max(0.0, deadline - time.monotonic()))
+        if self.arbitration is not None:
+            left += await self.arbitration.writer.drain(max(0.0, deadline - time.monotonic()))
         if left:
             self.telemetry.worry("stopped with writes left", left=left)
 
@@ -355,9 +331,10 @@ class Daemon:
 
     def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""
+        written = self.arbitration.writer if self.arbitration is not None else None
         return {
             **of_watches(self.reflectors),
-            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback, self.allocations),
+            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback, written),
             **self.election.numbers(),
             **self.usage.numbers(),
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},

@@ -123,7 +123,7 @@ class Arbiter:
     def _stays(self, eviction: Evict) -> bool:
         """Whether nobody else has sent a pod away, nor has its eviction been refused, while the round was decided."""
         task = self._cache.task(eviction.uid)
-        return task is not None and task.preemptable and task.status in (Status.BOUND, Status.RUNNING)
+        return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
 
     def _fail(self, error: Exception) -> None:
         pause_seconds = min(LONGEST_PAUSE_SECONDS, self._rules.interval_seconds * 2.0 ** min(self._failures, 16))

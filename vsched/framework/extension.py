@@ -23,6 +23,7 @@ from vsched.model.job import Condition, Job
 from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts
+from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
@@ -234,15 +235,15 @@ class Allocatable(Point):
 
 
 class NamespaceLimit(Point):
-    """Whether a namespace may take one more request, whatever its queue may; all must agree.
+    """Whether a namespace may take more pods of a shape, whatever its queue may; all must agree.
 
-    Also asked with the sum of several requests, as ``Allocatable`` is.
+    As with ``Allocatable``, what is refused must stay refused when more is asked for.
     """
 
     point = "allocatable"
 
     @abstractmethod
-    def namespace_limit(self, namespace: str, request: Amounts) -> Refusal | None:
+    def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
         """None where it may."""
 
 

@@ -55,7 +55,8 @@ from vsched.framework.trace import Trace
 from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds, VictimQueueOrder, VictimTasks
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
-from vsched.model.resources import Amounts
+from vsched.model.resources import Amounts, times
+from vsched.model.shape import Shape
 from vsched.model.task import Task
 
 PointT = TypeVar("PointT", bound=Point)
@@ -234,17 +235,18 @@ class PluginSet:
                 return refusal
         return None
 
-    def namespace_limit(self, namespace: str, request: Amounts) -> Refusal | None:
-        """The first objection to one more request of the namespace, in whichever queue."""
+    def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
+        """The first objection to so many more pods of the namespace, in whichever queue."""
         for ask in self._namespace_limits:
-            refusal = ask(namespace, request)
+            refusal = ask(namespace, shape, count)
             if refusal is not None:
                 return refusal
         return None
 
-    def grantable(self, queue: Queue, namespace: str, request: Amounts) -> Refusal | None:
-        """The first objection to one more request of the namespace in the queue, by what either may have."""
-        return self.allocatable(queue, request) or self.namespace_limit(namespace, request)
+    def grantable(self, queue: Queue, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
+        """The first objection to so many more pods of the namespace in the queue, by what either may have."""
+        request = shape.request if count == 1 else times(shape.request, count)
+        return self.allocatable(queue, request) or self.namespace_limit(namespace, shape, count)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may take from others for the request."""

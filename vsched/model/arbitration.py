@@ -176,8 +176,9 @@ class Division(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """How much a namespace may hold of what pods ask for: for those who place them. Base units by column."""
+    """How much a namespace may hold of what pods ask for and are limited to: for those who place them. Base units."""
 
     most: Mapping[int, int]
-    lent: bool = False
-    """Part of it is lent."""
+    """Of requests, by column."""
+    limits: Counted = NOTHING
+    """Of limits, by counted name (``limits.cpu``); what is not named is not limited."""

@@ -138,6 +138,11 @@ def plus(left: Amounts, right: Amounts) -> Amounts:
     return tuple(sorted((column, value) for column, value in total.items() if value))
 
 
+def times(amounts: Amounts, count: int) -> Amounts:
+    """What so many of the same ask for together."""
+    return tuple((column, value * count) for column, value in amounts)
+
+
 def maximum(left: Amounts, right: Amounts) -> Amounts:
     """The larger of two amounts, column by column."""
     largest = dict(left)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
+from vsched.model.counted import Counted
 from vsched.model.job import Job
 from vsched.model.nodes import NodeTable
 from vsched.model.placed import PlacedPods
@@ -90,3 +91,5 @@ class Snapshot:
     held: Mapping[str, Vector] = field(default_factory=dict)
     """What pods of each namespace keep of nodes, whoever placed them, those on their way out not counted; empty where
     nobody arbitrates."""
+    held_limits: Mapping[str, Counted] = field(default_factory=dict)
+    """What the limits of the same pods add up to, by counted name; only namespaces with any."""

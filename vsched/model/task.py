@@ -41,6 +41,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Its owner would have it evicted before its other pods (annotation ``PREFERRED_VICTIM``)."""
     returns: bool = False
     """Owned by a DaemonSet, or a mirror pod: it comes back to its node, so evicting it gains nothing."""
+    spared: bool = False
+    """Its eviction was refused: for now nobody is to try again. Not preemptable either, as long as that lasts."""
 
     @property
     def key(self) -> str:
@@ -71,4 +73,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.protected_until,
             self.preferred_victim,
             self.returns,
+            self.spared,
         )

@@ -1,0 +1,59 @@
+"""The parts of a daemon that arbitrate, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vsched.arbitrator.placing import Placing
+from vsched.clock import Clock
+from vsched.cluster.cache import Cache
+from vsched.cluster.events import EventRecorder
+from vsched.cluster.evictions import Evictor
+from vsched.cluster.writer import Writer
+from vsched.controllers.allocations import AllocationWriter
+from vsched.daemon.admitting import Admission
+from vsched.daemon.arbitrating import Arbiter
+from vsched.daemon.options import Options
+from vsched.daemon.tasks import LongLived
+from vsched.daemon.telemetry import Telemetry
+from vsched.framework.registry import Registry
+from vsched.web.extender import extender_routes
+from vsched.web.routes import Route
+from vsched.web.webhook import webhook_routes
+
+
+class Arbitration:
+    """Rounds, what is written in consequence, and what others may ask."""
+
+    def __init__(
+        self,
+        options: Options,
+        cache: Cache,
+        evictor: Evictor,
+        writer: Writer,
+        events: EventRecorder,
+        registry: Registry,
+        clock: Clock,
+        telemetry: Telemetry,
+        nudge: Callable[[], None],
+        idle: Callable[[], str],
+    ) -> None:
+        self.writer = AllocationWriter(writer, events, telemetry.worry)
+        placing = Placing.of(registry)
+        self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge)
+        self.admission = Admission(cache, telemetry.findings, clock, idle)
+
+    @property
+    def tasks(self) -> tuple[LongLived, ...]:
+        """What runs for long."""
+        return (LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True),)
+
+    @property
+    def extender_routes(self) -> Sequence[Route]:
+        """What kube-scheduler asks."""
+        return extender_routes(self.admission)
+
+    @property
+    def webhook_routes(self) -> Sequence[Route]:
+        """What the API server asks."""
+        return webhook_routes(self.admission)
