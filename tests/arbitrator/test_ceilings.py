@@ -16,13 +16,17 @@ GPU = 3
     [
         pytest.param(Award({"cpu": 5}, {}), True, None, id="without any nobody is limited"),
         pytest.param(Award({"cpu": 5}, {"cpu": 5}), True, Ceiling({CPU: 5}), id="what is deserved"),
-        pytest.param(Award({"cpu": 5}, {"cpu": 7}), True, Ceiling({CPU: 7}, lent=True), id="and what is lent"),
+        pytest.param(Award({"cpu": 5}, {"cpu": 7}), True, Ceiling({CPU: 7}), id="and what is lent"),
         pytest.param(Award({"cpu": 5}, {"cpu": 7}), False, Ceiling({CPU: 5}), id="unless nothing is lent for now"),
         pytest.param(Award({}, {"memory": 9}), False, Ceiling({MEMORY: 9}), id="a limit of what has no total stays"),
         pytest.param(Award({}, {"pods": 0, "gpu/x": 0}), True, Ceiling({PODS: 0, GPU: 0}), id="none is a limit"),
         pytest.param(
-            Award({}, {"limits.cpu": 1, "requests.storage": 1, "gpu/y": 1}), True, None, id="only what nodes have"
+            Award({"limits.cpu": 3}, {"limits.cpu": 9, "limits.memory": 0}),
+            False,
+            Ceiling({}, {"limits.cpu": 9, "limits.memory": 0}),
+            id="limits by name, as there is no total of them",
         ),
+        pytest.param(Award({}, {"requests.storage": 1, "gpu/y": 1}), True, None, id="only what pods count for"),
     ],
 )
 def test_the_ceiling_of_a_namespace(award: Award, lends: bool, ceiling: Ceiling | None) -> None:

@@ -43,9 +43,15 @@ def bucket(name: str, reserved: str) -> Manifest:
 
 
 def decided(
-    text: str, *objects: Manifest, most: int = 1, grace: float = 0.0, owners: Iterable[tuple[str, str]] = ()
+    text: str,
+    *objects: Manifest,
+    most: int = 1,
+    grace: float = 0.0,
+    owners: Iterable[tuple[str, str]] = (),
+    spared: Iterable[str] = (),
 ) -> Verdict:
-    """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name."""
+    """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name, and pods
+    that are ``spared`` could not be evicted before."""
     found = [*manifests(text), *objects]
     for job, kind in owners:
         for one in found:
@@ -57,6 +63,9 @@ def decided(
     for kind, each in decoded.objects.items():
         cache.replace(kind, each)
     assert not cache.broken, cache.broken
+    uids = {task.key: uid for party in cache.arbitration().parties.values() for uid, task in party.tasks.items()}
+    for key in spared:
+        cache.spare(uids[key])
     snapshot = replace(cache.snapshot(NOW), arbitration=cache.arbitration())
     rules = ArbitrationRules(grace_seconds=grace, evictions_per_round=most)
     return reconcile(snapshot, divide(snapshot), rules, PLACING)
@@ -95,6 +104,33 @@ def gone(verdict: Verdict) -> list[str]:
             + "pods b/w 2 cpu=1",
             ["a/top.0 for b/w.0"],
             id="a preferred victim goes before all others, whatever its priority",
+        ),
+        pytest.param(
+            FULL.replace("a/new 1", "a/new 1 volcano.sh/preemptable=false") + "pods b/w 2 cpu=1",
+            ["a/mid.0 for b/w.0"],
+            id="a pod that is not preemptable lets others go first",
+        ),
+        pytest.param(
+            FULL.replace(" cpu=1", " cpu=1 volcano.sh/preemptable=false") + "pods b/w 2 cpu=1",
+            ["a/new.0 for b/w.0"],
+            id="where none of them is preemptable they go like others",
+        ),
+        pytest.param(
+            FULL.replace(" cpu=1", " cpu=1 volcano.sh/preemptable=false").replace(
+                "a/top 1 cpu=1 volcano.sh/preemptable=false", "a/top 1 cpu=1"
+            )
+            + "pods b/w 2 cpu=1",
+            ["a/top.0 for b/w.0"],
+            id="before those that are not preemptable goes one of any priority",
+        ),
+        pytest.param(
+            FULL.replace(
+                "a/new 1",
+                "a/new 1 volcano.sh/preemptable=false kube-arbitrator.incubator.k8s.io/preferred-victim=true",
+            )
+            + "pods b/w 2 cpu=1",
+            ["a/mid.0 for b/w.0"],
+            id="a preferred victim that is not preemptable goes last all the same",
         ),
         pytest.param(
             """
@@ -148,11 +184,6 @@ def test_who_goes_first(text: str, expected: list[str]) -> None:
             FULL + "pods b/w 2 cpu=1\npdb a/guard selector=job:new allowed=0",
             ["a/mid.0 for b/w.0"],
             id="a pod whose budget is used up stays",
-        ),
-        pytest.param(
-            FULL.replace("a/new 1", "a/new 1 volcano.sh/preemptable=false") + "pods b/w 2 cpu=1",
-            ["a/mid.0 for b/w.0"],
-            id="a pod that is not preemptable, or spared after a refused eviction, stays",
         ),
         pytest.param(
             FULL.replace("priority=9", "priority=2000000000").replace("a/old 1", "a/old 1 priority=2000000000")
@@ -227,6 +258,12 @@ def test_who_stays(text: str, expected: list[str]) -> None:
 def test_pods_that_come_back_to_their_node_stay() -> None:
     text = FULL + "pods b/w 2 cpu=1"
     assert gone(decided(text, owners=[("new", "DaemonSet"), ("mid", "ReplicaSet")])) == ["a/mid.0 for b/w.0"]
+
+
+def test_pods_whose_eviction_was_refused_stay() -> None:
+    text = FULL + "pods b/w 2 cpu=1"
+    assert gone(decided(text, spared=["a/new.0"])) == ["a/mid.0 for b/w.0"]
+    assert gone(decided(text, spared=[f"a/{name}.0" for name in ("new", "mid", "old", "top")])) == []
 
 
 def test_nothing_is_taken_below_what_is_reserved() -> None:

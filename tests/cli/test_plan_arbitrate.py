@@ -136,12 +136,19 @@ def test_pods_of_other_schedulers_are_demand_and_not_placed() -> None:
     assert document["unschedulable"] == {}
 
 
-def test_nobody_is_placed_over_what_the_namespace_may_hold() -> None:
-    document = planned("node n1 cpu=4\njob a/new pods=4 cpu=1", consumer("a", hard={"requests.cpu": "1"}))
+@pytest.mark.parametrize(
+    ("hard", "message"),
+    [
+        pytest.param({"requests.cpu": "1"}, "namespace a would hold 2 cpu of the 1 it may", id="of requests"),
+        pytest.param({"limits.cpu": "3"}, "namespace a would hold 4 limits.cpu of the 3 it may", id="of limits"),
+    ],
+)
+def test_nobody_is_placed_over_what_the_namespace_may_hold(hard: dict[str, str], message: str) -> None:
+    document = planned("node n1 cpu=4\njob a/new pods=4 cpu=1 limits=cpu:2", consumer("a", hard=hard), cycles=2)
 
-    assert len(document["cycles"][0]["binds"]) == 1
-    assert document["unschedulable"]["a/new.1"]["message"] == "namespace a would hold 2 cpu of the 1 it may"
-    assert document["allocations"]["a"]["hard"] == {"requests.cpu": "1"}
+    assert [len(cycle["binds"]) for cycle in document["cycles"]] == [1, 0]
+    assert document["unschedulable"]["a/new.1"]["message"] == message
+    assert document["allocations"]["a"]["hard"] == hard
 
 
 def test_a_quota_that_is_tighter_is_told() -> None:

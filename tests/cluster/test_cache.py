@@ -237,12 +237,12 @@ def test_a_spared_pod_is_no_victim_whatever_the_watch_says_until_it_is_spared_no
     here.evict(RUNNING)
     here.cache.spare("uid-a")
     here.cache.forget("uid-a")
-    assert_stays(here, preemptable=False)
+    assert_stays(here, preemptable=False, spared=True)
     here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
-    assert_stays(here, preemptable=False)
+    assert_stays(here, preemptable=False, spared=True)
     wakes = here.wakes
     here.cache.unspare("uid-a")
-    assert_stays(here, preemptable=True)
+    assert_stays(here)
     assert here.wakes == wakes + 1
     assert here.cache.describe()["spared_tasks"] == 0
 
@@ -252,6 +252,7 @@ def test_a_pod_that_is_no_victim_by_itself_stays_so_after_it_was_spared() -> Non
     here = world(RUNNING)
     here.cache.spare("uid-a")
     here.add(never)
+    assert_stays(here, preemptable=False, spared=True)
     here.cache.unspare("uid-a")
     assert_stays(here, preemptable=False)
 
@@ -266,12 +267,20 @@ def test_nothing_is_remembered_of_a_spared_pod_that_is_gone() -> None:
     here.cache.spare("uid-a")
     assert here.wakes == wakes
     here.add(RUNNING)
-    assert_stays(here, preemptable=True)
+    assert_stays(here)
 
 
-def assert_stays(here: World, *, preemptable: bool) -> None:
+def test_a_spared_pod_stays_spared_wherever_it_moves() -> None:
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
     task = here.job().tasks["uid-a"]
-    assert (task.status, task.node, task.preemptable) == (Status.RUNNING, "n1", preemptable)
+    assert task.moved(Status.RELEASING, "n1").spared
+
+
+def assert_stays(here: World, *, preemptable: bool = True, spared: bool = False) -> None:
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node) == (Status.RUNNING, "n1")
+    assert (task.preemptable, task.spared) == (preemptable, spared)
 
 
 # Assumed phases

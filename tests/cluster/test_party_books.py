@@ -19,6 +19,7 @@ from vsched.cluster.cache import Cache
 from vsched.model.arbitration import Arbitration, Ceiling, Party
 from vsched.model.counted import counted_name
 from vsched.model.plan import CycleReport, Evict
+from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS, Status
 from vsched.model.task import Task
 
@@ -42,10 +43,17 @@ class Parties(World):
         return self.arbitration().parties[namespace]
 
     def held(self, namespace: str = "ns") -> dict[str, int]:
-        """What a namespace keeps of nodes, as snapshots and the live view agree on."""
+        """What a namespace keeps, as snapshots and the live view agree on."""
         live = self.cache.held(namespace)
-        assert self.snapshot().held.get(namespace, {}) == live
-        return {self.cache.axis.names[column]: value for column, value in live.items()}
+        assert published(self.snapshot(), namespace) == live
+        return live
+
+
+def published(snapshot: Snapshot, namespace: str) -> dict[str, int]:
+    """What a namespace keeps by a snapshot, by counted name."""
+    by_column = snapshot.held.get(namespace, {})
+    named = {counted_name(snapshot.axis.names[column]): value for column, value in by_column.items()}
+    return named | dict(snapshot.held_limits.get(namespace, {}))
 
 
 def stranger(name: str, cpu: str = "1", **fields: Any) -> Fields:
@@ -116,7 +124,7 @@ def test_pods_of_other_schedulers_may_be_evicted_like_ours() -> None:
     here.cache.spare("uid-s")
     here.cache.forget("uid-s")
     assert (here.party().leaving, here.held()["cpu"]) == ({}, 1000)
-    assert not here.party().tasks["uid-s"].preemptable
+    assert here.party().tasks["uid-s"].spared
 
 
 def test_a_pod_that_asks_for_another_amount() -> None:
@@ -142,7 +150,13 @@ def test_limits_count_beside_requests() -> None:
     assert party.held == {"cpu": 2000, "pods": 2, "limits.cpu": 5000}
     assert party.leaving == {"cpu": 1000, "pods": 1, "limits.cpu": 3000}
     assert party.waiting == {"cpu": 2000, "pods": 2, "limits.cpu": 8000}
-    assert here.held() == {"cpu": 1000, "pods": 1}, "nodes know nothing of limits"
+    assert here.held() == {"cpu": 1000, "pods": 1, "limits.cpu": 2000}
+    here.bind(limited("c", "4"))
+    assert here.held() == {"cpu": 2000, "pods": 2, "limits.cpu": 6000}
+    for name in "abc":
+        here.delete(limited(name, "1"))
+    snapshot = here.snapshot()
+    assert (here.held(), dict(snapshot.held), dict(snapshot.held_limits)) == ({}, {}, {})
 
 
 def test_what_a_pod_waits_for_depends_on_the_nodes_there_are() -> None:
@@ -359,7 +373,8 @@ def test_where_nobody_arbitrates_such_objects_are_ignored() -> None:
     here.cache.replace("Bucket", [make.read(of.bucket(spec={"weight": 0}))])
 
     assert here.cache.arbitration() == Arbitration({}, {})
-    assert (here.snapshot().held, here.cache.held("ns"), here.cache.broken) == ({}, {}, {})
+    snapshot = here.snapshot()
+    assert (snapshot.held, snapshot.held_limits, here.cache.held("ns"), here.cache.broken) == ({}, {}, {}, {})
     assert here.cache.task("uid-p") is None
 
 
@@ -400,9 +415,7 @@ def check(cache: Cache) -> None:
         held, leaving, waiting = recounted(party.tasks, cache, fits)
         assert (party.held, party.leaving, party.waiting) == (held, leaving, waiting)
         kept = {name: value - leaving.get(name, 0) for name, value in held.items() if value != leaving.get(name, 0)}
-        columns = snapshot.held.get(namespace, {})
-        assert {cache.axis.names[column]: value for column, value in columns.items()} == kept
-        assert columns == cache.held(namespace)
+        assert published(snapshot, namespace) == cache.held(namespace) == kept
 
 
 def parties_view(cache: Cache) -> dict[str, Any]:

@@ -20,12 +20,13 @@ from vsched.web.findings import Arbitrated, Findings
 Obj = dict[str, Any]
 
 
-def pod(name: str, node: str = "", cpu: str = "1", **status: Any) -> Obj:
+def pod(name: str, node: str = "", cpu: str = "1", limit: str = "", **status: Any) -> Obj:
+    resources = {"requests": {"cpu": cpu}} | ({"limits": {"cpu": limit}} if limit else {})
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": "a", "uid": f"uid-{name}", "resourceVersion": "1"},
-        "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "resources": resources}]},
         "status": {"phase": "Running" if node else "Pending", **status},
     }
 
@@ -53,7 +54,7 @@ class Desk:
         arbitration = world("cpu=4", parties or [party("a")], buckets=buckets).arbitration
         assert arbitration is not None
         division = Division({"a": Award(amounts(deserved), amounts(ceiling))}, {}, amounts("cpu=4"))
-        verdict = Verdict(promised={"uid-of-b": Promise("b", 60.0)} if promised else {})
+        verdict = Verdict(promised={"uid-of-b": Promise("b", "n1", 60.0)} if promised else {})
         self.findings.take_arbitrated(Arbitrated(0.0, arbitration, division, verdict))
 
     def see(self, *objects: Obj, type: str = "ADDED") -> None:
@@ -90,11 +91,16 @@ def test_a_pod_that_has_its_node_passes() -> None:
     assert at.admission.judge(asking("x", "cpu=2")) is None
 
 
-def test_limits_count_as_of_the_last_round() -> None:
-    at = Desk(party("a", held="limits.cpu=3", leaving="limits.cpu=1"), ceiling="limits.cpu=3")
+def test_limits_count_like_requests() -> None:
+    at = Desk(ceiling="limits.cpu=3")
+    at.see(pod("old", "n1", limit="2"))
     assert at.admission.judge(asking("x", "cpu=1 limits.cpu=1")) is None
     refusal = at.admission.judge(asking("y", "cpu=1 limits.cpu=1"))
     assert refusal == "namespace a would hold 4 limits.cpu of the 3 it may"
+    at.see(pod("x", "n1", limit="1"))
+    assert at.admission.judge(asking("y", "cpu=1 limits.cpu=1")) == refusal, "the mirror shows it now"
+    at.see(pod("old", "n1"), type="DELETED")
+    assert at.admission.judge(asking("y", "cpu=1 limits.cpu=1")) is None
 
 
 def test_a_namespace_without_an_award_is_let_through() -> None:

@@ -216,6 +216,28 @@ async def test_nobody_is_evicted_during_the_grace_period() -> None:
         await until(lambda: evictions(at))
 
 
+async def test_a_namespace_cannot_opt_out_by_an_annotation() -> None:
+    never = {"metadata": {"annotations": {"volcano.sh/preemptable": "false"}}}
+    cluster = [merged(found, never) if found["kind"] == "Pod" else found for found in FULL]
+    async with court(*cluster, overused_since("one", LONG_AGO)) as at:
+        await at.turn()
+        await until(lambda: evictions(at))
+
+
+async def test_a_pod_whose_eviction_was_refused_while_the_round_was_decided_is_left_alone() -> None:
+    async with court(*FULL, overused_since("one", LONG_AGO)) as at:
+        turn = asyncio.create_task(at.turn())
+        await asyncio.sleep(0)
+        for uid in ("uid-p1", "uid-p2"):
+            at.cache.spare(uid)
+        await turn
+        found = at.telemetry.findings.arbitrated
+        assert found is not None
+        assert len(found.verdict.evictions) == 1, "it was decided on before"
+        await asyncio.sleep(0.01)
+        assert evictions(at) == []
+
+
 async def test_a_pod_that_went_while_the_round_was_decided_is_not_sent_away_once_more() -> None:
     async with court(*FULL, overused_since("one", LONG_AGO)) as at:
         turn = asyncio.create_task(at.turn())

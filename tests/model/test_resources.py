@@ -20,6 +20,7 @@ from vsched.model.resources import (
     plus,
     shortfall,
     subtract,
+    times,
 )
 
 amounts = st.dictionaries(st.integers(0, 5), st.integers(1, 1 << 40)).map(lambda found: tuple(sorted(found.items())))
@@ -79,6 +80,12 @@ def test_what_is_over_and_what_is_short_make_up_the_difference(left: Amounts, ri
     for column in range(6):
         difference = dict(left).get(column, 0) - dict(right).get(column, 0)
         assert over.get(column, 0) - short.get(column, 0) == difference
+
+
+@given(amounts)
+def test_so_many_of_the_same_are_their_sum(one: Amounts) -> None:
+    assert times(one, 3) == plus(plus(one, one), one)
+    assert times(one, 1) == one
 
 
 @given(amounts, amounts)

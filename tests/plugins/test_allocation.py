@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -14,10 +16,10 @@ from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.arbitration import Ceiling
+from vsched.model.counted import LIMITS, parse_counted
 from vsched.model.plan import CycleReport
-from vsched.model.resources import CPU, PODS, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS
+from vsched.model.task import Task
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings.built_in import REGISTRY
 
@@ -25,30 +27,16 @@ PREEMPTING = taking("enqueue, allocate, preempt, backfill", "priority gang-P con
 RECLAIMING = taking("enqueue, allocate, reclaim", "priority gang conformance", "drf-R predicates capacity")
 
 
-def held(snapshot: Snapshot) -> dict[str, Vector]:
-    """What pods of each namespace keep of nodes."""
-    found: dict[str, Vector] = {}
-    for job in snapshot.jobs.values():
-        for task in job.tasks.values():
-            if HOLDS[task.status].uses and not HOLDS[task.status].releasing:
-                add(found.setdefault(task.namespace, {}), task.shape.request)
-    return found
-
-
 def decide(text: str, ceilings: str, policy: Policy = DEFAULT_POLICY) -> CycleReport:
-    """One cycle in which namespaces may hold so much: ``a cpu=2 pods=3``, one namespace a line."""
-    snapshot = mirror(manifests(text)).snapshot(NOW)
+    """One cycle in which namespaces may hold so much: ``a cpu=2 limits.cpu=3``, one namespace a line."""
+    snapshot = mirror(manifests(text), arbitrating=True).snapshot(NOW)
     most: dict[str, Ceiling] = {}
     for line in ceilings.splitlines():
         namespace, *words = line.split()
-        amounts = dict(word.split("=") for word in words)
-        most[namespace] = Ceiling(dict(snapshot.axis.parse(amounts)) | _zeros(snapshot, amounts))
-    snapshot = replace(snapshot, held=held(snapshot), ceilings=most)
-    return run_cycle(snapshot, policy.with_plugin(ALLOCATION), REGISTRY)
-
-
-def _zeros(snapshot: Snapshot, amounts: dict[str, str]) -> dict[int, int]:
-    return {snapshot.axis.column(name): 0 for name, amount in amounts.items() if amount in ("0", "0m")}
+        counted = {name: parse_counted(name, amount) for name, amount in (word.split("=") for word in words)}
+        limits = {name: counted.pop(name) for name in LIMITS if name in counted}
+        most[namespace] = Ceiling({snapshot.axis.column(name): value for name, value in counted.items()}, limits)
+    return run_cycle(replace(snapshot, ceilings=most), policy.with_plugin(ALLOCATION), REGISTRY)
 
 
 def bound(report: CycleReport) -> dict[str, int]:
@@ -98,6 +86,39 @@ FOUR = "node n1 cpu=4 memory=8Gi\n"
             {},
             id="who is over gets nothing new",
         ),
+        pytest.param(
+            "job a/j pods=4 cpu=1 limits=cpu:2", "a limits.cpu=6", {"a/j": 3}, id="limits up to their ceiling"
+        ),
+        pytest.param("job a/j pods=4 cpu=1 limits=cpu:2", "a cpu=1 limits.cpu=6", {"a/j": 1}, id="requests as well"),
+        pytest.param("job a/j pods=4 cpu=1 limits=cpu:2", "a limits.cpu=1", {}, id="not one whose limit is too large"),
+        pytest.param("job a/j pods=4 cpu=1 limits=cpu:2", "a limits.memory=0", {"a/j": 4}, id="only limits it has"),
+        pytest.param("job a/j pods=4 cpu=1 limits=cpu:2", "b limits.cpu=0", {"a/j": 4}, id="another's limits"),
+        pytest.param(
+            "job a/j pods=2 cpu=1 limits=cpu:2\njob a/k pods=2 cpu=1 limits=cpu:1",
+            "a limits.cpu=5",
+            {"a/j": 2, "a/k": 1},
+            id="limits over all of its jobs",
+        ),
+        pytest.param("job a/j pods=3 cpu=1 min=3 limits=cpu:2", "a limits.cpu=5", {}, id="a gang waits for limits"),
+        pytest.param("job a/j pods=3 cpu=1 min=3 limits=cpu:2", "a limits.cpu=6", {"a/j": 3}, id="a gang just within"),
+        pytest.param(
+            "job a/j pods=2 min=2 cpu=1 limits=cpu:2\npods a/j 1 cpu=500m limits=cpu:1",
+            "a limits.cpu=4",
+            {"a/j": 2},
+            id="limits of a gang of two shapes",
+        ),
+        pytest.param(
+            "pods a/r 2 cpu=1 on=n1 limits=cpu:2\njob a/r pods=2 cpu=1 limits=cpu:2",
+            "a limits.cpu=6",
+            {"a/r": 1},
+            id="limits of what runs count",
+        ),
+        pytest.param(
+            "pods a/r 2 cpu=1 on=n1 leaving limits=cpu:2\njob a/j pods=2 cpu=1 limits=cpu:2",
+            "a limits.cpu=4",
+            {"a/j": 2},
+            id="limits of what goes do not",
+        ),
     ],
 )
 def test_what_a_namespace_may_hold(text: str, ceilings: str, expected: dict[str, int]) -> None:
@@ -125,10 +146,28 @@ def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
     )
 
 
-def test_a_gang_is_told_what_all_of_it_would_hold() -> None:
-    report = decide(FOUR + "job a/j pods=3 min=3 cpu=1", "a cpu=2")
+@pytest.mark.parametrize(
+    ("ceilings", "message"),
+    [
+        pytest.param("a cpu=2", "3 cpu of the 2 it may", id="of requests"),
+        pytest.param("a limits.cpu=5", "6 limits.cpu of the 5 it may", id="of limits"),
+        pytest.param(
+            "a cpu=2500m limits.cpu=5 limits.memory=2Gi",
+            "3 cpu of the 2500m it may, 6 limits.cpu of the 5 it may, 3Gi limits.memory of the 2Gi it may",
+            id="of both",
+        ),
+    ],
+)
+def test_a_gang_is_told_what_all_of_it_would_hold(ceilings: str, message: str) -> None:
+    report = decide(FOUR + "job a/j pods=3 min=3 cpu=1 limits=cpu:2,memory:1Gi", ceilings)
 
-    assert report.jobs["a/j"].message == "namespace a would hold 3 cpu of the 2 it may"
+    assert report.jobs["a/j"].message == f"namespace a would hold {message}"
+
+
+def test_a_pod_is_told_which_limits_its_namespace_would_hold() -> None:
+    report = decide("node n1 cpu=8\njob a/j pods=5 cpu=1 limits=cpu:1", "a limits.cpu=4")
+
+    assert report.unschedulable["a/j.4"].message == "namespace a would hold 5 limits.cpu of the 4 it may"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +195,22 @@ def test_a_gang_is_told_what_all_of_it_would_hold() -> None:
             "job a/low pods=0\njob b/low pods=0\npods b/low 1 cpu=2 on=n1\npods a/low 2 cpu=1 on=n1\n"
             "job a/high pods=1 cpu=2 class=high", "a cpu=2", ["a", "a"], ["a"],
             id="and as much of it as it has to",
+        ),
+        pytest.param(
+            "job b/low pods=0\npods b/low 2 cpu=2 on=n1\njob a/high pods=1 cpu=2 class=high limits=cpu:3",
+            "a limits.cpu=3", ["b"], ["a"],
+            id="within its limits it takes from others",
+        ),
+        pytest.param(
+            "job b/low pods=0\npods b/low 2 cpu=2 on=n1\njob a/high pods=1 cpu=2 class=high limits=cpu:3",
+            "a limits.cpu=2", [], [],
+            id="beyond them it takes from nobody",
+        ),
+        pytest.param(
+            "job a/low pods=0\njob b/low pods=0\npods b/low 1 cpu=2 on=n1 limits=cpu:2\n"
+            "pods a/low 1 cpu=2 on=n1 limits=cpu:2\njob a/high pods=1 cpu=2 class=high limits=cpu:2",
+            "a limits.cpu=2", ["a"], ["a"],
+            id="with its limits used up it replaces its own",
         ),
     ],
 )  # fmt: skip
@@ -202,28 +257,37 @@ CONTENDED = (
     policy=st.sampled_from(CONTENDED),
     more_cpus=st.integers(-1, 4),
     more_pods=st.integers(-1, 4),
+    of_cpu=st.sampled_from(["cpu", "limits.cpu"]),
 )
 @settings(max_examples=80, deadline=None)
 def test_nobody_who_gets_anything_ends_up_over_its_ceiling(
-    text: str, policy: Policy, more_cpus: int, more_pods: int
+    text: str, policy: Policy, more_cpus: int, more_pods: int, of_cpu: str
 ) -> None:
-    snapshot = mirror(manifests(text)).snapshot(NOW)
-    after = held(snapshot).get("x", {})
-    cpus, pods = max(0, after.get(CPU, 0) + 1000 * more_cpus), max(0, after.get(PODS, 0) + more_pods)
+    text += "\nnode n9 cpu=4 memory=64Gi\njob x/more phase=Inqueue queue=a class=high\npods x/more 4 cpu=1"
+    text = re.sub(r"^(pods .* cpu=)(\w+)", r"\1\2 limits=cpu:\2", text, flags=re.MULTILINE)
+    cache = mirror(manifests(text), arbitrating=True)
+    snapshot = cache.snapshot(NOW)
+    after = Counter(cache.held("x"))
+    most = {of_cpu: max(0, after[of_cpu] + 1000 * more_cpus), "pods": max(0, after["pods"] + more_pods)}
 
-    report = decide(text, f"x cpu={cpus}m pods={pods}", policy)
+    report = decide(text, f"x {of_cpu}={most[of_cpu]}m pods={most['pods']}", policy)
 
     tasks = {task.uid: task for job in snapshot.jobs.values() for task in job.tasks.values()}
-    got: set[int] = set()
+    got: set[str] = set()
     for bind in report.binds:
         if bind.namespace == "x":
-            add(after, tasks[bind.uid].shape.request)
-            got |= {column for column, _ in tasks[bind.uid].shape.request}
+            after.update(_counted(snapshot, tasks[bind.uid]))
+            got |= _counted(snapshot, tasks[bind.uid]).keys()
     for eviction in report.evictions:
         if eviction.namespace == "x":
-            subtract(after, tasks[eviction.uid].shape.request)
-    event("pods of the namespace are bound" if got else "none is")
-    assert all(after[column] <= limit for column, limit in ((CPU, cpus), (PODS, pods)) if column in got)
+            after.subtract(_counted(snapshot, tasks[eviction.uid]))
+    event(f"pods of the namespace are bound within {of_cpu}" if of_cpu in got else "none is")
+    assert all(after[name] <= limit for name, limit in most.items() if name in got)
+
+
+def _counted(snapshot: Snapshot, task: Task) -> dict[str, int]:
+    """What a pod asks for and is limited to, by counted name."""
+    return {snapshot.axis.names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
 
 
 @pytest.mark.parametrize(

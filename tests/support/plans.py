@@ -136,9 +136,9 @@ def reading(text: str) -> Reading | None:
     return Reading(NOW, nodes) if nodes else None
 
 
-def mirror(objects: Iterable[Manifest]) -> Cache:
+def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False) -> Cache:
     """The mirror of these objects."""
-    cache = Cache(frozenset(OUR_NAMES), open_without_state=True)
+    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=arbitrating)
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
     for kind, found in decoded.objects.items():
         cache.replace(kind, found)

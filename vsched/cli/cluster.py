@@ -31,6 +31,9 @@ Examples:
   vsched cluster --nodes fleet.yaml -f queues.yaml -f jobs.yaml --default-duration 30s
 
 \b
+  vsched cluster --nodes 5000 --residents residents.yaml
+
+\b
   vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out /tmp/sim.kubeconfig
   kubectl --kubeconfig /tmp/sim.kubeconfig top nodes
 """
@@ -93,6 +96,12 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="Objects to create at the start, YAML or JSON; may be repeated; - is standard input.",
 )
 @click.option(
+    "--residents",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Pods that are there from the start, as groups of likenesses in YAML; for clusters of any size.",
+)
+@click.option(
     "--default-duration", metavar="DURATION", callback=_seconds, help="Pods that say nothing end after this, not never."
 )
 @click.option(
@@ -134,6 +143,7 @@ def command(
     port: int,
     kubeconfig_out: Path,
     manifests: tuple[Path, ...],
+    residents: Path | None,
     default_duration: float | None,
     termination_seconds: float,
     usage: tuple[float, float] | None,
@@ -149,6 +159,8 @@ def command(
     vsched.io/duration (and vsched.io/exit-code) to have it end. With --usage, vsched.io/cpu-usage and
     vsched.io/memory-usage say what a pod uses (1500m, 2Gi, or 80% of its request), vsched.io/usage-swing how far its
     cpu goes up and down; on a node, what it uses besides its pods.
+
+    SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
     """
     from vsched.daemon.tuning import listed, tuned  # here, so that --help does not load the server
     from vsched.sim.cluster import Cluster, ClusterSettings
@@ -164,7 +176,9 @@ def command(
     controllers = None if api_only else ControllerSettings(pods=times, usage=measured)
     settings = ClusterSettings(controllers)
     with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        embedded = Cluster(nodes, host=host, port=port, manifests=manifests, settings=settings)
+        embedded = Cluster(
+            nodes, host=host, port=port, manifests=manifests, residents=residents or (), settings=settings
+        )
         runner.run(_serve(embedded, kubeconfig_out, listed))
 
 
@@ -183,6 +197,8 @@ async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    if sys.platform != "win32":
+        loop.add_signal_handler(signal.SIGUSR1, embedded.expire_watches, "pods")
     async with embedded:
         embedded.write_kubeconfig(kubeconfig)
         started()

@@ -182,6 +182,14 @@ def command(
     if log_format == "auto":
         log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
     configure(log_level, log_format)
+    options = options_of(flags, window_ms)
+    connection = load_connection(kubeconfig, context)
+    with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve(options, connection, REGISTRY, listed))
+
+
+def options_of(flags: dict[str, Any], window_ms: float) -> Options:
+    """The options that parsed flags come to; those of the connection and the log are not among them."""
     if flags["leader_elect"] is None:
         flags["leader_elect"] = flags["arbitrate"]
     lease = {
@@ -196,10 +204,7 @@ def command(
         "grace_seconds": flags.pop("arbitrate_grace"),
         "evictions_per_round": flags.pop("arbitrate_evictions"),
     }
-    options = msgspec.convert({**flags, "window_seconds": window_ms / 1000, "rules": rules, "lease": lease}, Options)
-    connection = load_connection(kubeconfig, context)
-    with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(options, connection, REGISTRY, listed))
+    return msgspec.convert({**flags, "window_seconds": window_ms / 1000, "rules": rules, "lease": lease}, Options)
 
 
 def _loop_factory() -> Any:

@@ -23,12 +23,15 @@ from vsched.sim.fleet import read_fleet, uniform_fleet
 from vsched.sim.kinds import Obj
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
 from vsched.sim.metrics_apis import MetricsApis
+from vsched.sim.residents import Residents, Settlement, read_residents
 from vsched.sim.server import ApiServer, Gate
 from vsched.sim.store import Store
+from vsched.sim.times import utc_now
 from vsched.sim.writes import Writer
 
 CONTEXT = "vsched-cluster"
 _NODES_A_TURN = 200
+_GANGS_A_TURN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Cluster:
         port: int = 0,
         host: str = "127.0.0.1",
         manifests: Sequence[Obj | Path] = (),
+        residents: Sequence[Residents] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
     ) -> None:
@@ -57,6 +61,7 @@ class Cluster:
         self._host, self._port = host, port
         self._nodes = _read_nodes(nodes)
         self._manifests = _read_all(manifests)
+        self._residents = read_residents(residents) if isinstance(residents, Path) else residents
         self._engine: Engine | None = None
         self.store = Store()
         self._writer = Writer(self.store)
@@ -76,6 +81,7 @@ class Cluster:
     async def __aenter__(self) -> Self:
         try:
             await self._server.start(self._host, self._port)
+            await self._settle_residents()
             if self._settings.controllers is not None:
                 self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter)
             for index, node in enumerate(self._nodes):
@@ -92,6 +98,19 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _settle_residents(self) -> None:
+        """Before the controllers start: they would only fall behind."""
+        settlement = Settlement(self.store, self._writer, self._nodes, utc_now())
+        for residents in self._residents:
+            for number, _ in enumerate(settlement.settle(residents)):
+                if not number % _GANGS_A_TURN:
+                    await asyncio.sleep(0)
+
+    def expire_watches(self, resource: str) -> None:
+        """Cuts every watch off, and forgets the history of one resource: its watches have to list again."""
+        self.store.shelf(self.client.kind(resource)).history.forget(self.store.revision)
+        self._server.drop_watches()
 
     async def close(self) -> None:
         """Stops the controllers, then the server."""

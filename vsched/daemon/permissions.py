@@ -1,0 +1,145 @@
+"""Every request that a daemon makes of the API server, as a table, and the rights that an account needs for them.
+
+The chart's roles are checked against this table, and this table against the places in the code that make requests.
+``/version`` and the discovery of what is served need no row: any account may ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from vsched.cluster import wire
+from vsched.collectors.custom_metrics import DEFAULTS
+from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
+from vsched.collectors.metrics_server import GROUP as METRICS
+from vsched.collectors.secrets import SECRETS
+from vsched.controllers.queue_controller import COMMANDS
+from vsched.daemon.options import Options
+from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
+from vsched.kube.lease_record import LEASES
+from vsched.settings import Settings
+from vsched.settings.metrics import MetricsSource
+
+When = Callable[[Options], bool]
+
+
+class Right(NamedTuple):
+    """One thing that an account must be allowed to do."""
+
+    verb: str
+    group: str
+    """Empty for the core group."""
+    resource: str
+    """With its subresource, as ``pods/binding``."""
+    namespace: str = ""
+    """The only namespace it is needed in; empty for all of them."""
+    name: str = ""
+    """The only object it is needed for; empty for all of them."""
+
+
+class Request(NamedTuple):
+    """A kind of request, and the place in the code that makes it."""
+
+    where: str
+    """Module below the package, and function or class and method."""
+    verb: str
+    group: str
+    resource: str
+    when: When = lambda options: True
+
+
+def _schedules(options: Options) -> bool:
+    return options.schedule
+
+
+def _arbitrates(options: Options) -> bool:
+    return options.arbitrate
+
+
+def _evicts(options: Options) -> bool:
+    return options.eviction_mode == "eviction"
+
+
+def _deletes(options: Options) -> bool:
+    return options.eviction_mode == "delete"
+
+
+def _keeps_queues(options: Options) -> bool:
+    return options.schedule and options.queue_controller
+
+
+_BATCH, _ARBITRATOR = BATCH[0], ARBITRATOR[0]
+_QUEUES = "controllers.queue_controller.QueueController"
+
+REQUESTS: tuple[Request, ...] = (
+    Request("cluster.dispatch.binding_write", "create", "", "pods/binding", _schedules),
+    Request("cluster.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
+    Request("cluster.bodies.deletion_write", "delete", "", "pods", _deletes),
+    Request("cluster.bodies.pod_status_write", "patch", "", "pods/status"),
+    Request("cluster.bodies.event_create", "create", "", "events"),
+    Request("cluster.bodies.event_count", "patch", "", "events"),
+    # Definitions with a status subresource and without: which of the two it is, only the API server knows.
+    Request("cluster.bodies._podgroup_patch", "patch", _BATCH, "podgroups", _schedules),
+    Request("cluster.bodies._podgroup_patch", "patch", _BATCH, "podgroups/status", _schedules),
+    Request("cluster.bodies.queue_write", "patch", _BATCH, "queues", _schedules),
+    Request("cluster.bodies.queue_write", "patch", _BATCH, "queues/status", _schedules),
+    Request(f"{_QUEUES}._dismiss", "get", _BATCH, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._is_behind", "get", _BATCH, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._annotate", "patch", _BATCH, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._set_state", "patch", _BATCH, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._set_state", "patch", _BATCH, "queues/status", _keeps_queues),
+    Request(f"{_QUEUES}._make_missing", "create", _BATCH, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
+    Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "consumers", _arbitrates),
+    Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "allocations", _arbitrates),
+    Request("controllers.allocation_bodies.spec_write", "patch", _ARBITRATOR, "allocations", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "allocations/status", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "consumers/status", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "buckets/status", _arbitrates),
+    Request("controllers.allocation_bodies.allocation_delete", "delete", _ARBITRATOR, "allocations", _arbitrates),
+)
+"""What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
+
+
+def needed(options: Options, settings: Settings | None = None, namespace: str = "") -> frozenset[Right]:
+    """The rights that a daemon needs for its options and, where it is given, for its policy.
+
+    ``namespace`` is that of the Lease where the options do not name one.
+    """
+    rights = {Right(each.verb, each.group, each.resource) for each in REQUESTS if each.when(options)}
+    for kind, followed in FOLLOWED.items():
+        if _is_followed(kind, followed.use, options):
+            rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
+    if options.leader_elect:
+        rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
+    if settings is not None and settings.metrics is not None:
+        rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
+    return frozenset(rights)
+
+
+def _is_followed(kind: str, use: Use, options: Options) -> bool:
+    wanted = {Use.BOTH: True, Use.SCHEDULING: options.schedule, Use.ARBITRATION: options.arbitrate}
+    return wanted[use] and (kind in wire.KINDS or _keeps_queues(options))
+
+
+def _of_lease(namespace: str, name: str) -> Iterator[Right]:
+    """Nobody can be allowed to create under one name only: the name is in the body."""
+    yield Right("create", LEASES.group, LEASES.plural, namespace)
+    for verb in ("get", "update"):
+        yield Right(verb, LEASES.group, LEASES.plural, namespace, name)
+
+
+def _of_usage(source: MetricsSource, periods: Iterable[str]) -> Iterator[Right]:
+    """What a source of usage is asked through the cluster, and the Secrets that it is asked with."""
+    if source.kind == "metrics_server":
+        yield Right("list", METRICS, "nodes")
+    if source.kind == "prometheus_adaptor":
+        asked = source.queries
+        names = (asked.cpu or DEFAULTS.cpu, asked.memory or DEFAULTS.memory, asked.cpu_spread, asked.memory_spread)
+        for metric in {name.replace("{period}", period) for name in names if name for period in periods}:
+            yield Right("get", CUSTOM_METRICS, f"nodes/{metric}")
+    hidden = (source.hidden_password, source.hidden_token, source.elasticsearch.hidden_password)
+    for secret in (each.secret for each in hidden):
+        if secret.name:
+            yield Right("get", SECRETS.group, SECRETS.plural, secret.namespace, secret.name)
