@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint fix bench clean
+.PHONY: help demo test check lint fix bench binary binary-test install clean
 
 help: ## show what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 $(STAMP): pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
@@ -42,5 +42,29 @@ fix: $(STAMP) ## format and mend what can be mended
 bench: $(STAMP) ## measure the decision core on this machine
 	@$(BIN)/vsched bench $(ARGS)
 
+BUILD := build/python
+
+binary: ## dist/vsched, one file that needs no Python where it runs, and dist/image, the same unpacked
+	$(PYTHON) -m venv --clear $(BUILD)
+	$(BUILD)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BUILD)/bin/python -m pip install --quiet . --group binary
+	rm -rf dist/vsched dist/image
+	$(BUILD)/bin/pyinstaller --noconfirm --log-level ERROR --workpath build/pyinstaller --distpath dist helm/image/vsched.spec
+	@ls -sh dist/vsched
+
+binary-test: ## whether dist/vsched and dist/image are whole
+	helm/image/smoke dist/vsched
+	helm/image/smoke dist/image/vsched
+
+DESTDIR ?=
+PROGRAM ?= dist/vsched
+
+install: ## PROGRAM (dist/vsched) and what systemd needs, under DESTDIR
+	install -D -m 755 $(PROGRAM) $(DESTDIR)/usr/bin/vsched
+	install -D -m 644 systemd/vsched.service $(DESTDIR)/usr/lib/systemd/system/vsched.service
+	install -D -m 644 systemd/vsched.sysusers $(DESTDIR)/usr/lib/sysusers.d/vsched.conf
+	install -D -m 644 systemd/vsched.tmpfiles $(DESTDIR)/usr/lib/tmpfiles.d/vsched.conf
+	test -e $(DESTDIR)/etc/vsched/environment || install -D -m 640 systemd/environment $(DESTDIR)/etc/vsched/environment
+
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build

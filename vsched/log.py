@@ -76,7 +76,9 @@ def _shared() -> list[Processor]:
 def _renderers(shape: LogFormat, target: TextIO) -> list[Processor]:
     if shape is LogFormat.JSON:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_as_json)]
-    return [structlog.dev.ConsoleRenderer(colors=target.isatty() and not os.environ.get("NO_COLOR"))]
+    colours = target.isatty() and not os.environ.get("NO_COLOR")
+    # The usual formatter of tracebacks shows the values of local variables: tokens and passwords are among them.
+    return [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)]
 
 
 def _as_json(record: object, **_: object) -> str:

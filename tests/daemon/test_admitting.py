@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.parties import amounts, bucket, party, world
+from tests.support.parties import amounts, party, world
 from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.extender import Asking
 from vsched.clock import FakeClock
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
-from vsched.daemon.admitting import Admission
+from vsched.daemon.admitting import Admission, Review
 from vsched.model.arbitration import Award, Bucket, Claim, Division, Party
 from vsched.web.findings import Arbitrated, Findings
 
@@ -41,7 +41,6 @@ class Desk:
     def __init__(
         self,
         *parties: Party,
-        buckets: tuple[Bucket, ...] = (),
         ceiling: str = "cpu=2",
         deserved: str = "cpu=2",
         promised: bool = False,
@@ -51,7 +50,7 @@ class Desk:
         self.findings = Findings()
         self.idle = ""
         self.admission = Admission(self.cache, self.findings, self.clock, lambda: self.idle)
-        arbitration = world("cpu=4", parties or [party("a")], buckets=buckets).arbitration
+        arbitration = world("cpu=4", parties or [party("a")]).arbitration
         assert arbitration is not None
         division = Division({"a": Award(amounts(deserved), amounts(ceiling))}, {}, amounts("cpu=4"))
         verdict = Verdict(promised={"uid-of-b": Promise("b", "n1", 60.0)} if promised else {})
@@ -116,7 +115,6 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     fresh = Admission(at.cache, Findings(), at.clock)
     assert "nothing has been divided yet" in fresh.ready()
     assert fresh.judge(asking("x", "cpu=9")) is None
-    assert fresh.review(Claim("a", "defaults", reserved=amounts("cpu=9"))) == ()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,13 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     ],
 )
 def test_consumers_and_buckets_are_judged_beside_all_others(found: Claim | Bucket, problem: str) -> None:
-    at = Desk(party("a", quota="cpu=8"), buckets=(bucket("area"),))
-    problems = at.admission.review(found)
+    cache = Cache(frozenset(), arbitrating=True)
+    review = Review(cache, lambda: "")
+    quota = {"metadata": {"name": "q", "namespace": "a"}, "spec": {"hard": {"requests.cpu": "8"}}}
+    node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}
+    objects = {"ResourceQuota": quota, "Node": node, "Bucket": {"metadata": {"name": "area"}, "spec": {}}}
+    for kind, obj in objects.items():
+        cache.apply(kind, "ADDED", wire.read(kind, orjson.dumps(obj)))
+    problems = review.review(found)
     assert bool(problems) == bool(problem)
     assert all(problem in line for line in problems)

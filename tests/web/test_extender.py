@@ -118,6 +118,23 @@ async def test_no_node_passes_and_each_says_why(nodes: dict[str, Any], left: tup
     assert answer == {"FailedNodes": failed, "FailedAndUnresolvableNodes": failed, "Error": ""}
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(['a"b', "c\\d", "e\nf"], id="that JSON escapes"),
+        pytest.param([",", '":"', "", "ä"], id="that look like JSON"),
+        pytest.param(["n1"], id="one"),
+        pytest.param([], id="none"),
+    ],
+)
+async def test_odd_names_are_told_as_they_came(names: list[str]) -> None:
+    async with extender() as url:
+        _, passing = await post(url / "filter", {"Pod": pod(), "NodeNames": names})
+        _, failing = await post(url / "filter", {"Pod": pod("full"), "NodeNames": names})
+    assert passing["NodeNames"] == names
+    assert failing["FailedNodes"] == failing["FailedAndUnresolvableNodes"] == dict.fromkeys(names, OVER)
+
+
 async def test_a_pod_that_comes_without_nodes_is_refused_as_an_error() -> None:
     async with extender() as url:
         code, answer = await post(url / "filter", {"Pod": pod("full")})

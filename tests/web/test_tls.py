@@ -14,9 +14,10 @@ import pytest
 from aiohttp import web
 
 from vsched.errors import BadInput
+from vsched.web.renewal import Renewal
 from vsched.web.routes import Route, as_json
 from vsched.web.server import serving
-from vsched.web.tls import ReloadingContext, Renewal
+from vsched.web.tls import ReloadingContext
 
 DATA = Path(__file__).parents[1] / "kube" / "data"
 """Two certificates of one authority, ``server`` and ``client``, for 127.0.0.1 and kubernetes.test."""

@@ -7,7 +7,6 @@ from importlib import import_module
 
 import click
 
-from vsched import __version__
 from vsched.errors import VschedError
 
 COMMANDS = {
@@ -19,9 +18,11 @@ COMMANDS = {
     "allocations": "who deserves and holds what of the cluster, by namespace and bucket",
     "usage": "what nodes really use, as the policy's source of usage says",
     "check": "validates a policy file",
+    "version": "version, commit, Python and libraries",
     "bench": "measures the decision core on this machine",
     "bench-arbitrate": "measures arbitration on this machine: rounds, and answers to kube-scheduler",
     "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",
+    "bench-restart": "measures a restart in a big cluster: process start to first binding on one core, and a relist",
     "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }
 """Commands and what they do; each lives in the module of its name, dashes as underscores, as ``command``."""
@@ -50,7 +51,15 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VSCHED"},
     epilog="Example:  vsched demo",
 )
-@click.version_option(__version__, prog_name="vsched")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    allow_from_autoenv=False,  # VSCHED_VERSION is a natural name for something else
+    callback=lambda ctx, param, asked: import_module("vsched.cli.version").show(ctx, param, asked),
+    help="show version, commit, Python and libraries",
+)
 def cli() -> None:
     """A batch scheduler for Kubernetes: gangs, queues and fair shares, decided on arrays."""
 

@@ -258,7 +258,7 @@ def most_ms(seconds: Sequence[float]) -> dict[str, float]:
 @click.option("--pods", type=click.IntRange(1, 1_000_000), default=50_000, help="Pods that run.")
 @click.option("--waiting", type=click.IntRange(1, 1_000_000), default=5000, help="Pods that wait.")
 @click.option("--buckets", type=click.IntRange(0, 10_000), default=10, help="Half of the namespaces are in one.")
-@click.option("--overused", type=click.IntRange(0), default=100, help="Namespaces that hold more than they deserve.")
+@click.option("--overused", type=click.IntRange(0), default=100, help="Namespaces that hold several times as much.")
 @click.option("--rounds", type=click.IntRange(1, 10_000), default=30, help="Rounds of each kind.")
 @click.option(
     "--requests", type=click.IntRange(0, 1_000_000), default=2000, help="Pods that the extender is asked about."
@@ -271,27 +271,41 @@ def command(rounds: int, requests: int, as_json: bool, **numbers: Any) -> None:
     if as_json:
         click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     else:
-        Console().print(as_table(result))
+        Console().print(*as_tables(result))
 
 
-ROUNDS = (("first", "nothing written yet"), ("steady", "everything written"), ("claim", "a namespace claims its part"))
+ROUNDS = {"first": "nothing written", "steady": "all written", "claim": "somebody claims"}
 
 
-def as_table(result: dict[str, Any]) -> Table:
-    """The figures for people."""
-    table = Table(show_header=False, show_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for key, says in ROUNDS:
-        found = result[key]
-        for step in STEPS:
-            table.add_row(f"{says}: {step}, p50 / p99 (ms)", "{p50:,} / {p99:,}".format(**found[f"{step}_ms"]))
-    table.add_row("to be written in the first round", f"{result['first']['effects']:,}")
-    table.add_row("overused namespaces", f"{result['steady']['overused']:,}")
-    table.add_row("evictions for the claimant", f"{result['claim']['evictions']:,}")
-    for key, says in (("idle", "at rest"), ("busy", "beside rounds")) if "extender" in result else ():
-        for which in ("placeable", "refused"):
-            times = "{p50:,} / {p99:,} / {max:,}".format(**result["extender"][key][f"{which}_ms"])
-            table.add_row(f"extender {says}, pod {which}, p50 / p99 / max (ms)", times)
-    table.add_row("peak memory (MB)", f"{result['rss_mb']:,}")
-    return table
+def as_tables(result: dict[str, Any]) -> list[Table]:
+    """The figures for people: rounds side by side, and the extender."""
+    rounds = Table(title="a round, p50 / p99 (ms)", title_justify="left", show_edge=False)
+    rounds.add_column(no_wrap=True)
+    for says in ROUNDS.values():
+        rounds.add_column(says, justify="right")
+    for step in STEPS:
+        rounds.add_row(step, *("{p50:,} / {p99:,}".format(**result[key][f"{step}_ms"]) for key in ROUNDS))
+    for label, key in (
+        ("objects to be written", "effects"),
+        ("overused namespaces", "overused"),
+        ("evictions", "evictions"),
+    ):
+        rounds.add_row(label, *(f"{result[found][key]:,}" if key in result[found] else "" for found in ROUNDS))
+    rounds.add_section()
+    rounds.add_row("peak memory (MB)", "", "", f"{result['rss_mb']:,}")
+    if "extender" not in result:
+        return [rounds]
+    answers = Table(
+        title="\nan answer to kube-scheduler, p50 / p99 / longest (ms)", title_justify="left", show_edge=False
+    )
+    answers.add_column(no_wrap=True)
+    for says in ("at rest", "beside a round a second"):
+        answers.add_column(says, justify="right")
+    for label, key in (
+        ("pod that may be placed", "placeable_ms"),
+        ("pod that may not", "refused_ms"),
+        ("all", "all_ms"),
+    ):
+        found = (result["extender"][state][key] for state in ("idle", "busy"))
+        answers.add_row(label, *("{p50:,} / {p99:,} / {max:,}".format(**times) for times in found))
+    return [rounds, answers]

@@ -1,8 +1,8 @@
 """Asks an extender as kube-scheduler does, one pod after another over one connection: for ``vsched bench-arbitrate``.
 
 A process of its own, so that it takes no turns from whom it measures: ``python -m vsched.cli.bench_asking HOST PORT``,
-with the nodes' names as a JSON list in the first line of standard input, and a pod in each further one. Prints JSON: for
-each pod how many seconds it took to the last byte of the answer, and whether it may be placed.
+with the nodes' names as a JSON list in the first line of standard input, and a pod in each further one. Prints JSON:
+for each pod how many seconds it took to the last byte of the answer, and whether it may be placed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import time
 
 PATH = "/extender/filter"
 TIMEOUT_SECONDS = 60.0
-PLACEABLE = b',"FailedNodes":{},'
+PLACEABLE = b'"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
+"""How the answer about a pod ends that may be placed."""
 _END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
 
@@ -63,7 +64,7 @@ def main(host: str, port: int) -> None:
     for pod in pods:
         took, answer = line.ask(b'{"Pod":%s,"Nodes":null,"NodeNames":%s}' % (pod, names))
         seconds.append(took)
-        placeable.append(PLACEABLE in answer)
+        placeable.append(answer.endswith(PLACEABLE))
     print(json.dumps({"seconds": seconds, "placeable": placeable}))
 
 

@@ -63,7 +63,7 @@ class Crowd(msgspec.Struct, frozen=True, kw_only=True):
     buckets: int = 10
     """Every other namespace is in one."""
     overused: int = 100
-    """Namespaces that hold more than they deserve; fewer than there are."""
+    """Namespaces that hold several times as much as the others, and, nearly all, more than they deserve."""
     seed: int = 1
 
     @property

@@ -20,7 +20,7 @@ from vsched.log import LEVELS, LogFormat, configure
 from vsched.settings.durations import parse_duration
 
 if TYPE_CHECKING:
-    from vsched.sim.cluster import Cluster
+    from vsched.sim.cluster import Authorization, Cluster
 
 EPILOG = """\b
 Examples:
@@ -36,6 +36,13 @@ Examples:
 \b
   vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out /tmp/sim.kubeconfig
   kubectl --kubeconfig /tmp/sim.kubeconfig top nodes
+
+\b
+  vsched cluster --authorization rbac --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig auth can-i create pods/binding --as system:serviceaccount:vsched:vsched
+
+\b
+  vsched cluster --nodes 200 --faults config/faults.yaml
 """
 
 
@@ -77,7 +84,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     show_default=True,
     help="How many, or a YAML file of them.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address; there is no authentication.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
 @click.option(
     "--kubeconfig-out",
@@ -133,6 +140,20 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="How far the cpu of pods goes up and down, as a share of itself.",
 )
 @click.option("--usage-seed", type=int, default=1, show_default=True, help="Draws other shares.")
+@click.option(
+    "--authorization",
+    type=click.Choice(["none", "rbac"]),
+    default="none",
+    show_default=True,
+    help="Who may do what: everybody everything, or what roles say of the bearer of a token.",
+)
+@click.option(
+    "--faults",
+    "faults_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
+)
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
 @click.option(
     "--log-level", type=click.Choice(tuple(LEVELS)), default="warning", show_default=True, help="What is worth a line."
@@ -150,6 +171,8 @@ def command(
     usage_window: float,
     usage_swing: float,
     usage_seed: int,
+    authorization: Authorization,
+    faults_file: Path | None,
     api_only: bool,
     log_level: str,
 ) -> None:
@@ -165,6 +188,7 @@ def command(
     from vsched.daemon.tuning import listed, tuned  # here, so that --help does not load the server
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
+    from vsched.sim.faults import read_faults
 
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
@@ -174,12 +198,21 @@ def command(
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
     controllers = None if api_only else ControllerSettings(pods=times, usage=measured)
-    settings = ClusterSettings(controllers)
+    settings = ClusterSettings(controllers, authorization)
+    faults = None if faults_file is None else read_faults(faults_file)
     with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         embedded = Cluster(
-            nodes, host=host, port=port, manifests=manifests, residents=residents or (), settings=settings
+            nodes,
+            host=host,
+            port=port,
+            manifests=manifests,
+            residents=residents or (),
+            settings=settings,
+            faults=faults,
         )
         runner.run(_serve(embedded, kubeconfig_out, listed))
+    if faults is not None:
+        click.echo("\n".join(faults.lines()))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

@@ -10,6 +10,8 @@ from typing import Any, get_args
 import click
 import msgspec
 
+from vsched.cli.environment import by_environment
+from vsched.cli.run_access import access_flags, access_of
 from vsched.daemon.options import EvictionMode, Options
 from vsched.log import LEVELS, LogFormat, configure
 
@@ -57,6 +59,7 @@ LONGEST_PERIOD_SECONDS = 3600.0
 PERIOD = Period()
 
 
+@by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
 @click.option(
     "--kubeconfig",
@@ -92,6 +95,11 @@ PERIOD = Period()
     "--queue-controller/--no-queue-controller",
     default=_DEFAULTS.queue_controller,
     help="look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
+)
+@click.option(
+    "--podgroup-controller/--no-podgroup-controller",
+    default=_DEFAULTS.podgroup_controller,
+    help="make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
 )
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
@@ -146,6 +154,7 @@ PERIOD = Period()
     help="certificate of what is served over TLS, in PEM form; taken up anew when it changes",
 )
 @click.option("--tls-private-key-file", "tls_key_file", type=click.Path(path_type=Path), help="its key")
+@access_flags
 @click.option(
     "--leader-elect/--no-leader-elect",
     default=None,
@@ -162,6 +171,12 @@ PERIOD = Period()
 @click.option(
     "--leader-elect-retry-period", type=PERIOD, default="2s", help="between two attempts to get or keep the Lease"
 )
+@click.option(
+    "--leader-endpoints",
+    default=_DEFAULTS.leader_endpoints,
+    help="Endpoints, as NAMESPACE/NAME, that the leader writes its address into, so that kube-scheduler asks no other",
+)
+@click.option("--advertise-address", default=_DEFAULTS.advertise_address, help="that address; in a pod, the pod's")
 @click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
@@ -204,7 +219,8 @@ def options_of(flags: dict[str, Any], window_ms: float) -> Options:
         "grace_seconds": flags.pop("arbitrate_grace"),
         "evictions_per_round": flags.pop("arbitrate_evictions"),
     }
-    return msgspec.convert({**flags, "window_seconds": window_ms / 1000, "rules": rules, "lease": lease}, Options)
+    more = {"rules": rules, "lease": lease, "access": access_of(flags)}
+    return msgspec.convert({**flags, "window_seconds": window_ms / 1000, **more}, Options)
 
 
 def _loop_factory() -> Any:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from vsched.cluster import wire
 from vsched.cluster.defaults import ClusterDefaults
 from vsched.cluster.group_books import GroupBooks
-from vsched.cluster.ingest import PodReader, uid_of
+from vsched.cluster.implied import StandIn
+from vsched.cluster.ingest import PodReader
 from vsched.cluster.ingest_bounds import budget_of, quota_of
 from vsched.cluster.ingest_objects import (
     class_of,
@@ -94,7 +95,7 @@ class Cache:
         seen = self._seen.get(kind)
         if seen is None:
             return
-        key, version = _identity(kind, found.metadata), as_number(found.metadata.resource_version)
+        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
         if type == DELETED:
             matters = seen.delete(key, version) and self._delete(kind, key)
         elif type in UPSERTS:
@@ -111,7 +112,7 @@ class Cache:
             return
         missing, matters = seen.restart(), False
         for found in objects:
-            key, version = _identity(kind, found.metadata), as_number(found.metadata.resource_version)
+            key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
             before = missing.pop(key, None)
             seen.admit(key, version)
             if before is None or not version or before != version:
@@ -177,6 +178,10 @@ class Cache:
             self._notes.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
 
+    def review(self) -> None:
+        """Have every job's status looked at again, some in each session: somebody else may have left it unwritten."""
+        self._jobs.review()
+
     # Views
 
     def snapshot(self, now: float) -> Snapshot:
@@ -225,6 +230,10 @@ class Cache:
         """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
         return self._parties.kept(namespace)
 
+    def total(self) -> dict[str, int]:
+        """What all nodes together can hand out right now, by resource name."""
+        return {self.axis.names[column]: value for column, value in self._nodes.total.items()}
+
     def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
         """Every node as it is seen now, with what is allocatable there."""
         return self._nodes.known()
@@ -236,6 +245,10 @@ class Cache:
     def group_uid(self, key: str) -> str:
         """The uid of the PodGroup object of this key, empty where there is none."""
         return self._groups.uid(key)
+
+    def stand_in(self, key: str) -> StandIn | None:
+        """The job of this key that pods stand for which name no PodGroup, None where there are none."""
+        return self._jobs.stand_in(key)
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
@@ -259,7 +272,7 @@ class Cache:
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
-        remarks: list[str] = []
+        remarks, matters = list[str](), False
         try:
             match found:
                 case wire.Pod():
@@ -283,8 +296,8 @@ class Cache:
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
                     raise BadObject(found.message)
-                case _:
-                    matters = False
+            if isinstance(found, wire.Workload):
+                matters |= self._jobs.workloads.put(kind, key, found)
             if self.arbitrating and kind != "Pod":
                 matters |= self._parties.put(key, found)
         except BadObject as error:
@@ -314,13 +327,14 @@ class Cache:
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)
+        said = self._jobs.workloads.drop(kind, key)
         if issubclass(wire.KINDS[kind], wire.Selecting):
-            return self._put_selection(kind, key, None)
+            return self._put_selection(kind, key, None) or said
         if kind == "PodDisruptionBudget":
             return self._budgets.put(_namespace(key), key, None)
         limited = kind == "ResourceQuota" and self._quotas.put(_namespace(key), key, None)
         divided = self.arbitrating and self._parties.drop(kind, key)
-        return self._defaults.drop(kind, key) or limited or divided
+        return self._defaults.drop(kind, key) or limited or divided or said
 
     def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
         """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
@@ -336,12 +350,6 @@ class Cache:
             self._jobs.reprice()
         if self._defaults.take_default_queues_changed():
             self._jobs.respecify_implicit()
-
-
-def _identity(kind: str, metadata: wire.Metadata) -> str:
-    if kind == "Pod":
-        return uid_of(metadata)
-    return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in wire.NAMESPACED else metadata.name
 
 
 def _namespace(key: str) -> str:

@@ -28,6 +28,8 @@ API_VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
     "ReplicaSet": "apps/v1",
     "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "Job": "batch/v1",
     "Consumer": ARBITRATOR_VERSION,
     "Bucket": ARBITRATOR_VERSION,
     "Allocation": ARBITRATOR_VERSION,

@@ -11,22 +11,9 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
-from vsched.cluster.ingest_annotations import (
-    Remarks,
-    cooldown_seconds_of,
-    job_budget_of,
-    strategy_of,
-    waiting_seconds_of,
-)
-from vsched.cluster.ingest_objects import (
-    PREEMPTABLE,
-    QUEUE_NAME,
-    choice_of,
-    created_of,
-    flag_of,
-    integer_of,
-    scheduling_annotations,
-)
+from vsched.cluster.implied import group_named, implied_job, implied_name
+from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, strategy_of
+from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper
 from vsched.cluster.wire_base import Timestamp
@@ -34,12 +21,9 @@ from vsched.errors import BadInput, BadObject
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
-from vsched.model.status import Phase, Status
+from vsched.model.status import Status
 from vsched.model.task import Task
 
-GROUP_NAME = "scheduling.k8s.io/group-name"
-GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"
-GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
 MIRROR = "kubernetes.io/config.mirror"
@@ -58,7 +42,7 @@ class PodFacts(NamedTuple):
     needs_class: bool
     """Names a priority class and has no priority of its own: the class decides."""
     implicit: JobSpec | None
-    """For pods of ours that name no PodGroup: the job they stand for, its queue empty where the pod names none."""
+    """For pods of ours that name no PodGroup, or the one made for them: the job they stand for, as far as they say."""
     remarks: Sequence[str]
     """What of its annotations cannot be used, and why; nothing of other schedulers' pods."""
 
@@ -94,24 +78,25 @@ class PodReader:
         metadata = pod.metadata
         namespace = intern(metadata.namespace or "default")
         labels = self.shaper.labels(namespace, metadata.labels or {})
-        return Task(uid_of(metadata), namespace, metadata.name, "", shape, labels, status, intern(pod.spec.node_name))
+        return Task(
+            wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, intern(pod.spec.node_name)
+        )
 
     def _read(self, pod: wire.Pod, ours: bool) -> PodFacts:
         metadata, spec = pod.metadata, pod.spec
         annotations = metadata.annotations or _NONE
         namespace = intern(metadata.namespace or "default")
         created = created_of(metadata)
-        group = annotations.get(GROUP_NAME) or annotations.get(GROUP_NAME_ALIAS, "")
+        own = implied_name(metadata) if ours else ""
+        group = own or group_named(metadata)
         remarks: list[str] = []
-        implicit = _implicit_job(pod, namespace, created, remarks) if ours and not group else None
-        if implicit is not None:
-            group = implicit.name
+        implicit = implied_job(pod, own, namespace, created, remarks) if own else None
         if not ours and not spec.node_name:
             group = ""  # whatever it is a member of, it is not ours to place
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
         task = Task(
-            uid_of(metadata),
+            wire.uid_of(metadata),
             namespace,
             metadata.name,
             intern(f"{namespace}/{group}") if group else "",
@@ -134,11 +119,6 @@ class PodReader:
             _returns(metadata),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
-
-
-def uid_of(metadata: wire.Metadata) -> str:
-    """The identity of a pod; its name where the object has no uid."""
-    return metadata.uid or f"{metadata.namespace or 'default'}/{metadata.name}"
 
 
 def _pod_status(pod: wire.Pod) -> Status:
@@ -185,26 +165,3 @@ def _returns(metadata: wire.Metadata) -> bool:
     if MIRROR in (metadata.annotations or _NONE):
         return True
     return any(owner.controller and owner.kind == "DaemonSet" for owner in metadata.owner_references or ())
-
-
-def _implicit_job(pod: wire.Pod, namespace: str, created: float, remarks: Remarks) -> JobSpec:
-    metadata = pod.metadata
-    annotations = metadata.annotations or _NONE
-    owner = next((owner.uid for owner in metadata.owner_references or () if owner.controller and owner.uid), "")
-    minimum = integer_of(annotations, GROUP_MIN_MEMBER)
-    if minimum is not None and minimum < 1:
-        raise BadObject(f"metadata.annotations[{GROUP_MIN_MEMBER}]: {minimum} (expected 1 or more)")
-    return JobSpec(
-        namespace=namespace,
-        name=f"podgroup-{owner or uid_of(metadata)}",
-        created=created,
-        queue=intern(annotations.get(QUEUE_NAME, "")),
-        min_member=minimum or 1,
-        priority_class=pod.spec.priority_class_name or "",
-        phase=Phase.INQUEUE,
-        preemptable=flag_of(metadata, PREEMPTABLE),
-        annotations=scheduling_annotations(metadata),
-        waiting_seconds=waiting_seconds_of(annotations, remarks),
-        budget=job_budget_of(annotations, remarks),
-        implicit=True,
-    )

@@ -38,6 +38,10 @@ OVERSUBSCRIBED = {
 }
 """Annotations with lent amounts, milli-cores and bytes: the resource, and the suffix that makes the number one."""
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+IMPLIED = "podgroup-"
+"""How names of PodGroups begin that stand for pods which name none; a uid follows (reference 5.2)."""
+MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
+"""Label of the PodGroups among them that we made, and its value."""
 
 BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
@@ -77,6 +81,9 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
     """What a PodGroup says; raises BadObject."""
     metadata, spec, status = group.metadata, group.spec, group.status
     annotations = metadata.annotations or _NONE
+    made = is_made(metadata)
+    # Its pods exist and were admitted as they are: nobody asks again, and what they will take is not counted twice.
+    born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     try:
         return JobSpec(
             namespace=intern(metadata.namespace or "default"),
@@ -89,11 +96,10 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
                 (intern(role), _count(count, f"spec.minTaskMember.{role}"))
                 for role, count in sorted((spec.min_task_member or {}).items())
             ),
-            min_resources=None
-            if spec.min_resources is None
-            else _amounts(axis, spec.min_resources, "spec.minResources"),
+            min_resources=None if min_resources is None else _amounts(axis, min_resources, "spec.minResources"),
             priority_class=spec.priority_class_name or "",
-            phase=_member(status.phase or Phase.PENDING, JOB_PHASES, "status.phase"),
+            phase=_member(status.phase or born, JOB_PHASES, "status.phase"),
+            written_phase="" if status.phase or not made else Phase.PENDING,
             conditions=tuple(
                 Condition(found.type, found.status, found.reason or "", found.message or "")
                 for found in status.conditions or ()
@@ -105,10 +111,16 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             annotations=scheduling_annotations(metadata),
             waiting_seconds=waiting_seconds_of(annotations, remarks),
             budget=job_budget_of(annotations, remarks),
-            quota_request=quota_request_of(spec.min_resources, "spec.minResources"),
+            quota_request=quota_request_of(min_resources, "spec.minResources"),
+            made=made,
         )
     except BadInput as error:
         raise BadObject(f"{wire.named('PodGroup', metadata)}: {error}") from None
+
+
+def is_made(metadata: wire.Metadata) -> bool:
+    """Whether we made a PodGroup, for pods that name none."""
+    return metadata.name.startswith(IMPLIED) and (metadata.labels or _NONE).get(MADE_BY) == OURS
 
 
 def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> QueueFacts:

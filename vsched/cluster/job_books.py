@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from vsched.cluster.implied import Said, StandIn, joined, recorded
 from vsched.cluster.queue_books import QueueSums
+from vsched.cluster.workload_books import WorkloadBooks
 from vsched.model.job import Job, JobSpec, claim_of
 from vsched.model.status import Phase
 from vsched.model.task import Task
@@ -20,42 +22,8 @@ _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; such a job is never shown."""
 _FEW = 64
 """Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
-
-
-class _Said:
-    """What the pods of one implicit job say of it. They may disagree: the oldest speaks for all, whoever came first."""
-
-    __slots__ = ("speaker", "specs")
-
-    def __init__(self) -> None:
-        self.specs: dict[str, JobSpec] = {}
-        self.speaker = ""
-
-    def put(self, uid: str, spec: JobSpec) -> bool:
-        """Take note of what a pod says; True where that may change what is said for all."""
-        if self.specs.get(uid) == spec:
-            return False
-        self.specs[uid] = spec
-        if self.speaker == uid:
-            self._choose()
-            return True
-        if not self.speaker or self._age(uid) < self._age(self.speaker):
-            self.speaker = uid
-            return True
-        return False
-
-    def drop(self, uid: str) -> bool:
-        """A pod is gone; True where that may change what is said for all."""
-        if self.specs.pop(uid, None) is None or self.speaker != uid:
-            return False
-        self._choose()
-        return True
-
-    def _choose(self) -> None:
-        self.speaker = min(self.specs, key=self._age, default="")
-
-    def _age(self, uid: str) -> tuple[float, str]:
-        return self.specs[uid].created, uid
+_REVIEWED = 500
+"""Jobs that are shown as changed in one snapshot though they have not: each costs a cycle about 30 us."""
 
 
 class Holders:
@@ -96,9 +64,12 @@ class JobBooks:
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
         self._groups: dict[str, JobSpec] = {}
-        self._implicit: dict[str, _Said] = {}
+        self._implicit: dict[str, Said] = {}
         """Jobs that pods stand for, by key."""
+        self.workloads = WorkloadBooks(self._respecify)
         self._dirty: dict[str, None] = {}
+        self._unreviewed: dict[str, None] = {}
+        """Keys of jobs that are still to be shown as changed once."""
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -128,7 +99,7 @@ class JobBooks:
                 self._unsay(task, said)
             return
         if said is None:
-            said = self._implicit[task.job] = _Said()
+            said = self._implicit[task.job] = Said()
         if said.put(task.uid, spec):
             self._respecify(task.job)
 
@@ -148,6 +119,14 @@ class JobBooks:
         said = self._implicit.get(task.job)
         return None if said is None else said.specs.get(task.uid)
 
+    def stand_in(self, key: str) -> StandIn | None:
+        """The job that pods stand for which name no PodGroup, None where there are none."""
+        job, remarks = self._jobs.get(key), list[str]()
+        spec = self._implicit_spec(key, remarks)
+        if job is None or spec is None:
+            return None
+        return StandIn(spec, job.tasks[self._implicit[key].speaker], remarks)
+
     def reprice(self) -> None:
         """Priority classes or queue priorities changed: work out every job's priority again."""
         for key, job in list(self._jobs.items()):
@@ -159,8 +138,19 @@ class JobBooks:
         for key in list(self._implicit):
             self._respecify(key)
 
+    def review(self) -> None:
+        """Show every job as changed once more, some in each snapshot."""
+        self._unreviewed = dict.fromkeys(reversed(self.published))
+
     def publish(self) -> tuple[str, ...]:
         """Bring ``published``, ``active`` and the sums up to date; returns the keys that changed or went, sorted."""
+        changed = self._publish_changed()
+        if not self._unreviewed:
+            return changed
+        reviewed = {self._unreviewed.popitem()[0] for _ in range(min(_REVIEWED, len(self._unreviewed)))}
+        return tuple(sorted(reviewed.intersection(self.published).union(changed)))
+
+    def _publish_changed(self) -> tuple[str, ...]:
         if not self._dirty:
             return ()
         changed: list[str] = []
@@ -216,7 +206,10 @@ class JobBooks:
 
     def _respecify(self, key: str) -> None:
         """Work out the spec of a job again: its PodGroup's, else what its pods stand for, else none."""
-        spec = self._groups.get(key) or self._implicit_spec(key)
+        group, implied = self._groups.get(key), self._implicit_spec(key, [])
+        spec = group or implied
+        if group is not None and group.made and implied is not None:
+            spec = recorded(group, implied)
         job = self._jobs.get(key)
         if job is None and spec is None:
             return
@@ -227,14 +220,16 @@ class JobBooks:
         job.priority = self._priority_of(job.spec) if spec is not None else 0
         self._discard_empty(key)
 
-    def _implicit_spec(self, key: str) -> JobSpec | None:
+    def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
         said = self._implicit.get(key)
         if said is None:
             return None
-        spec = said.specs[said.speaker]
+        spec, workload = said.specs[said.speaker], self.workloads.of(key)
+        if workload:
+            spec = joined(spec, workload, remarks)
         return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
 
-    def _unsay(self, task: Task, said: _Said) -> None:
+    def _unsay(self, task: Task, said: Said) -> None:
         if said.drop(task.uid):
             if not said.specs:
                 del self._implicit[task.job]

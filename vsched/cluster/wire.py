@@ -18,9 +18,11 @@ from vsched.cluster.wire_arbitration import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from vsched.cluster.wire_base import Metadata, Wire, located, named
+from vsched.cluster.wire_base import Metadata, OwnerReference, Wire, located, named, uid_of
 from vsched.cluster.wire_objects import (
     Command,
+    DaemonSet,
+    Job,
     Namespace,
     Node,
     PodDisruptionBudget,
@@ -48,11 +50,14 @@ __all__ = [
     "CSIStorageCapacity",
     "Command",
     "Consumer",
+    "DaemonSet",
+    "Job",
     "Malformed",
     "Metadata",
     "Namespace",
     "Node",
     "Object",
+    "OwnerReference",
     "PersistentVolume",
     "PersistentVolumeClaim",
     "Pod",
@@ -60,14 +65,19 @@ __all__ = [
     "PodGroup",
     "PriorityClass",
     "Queue",
+    "ReplicaSet",
     "ReplicationController",
     "ResourceQuota",
     "Selecting",
     "Service",
+    "StatefulSet",
     "StorageClass",
+    "Workload",
     "decode",
+    "identity_of",
     "named",
     "read",
+    "uid_of",
 ]
 
 
@@ -79,6 +89,9 @@ class Malformed(Wire):
     message: str
 
 
+Workload = ReplicationController | ReplicaSet | StatefulSet | DaemonSet | Job
+"""What makes pods of one kind, and may say how they belong together."""
+
 Object = (
     Pod
     | Node
@@ -89,6 +102,8 @@ Object = (
     | ResourceQuota
     | PodDisruptionBudget
     | Selecting
+    | DaemonSet
+    | Job
     | Consumer
     | Allocation
     | Bucket
@@ -115,6 +130,8 @@ KINDS: dict[str, type[Wire]] = {
         ReplicationController,
         ReplicaSet,
         StatefulSet,
+        DaemonSet,
+        Job,
         Consumer,
         Allocation,
         Bucket,
@@ -146,6 +163,8 @@ GROUPS = {
     "PodDisruptionBudget": "policy",
     "ReplicaSet": "apps",
     "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
     "Consumer": ARBITRATOR_GROUP,
     "Allocation": ARBITRATOR_GROUP,
     "Bucket": ARBITRATOR_GROUP,
@@ -164,6 +183,8 @@ NAMESPACED = frozenset(
         "ReplicationController",
         "ReplicaSet",
         "StatefulSet",
+        "DaemonSet",
+        "Job",
         "Consumer",
         "Allocation",
         "PersistentVolumeClaim",
@@ -178,6 +199,13 @@ HEEDED: dict[str, type[Wire]] = {"Command": Command}
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
 }
+
+
+def identity_of(kind: str, metadata: Metadata) -> str:
+    """By what the mirror knows an object of ``KINDS``: the uid of a pod, else its name, with its namespace."""
+    if kind == "Pod":
+        return uid_of(metadata)
+    return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in NAMESPACED else metadata.name
 
 
 class _Identity(Wire):

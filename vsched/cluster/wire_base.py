@@ -23,6 +23,8 @@ class OwnerReference(Wire):
     uid: str = ""
     controller: bool | None = None
     kind: str = ""
+    name: str = ""
+    api_version: str = ""
 
 
 class Metadata(Wire):
@@ -48,6 +50,11 @@ class ObjectCondition(Wire):
     reason: str | None = None
     message: str | None = None
     last_transition_time: Raw = NO_BYTES
+
+
+def uid_of(metadata: Metadata) -> str:
+    """The identity of a pod; its name where the object has no uid."""
+    return metadata.uid or f"{metadata.namespace or 'default'}/{metadata.name}"
 
 
 def named(kind: str, metadata: Metadata) -> str:

@@ -54,6 +54,7 @@ class PodGroupSpec(Wire):
     queue: str | None = None
     priority_class_name: str | None = None
     min_resources: ResourceList | None = None
+    network_topology: dict[str, Any] | None = None
 
 
 class PodGroupStatus(Wire):
@@ -208,6 +209,8 @@ class SelectingSpec(Wire):
     """Which pods an object means: a map of labels or a label selector, as its kind has it."""
 
     selector: Raw = NO_BYTES
+    replicas: int | None = None
+    """How many pods a workload is to have; Services have no such number."""
 
 
 class Selecting(Wire):
@@ -231,3 +234,15 @@ class ReplicaSet(Selecting):
 
 class StatefulSet(Selecting):
     """apps/v1 StatefulSet."""
+
+
+class DaemonSet(Wire):
+    """apps/v1 DaemonSet, as far as it says something of the group of its pods."""
+
+    metadata: Metadata
+
+
+class Job(Wire):
+    """batch/v1 Job, as far as it says something of the group of its pods."""
+
+    metadata: Metadata

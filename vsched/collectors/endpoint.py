@@ -11,7 +11,6 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from vsched import __version__
 from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
 from vsched.errors import BadInput
@@ -19,6 +18,7 @@ from vsched.kube.client import NO_ANSWER, ApiClient, why_no_answer
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
 from vsched.kube.tls import Material, client_context
 from vsched.settings.metrics import Hidden, MetricsSource, Tls
+from vsched.version import user_agent
 
 ANSWER_BYTES = 32 << 20
 """The longest answer that is taken: hundreds of thousands of nodes."""
@@ -102,7 +102,7 @@ class Endpoint:
                 headers={
                     "Accept": "application/json",
                     "Accept-Encoding": "identity",
-                    "User-Agent": f"vsched/{__version__}",
+                    "User-Agent": user_agent(),
                 },
             )
         return self._session

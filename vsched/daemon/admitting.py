@@ -16,8 +16,22 @@ from vsched.model.status import Status
 from vsched.web.findings import Findings
 
 
+class Review:
+    """Judges Consumers and buckets that people write, by the mirror alone: standbys do so as well as the leader."""
+
+    def __init__(self, cache: Cache, ready: Callable[[], str]) -> None:
+        self._cache = cache
+        self.ready = ready
+        """Why nothing can be judged yet; empty where it can."""
+
+    def review(self, found: Claim | Bucket) -> tuple[str, ...]:
+        """What is wrong with a Consumer or a bucket, a line each."""
+        arbitration = self._cache.arbitration()
+        return problems(found, arbitration, {**self._cache.total(), **arbitration.storage})
+
+
 class Admission:
-    """Judges pods that other schedulers want to place, and Consumers and buckets that people write."""
+    """Judges pods that other schedulers want to place; what it lets through is on its books, so one alone may judge."""
 
     def __init__(self, cache: Cache, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
         self._cache = cache
@@ -39,11 +53,6 @@ class Admission:
         award = None if found is None else found.award(asking.namespace)
         held = self._cache.held(asking.namespace)
         return self.gate.judge(asking, held, award, self._look, self._clock.monotonic())
-
-    def review(self, found: Claim | Bucket) -> tuple[str, ...]:
-        """What is wrong with a Consumer or a bucket, a line each."""
-        last = self._findings.arbitrated
-        return () if last is None else problems(found, last.arbitration, last.division.total)
 
     def _look(self, uid: str) -> Sight:
         task = self._cache.task(uid)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -24,9 +23,11 @@ from vsched.cluster.writer import Writer
 from vsched.daemon.arbitration import Arbitration
 from vsched.daemon.calling import Caller
 from vsched.daemon.deciding import decide_nothing, deciding
+from vsched.daemon.ending import wind_down
+from vsched.daemon.heartbeat import BEAT_SECONDS, Heartbeat
 from vsched.daemon.housekeeping import Housekeeping
 from vsched.daemon.leader import Election, LeaseElection, NoElection, led
-from vsched.daemon.listening import Served, certificate_of, listen
+from vsched.daemon.listening import Doors, Served
 from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options, check
@@ -46,9 +47,7 @@ from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
-from vsched.web.tls import Renewal
 
-BEAT_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 """Between two attempts to reach the API server at all."""
 
@@ -66,7 +65,7 @@ class Daemon:
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
-        clock = clock or SystemClock()
+        self._clock = clock = clock or SystemClock()
         self._options = options
         self._client = client
         self._on_listed = on_listed
@@ -99,7 +98,7 @@ class Daemon:
         self.writeback = outcomes.teller = Writeback(
             client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
-        self.housekeeping = Housekeeping(options, client, writer, self.writeback.events, self.telemetry)
+        self.housekeeping = Housekeeping(options, client, writer, self.writeback.events, self.telemetry, self.cache)
         self.reflectors = reflectors(
             client,
             self.cache,
@@ -111,7 +110,6 @@ class Daemon:
         self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
         self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
-        self._call_problem = ""
         self.arbitration: Arbitration | None = None
         if options.arbitrate:
             self.arbitration = Arbitration(
@@ -125,8 +123,9 @@ class Daemon:
                 self.telemetry,
                 trigger.pull,
                 self._idle,
+                self._incomplete,
             )
-        self.certificate = certificate_of(options)
+        self.doors = Doors(options, client, clock, self.telemetry)
         hands = Hands(
             self.cache,
             deciding(registry, self.caller) if options.schedule else decide_nothing,
@@ -153,11 +152,9 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
-        more = [*self.housekeeping.tasks]
+        more = [*self.housekeeping.tasks, *self.doors.tasks]
         if self.arbitration is not None:
             more += self.arbitration.tasks
-        if self.certificate is not None:
-            more.append(LongLived("certificate", self._renew, "takes a renewed certificate into use"))
         usage = "collects what nodes really use, where the policy says from where"
         return (
             *follow,
@@ -171,7 +168,7 @@ class Daemon:
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events", acts=True),
             LongLived("usage", self._collect_usage, usage, acts=True),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
-            LongLived("heartbeat", self._beat, "measures how late the event loop is"),
+            LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, "measures how late the event loop is"),
         )
 
     async def run(self) -> None:
@@ -183,10 +180,10 @@ class Daemon:
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
                 await self._stopping.wait()
-                await self._wind_down(running["sessions"])
+                at_rest = await self._wind_down(running["sessions"])
                 for task in running.values():
                     task.cancel()
-            await self.election.end()
+            await self.election.end(release=at_rest)
         self.telemetry.note("stopped")
 
     def stop(self) -> None:
@@ -203,13 +200,12 @@ class Daemon:
         sources = Sources(self.telemetry.findings, self.telemetry.registry, self.policy.to_dict, self.health)
         extender = arbitration.extender_routes if arbitration is not None else ()
         served = [
-            Served("--listen-address", options.listen_address, public_routes(sources, extender)),
-            Served("--healthz-address", options.healthz_address, health_routes(sources)),
+            Served("listen", options.listen_address, public_routes(sources, extender)),
+            Served("healthz", options.healthz_address, health_routes(sources)),
         ]
         if arbitration is not None:
-            webhook = arbitration.webhook_routes
-            served.append(Served("--webhook-address", options.webhook_address, webhook, self.certificate))
-        self.ports = await listen(stack, served)
+            served.append(Served("webhook", options.webhook_address, arbitration.webhook_routes))
+        self.ports = await self.doors.listen(stack, served)
 
     async def _reach_server(self) -> None:
         """Wait for an API server at the address; raises UnexpectedAnswer where something else is there."""
@@ -236,36 +232,42 @@ class Daemon:
                 return
         self._on_listed()
         self.telemetry.note("mirror complete", **self.cache.describe())
-        if await self._is_set(self.election.leading):
+        if await self._is_set(self.election.leading, self._keep_warm):
+            self.cache.review()
             await self.loop.run()
 
-    async def _is_set(self, event: asyncio.Event) -> bool:
+    def _keep_warm(self) -> None:
+        """Work off what changed, as sessions would: it must not pile up, and the first session is to start at once."""
+        self.cache.snapshot(self._clock.now())
+        if self._options.arbitrate:
+            self.cache.arbitration()
+
+    async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], None] = lambda: None) -> bool:
         """Wait for an event, alive meanwhile; False where the daemon is to stop before."""
         while not event.is_set():
             if self._stopping.is_set():
                 return False
             self.health.turned()
+            meanwhile()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), BEAT_SECONDS)
         return True
 
-    async def _wind_down(self, sessions: asyncio.Task[Any]) -> None:
-        """The session under way first, then what was decided, then what is to be told about it."""
+    async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:
+        """Carry out what was decided; whether another daemon may lead at once."""
+        options, arbitration = self._options, self.arbitration
         self.telemetry.note(
             "stopping",
             bindings=self.dispatcher.depth + self.dispatcher.in_flight,
             evictions=self.evictor.depth + self.evictor.in_flight,
         )
         self.loop.stop()
-        deadline = time.monotonic() + self._options.drain_seconds
-        await asyncio.wait((sessions,), timeout=self._options.drain_seconds)
-        left_seconds = max(0.0, deadline - time.monotonic())
-        left = sum(await asyncio.gather(self.evictor.drain(left_seconds), self.dispatcher.drain(left_seconds)))
-        left += await self.writeback.drain(max(0.0, deadline - time.monotonic()))
-        if self.arbitration is not None:
-            left += await self.arbitration.writer.drain(max(0.0, deadline - time.monotonic()))
-        if left:
-            self.telemetry.worry("stopped with writes left", left=left)
+        telling = [self.writeback.drain, *([] if arbitration is None else [arbitration.writer.drain])]
+        soon = min(options.drain_seconds, options.handover_seconds) if options.leader_elect else options.drain_seconds
+        left = await wind_down(sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds)
+        if left.writes:
+            self.telemetry.worry("stopped with writes left", left=left.writes, bindings_on_the_wire=left.bindings)
+        return not left.bindings
 
     async def _follow_policy(self) -> None:
         self.telemetry.reading(self.policy.last)
@@ -273,22 +275,6 @@ class Daemon:
 
     async def _collect_usage(self) -> None:
         await self.usage.run(self.reflectors["Node"].synced)
-
-    async def _beat(self) -> None:
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(BEAT_SECONDS)
-            self.telemetry.lag(max(0.0, time.perf_counter() - began - BEAT_SECONDS))
-            self._tell_of_calls()
-
-    def _tell_of_calls(self) -> None:
-        """Say once that an extender does not answer, and once that it does again."""
-        problem = self.caller.problem
-        if problem and not self._call_problem:
-            self.telemetry.worry("extender does not answer", problem=problem)
-        elif self._call_problem and not problem:
-            self.telemetry.note("extender answers again")
-        self._call_problem = problem
 
     # -- connections between the parts
 
@@ -310,13 +296,8 @@ class Daemon:
         """Why this daemon does not act; empty where it does."""
         return "" if self.election.holds() else f"this daemon does not lead: it is {self._role()}"
 
-    async def _renew(self) -> None:
-        assert self.certificate is not None
-        await self.certificate.run(self._renewed)
-
-    def _renewed(self, renewal: Renewal) -> None:
-        tell = self.telemetry.note if renewal.ok else self.telemetry.worry
-        tell("certificate", outcome=renewal.text)
+    def _incomplete(self) -> str:
+        return "" if self.health.ready().ok else "the mirror is not complete yet"
 
     def _synced(self) -> Mapping[str, bool]:
         return {kind: reflector.synced.is_set() for kind, reflector in self.reflectors.items()}
@@ -337,5 +318,6 @@ class Daemon:
             **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback, written),
             **self.election.numbers(),
             **self.usage.numbers(),
+            **self.doors.numbers(),
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

@@ -11,8 +11,9 @@ from vsched.cluster.events import EventRecorder
 from vsched.cluster.evictions import Evictor
 from vsched.cluster.writer import Writer
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.admitting import Admission
+from vsched.daemon.admitting import Admission, Review
 from vsched.daemon.arbitrating import Arbiter
+from vsched.daemon.leading import LeaderEndpoints
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
@@ -37,23 +38,31 @@ class Arbitration:
         telemetry: Telemetry,
         nudge: Callable[[], None],
         idle: Callable[[], str],
+        incomplete: Callable[[], str],
     ) -> None:
         self.writer = AllocationWriter(writer, events, telemetry.worry)
         placing = Placing.of(registry)
         self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge)
-        self.admission = Admission(cache, telemetry.findings, clock, idle)
+        self._admission = Admission(cache, telemetry.findings, clock, idle)
+        self._review = Review(cache, incomplete)
+        self._endpoints: LeaderEndpoints | None = None
+        if options.leader_endpoints:
+            self._endpoints = LeaderEndpoints(options, writer, telemetry.worry)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        return (LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True),)
+        tasks = [LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True)]
+        if self._endpoints is not None:
+            tasks.append(LongLived("leader endpoints", self._endpoints.run, "says where the leader is", acts=True))
+        return tuple(tasks)
 
     @property
     def extender_routes(self) -> Sequence[Route]:
         """What kube-scheduler asks."""
-        return extender_routes(self.admission)
+        return extender_routes(self._admission)
 
     @property
     def webhook_routes(self) -> Sequence[Route]:
         """What the API server asks."""
-        return webhook_routes(self.admission)
+        return webhook_routes(self._review)

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from vsched.cluster import wire
+from vsched.cluster.cache import Cache
 from vsched.cluster.events import EventRecorder
 from vsched.cluster.writer import Writer
+from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
+from vsched.daemon.watches import Both
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import Sink
 
@@ -20,18 +23,30 @@ class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
     def __init__(
-        self, options: Options, client: ApiClient, writer: Writer, events: EventRecorder, telemetry: Telemetry
+        self,
+        options: Options,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        telemetry: Telemetry,
+        cache: Cache,
     ) -> None:
         self.queues: QueueController | None = None
+        self.podgroups: PodGroupController | None = None
         if options.schedule and options.queue_controller:
             self.queues = QueueController(client, writer, events, options.default_queue, telemetry.worry)
+        if options.schedule and options.podgroup_controller:
+            names = frozenset(options.scheduler_names)
+            self.podgroups = PodGroupController(writer, events, cache, names, telemetry.worry)
 
     @property
     def sinks(self) -> Mapping[str, Sink[wire.Object]]:
         """Who has to be told of objects besides the mirror, by kind."""
         sinks: dict[str, Any] = {}
-        if self.queues is not None:
-            sinks |= self.queues.sinks
+        for controller in (self.queues, self.podgroups):
+            if controller is not None:
+                for kind, sink in controller.sinks.items():
+                    sinks[kind] = Both(sinks[kind], sink) if kind in sinks else sink
         return sinks
 
     @property
@@ -40,4 +55,7 @@ class Housekeeping:
         tasks = []
         if self.queues is not None:
             tasks.append(LongLived("queues", self.queues.run, "opens and closes queues as asked", acts=True))
+        if self.podgroups is not None:
+            what = "makes PodGroups for pods that name none"
+            tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
         return tuple(tasks)

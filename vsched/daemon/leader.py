@@ -19,6 +19,7 @@ from vsched.daemon.numbers import Numbers
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.config import IN_CLUSTER
 from vsched.kube.connection import Connection
+from vsched.kube.deltas import State, Statistics
 from vsched.kube.lease import Elector, LeaseLost, Role, Standing
 from vsched.kube.lease_record import LeaseSettings
 
@@ -47,8 +48,11 @@ class Election(Protocol):
         """Take part, until cancelled; ends by itself only when leadership is lost."""
         ...
 
-    async def end(self) -> None:
-        """Once nothing of the daemon runs any more: let another lead at once. Raises LeaseLost if it was lost."""
+    async def end(self, *, release: bool = True) -> None:
+        """Once nothing of the daemon runs any more: let another lead at once. Raises LeaseLost if it was lost.
+
+        Without ``release`` another leads when the lease runs out: for a daemon that has writes on their way.
+        """
         ...
 
     def numbers(self) -> Numbers:
@@ -81,7 +85,7 @@ class NoElection:
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def end(self) -> None:
+    async def end(self, *, release: bool = True) -> None:
         """Nobody waits for it."""
 
     def numbers(self) -> Numbers:
@@ -109,7 +113,7 @@ class LeaseElection:
         self._on_role = on_role
         self._before = Standing()
         self._lost: LeaseLost | None = None
-        self._elector = Elector(settings, clock=clock, told=self._told)
+        self._elector = Elector(settings, clock=clock, told=self._told, watched=self._watched)
         self.leading = self._elector.leading
 
     @property
@@ -133,10 +137,10 @@ class LeaseElection:
             self._lost = lost
             self._on_lost()
 
-    async def end(self) -> None:
+    async def end(self, *, release: bool = True) -> None:
         if self._lost is not None:
             raise self._lost
-        if self.holds():
+        if release and self.holds():
             async with ApiClient(self._connection, ONCE) as client:
                 await self._elector.release(client)
 
@@ -163,6 +167,12 @@ class LeaseElection:
             self._narrator.note("standing by", lease=lease, holder=standing.holder)
         if standing.role is not before.role:
             self._on_role(standing.role.value)
+
+    def _watched(self, statistics: Statistics) -> None:
+        """A watch that is refused is a matter of rights, for a person to mend; until then a hand-over takes longer."""
+        if statistics.state is State.REFUSED:
+            lease = str(self._elector.settings)
+            self._narrator.worry("lease is polled, it cannot be watched", lease=lease, problem=statistics.problem)
 
 
 def home_of(connection: Connection) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease_record import LeaseSettings
 
@@ -24,6 +26,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The queue of PodGroups that name none."""
     queue_controller: bool = True
     """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
+    podgroup_controller: bool = True
+    """Make PodGroups for pods of ours that name none, and keep them; off where Volcano's controllers do."""
     schedule: bool = True
     """Place pods; off for an arbitrator alone, beside other schedulers."""
     arbitrate: bool = False
@@ -48,16 +52,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     leader_elect: bool = False
     """Act only while holding the Lease: for several daemons of which one at a time acts."""
     lease: LeaseSettings = LeaseSettings()
+    leader_endpoints: str = ""
+    """Namespace and name of Endpoints that the leader writes its address into, for kube-scheduler; empty for none."""
+    advertise_address: str = ""
+    """That address."""
     webhook_address: str = ""
     """Where the API server asks about Consumers; empty for nowhere."""
     tls_cert_file: Path | None = None
     """Certificate and key of what is served over TLS; read again when they change."""
     tls_key_file: Path | None = None
+    access: AccessOptions = AccessOptions()
+    """Who may ask, and where over TLS."""
     eviction_mode: EvictionMode = "eviction"
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
     """How long what was decided may still be carried out once the daemon is told to stop."""
+    handover_seconds: float = 0.5
+    """The same with ``leader_elect``, if that is less: another daemon waits, and decides anew what was not sent."""
 
 
 def check(options: Options) -> None:
@@ -70,3 +82,34 @@ def check(options: Options) -> None:
         raise BadInput(
             "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
         )
+    check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
+    if options.leader_endpoints:
+        if not options.arbitrate:
+            raise BadInput("--leader-endpoints: tells kube-scheduler whom to ask (expected --arbitrate with it)")
+        target_of(options)
+        port_of(options)
+        _check_address(options.advertise_address)
+
+
+def target_of(options: Options) -> tuple[str, str]:
+    """Namespace and name of the leader's Endpoints; raises BadInput."""
+    namespace, _, name = options.leader_endpoints.partition("/")
+    if not namespace or not name or "/" in name:
+        raise BadInput(f"--leader-endpoints: {options.leader_endpoints!r} (expected NAMESPACE/NAME)")
+    return namespace, name
+
+
+def port_of(options: Options) -> int:
+    """Where the leader can be asked; raises BadInput where it is left open."""
+    port = options.listen_address.rpartition(":")[2]
+    if not port.isdigit() or not int(port):
+        address = options.listen_address
+        raise BadInput(f"--leader-endpoints: no port to tell of in {address!r} (expected --listen-address :PORT)")
+    return int(port)
+
+
+def _check_address(text: str) -> None:
+    try:
+        ip_address(text)
+    except ValueError:
+        raise BadInput(f"--advertise-address: {text!r} (expected an IP address, with --leader-endpoints)") from None

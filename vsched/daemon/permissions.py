@@ -15,11 +15,13 @@ from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.collectors.secrets import SECRETS
 from vsched.controllers.queue_controller import COMMANDS
-from vsched.daemon.options import Options
+from vsched.daemon.leading import ENDPOINTS
+from vsched.daemon.options import Options, target_of
 from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
+from vsched.web.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 
 When = Callable[[Options], bool]
 
@@ -69,6 +71,14 @@ def _keeps_queues(options: Options) -> bool:
     return options.schedule and options.queue_controller
 
 
+def _reviews_tokens(options: Options) -> bool:
+    return options.access.authentication == "tokenreview"
+
+
+def _reviews_access(options: Options) -> bool:
+    return _reviews_tokens(options) and not options.access.named
+
+
 _BATCH, _ARBITRATOR = BATCH[0], ARBITRATOR[0]
 _QUEUES = "controllers.queue_controller.QueueController"
 
@@ -97,6 +107,8 @@ REQUESTS: tuple[Request, ...] = (
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "allocations/status", _arbitrates),
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "consumers/status", _arbitrates),
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "buckets/status", _arbitrates),
+    Request("web.reviews.TokenReviews._ask", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
+    Request("web.reviews.AccessReviews._ask", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
     Request("controllers.allocation_bodies.allocation_delete", "delete", _ARBITRATOR, "allocations", _arbitrates),
 )
 """What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
@@ -113,6 +125,8 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
             rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
     if options.leader_elect:
         rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
+    if options.leader_endpoints:
+        rights.add(Right("patch", ENDPOINTS.group, ENDPOINTS.plural, *target_of(options)))
     if settings is not None and settings.metrics is not None:
         rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
     return frozenset(rights)
@@ -126,7 +140,7 @@ def _is_followed(kind: str, use: Use, options: Options) -> bool:
 def _of_lease(namespace: str, name: str) -> Iterator[Right]:
     """Nobody can be allowed to create under one name only: the name is in the body."""
     yield Right("create", LEASES.group, LEASES.plural, namespace)
-    for verb in ("get", "update"):
+    for verb in ("get", "list", "update", "watch"):
         yield Right(verb, LEASES.group, LEASES.plural, namespace, name)
 
 

@@ -1,4 +1,4 @@
-"""A daemon as a program: run until a signal ends it."""
+"""A daemon as a program: run until a signal ends it, under a service manager where there is one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import asyncio
 import signal
 from collections.abc import Callable
 
+from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
+from vsched.daemon.notify import notifier
 from vsched.daemon.options import Options
+from vsched.daemon.standing import status_line
+from vsched.daemon.supervision import Supervision, Watched, supervised
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
@@ -16,15 +20,37 @@ from vsched.kube.connection import Connection
 async def serve(
     options: Options, connection: Connection, registry: Registry, on_listed: Callable[[], None] = lambda: None
 ) -> None:
-    """Run a daemon until a signal ends it; SIGHUP reads the policy file again."""
+    """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
         daemon = Daemon(options, client, registry, on_listed=on_listed)
-        loop = asyncio.get_running_loop()
-        reactions = {signal.SIGTERM: daemon.stop, signal.SIGINT: daemon.stop, signal.SIGHUP: daemon.policy.nudge}
-        for number, react in reactions.items():
-            loop.add_signal_handler(number, react)
-        try:
-            await daemon.run()
-        finally:
-            for number in reactions:
-                loop.remove_signal_handler(number)
+        async with supervised(_supervision(daemon)) as supervision:
+            loop = asyncio.get_running_loop()
+
+            def stop() -> None:
+                supervision.stopping()
+                daemon.stop()
+
+            def reload() -> None:
+                supervision.reloading()
+                daemon.policy.nudge()
+
+            reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+            for number, react in reactions.items():
+                loop.add_signal_handler(number, react)
+            try:
+                await daemon.run()
+            finally:
+                for number in reactions:
+                    loop.remove_signal_handler(number)
+
+
+def _supervision(daemon: Daemon) -> Supervision:
+    watched = Watched(
+        ready=lambda: daemon.health.ready().ok,
+        alive=lambda: daemon.health.live().ok,
+        status=lambda: status_line(
+            daemon.health.ready(), daemon.cache.describe(), daemon.telemetry.findings.snapshot, daemon.policy.last
+        ),
+        reading=lambda: daemon.policy.last,
+    )
+    return Supervision(notifier(), watched, SystemClock(), daemon.telemetry.worry)

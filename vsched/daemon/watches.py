@@ -53,6 +53,9 @@ FOLLOWED: dict[str, Followed] = {
     "ReplicationController": Followed(ApiResource("", "v1", "replicationcontrollers"), False, Use.SCHEDULING),
     "ReplicaSet": Followed(ApiResource(*APPS, "replicasets"), False, Use.SCHEDULING),
     "StatefulSet": Followed(ApiResource(*APPS, "statefulsets"), False, Use.SCHEDULING),
+    # With some of those above: what says how many of its pods are to start together, and in which queue.
+    "DaemonSet": Followed(ApiResource(*APPS, "daemonsets"), False, Use.SCHEDULING),
+    "Job": Followed(ApiResource("batch", "v1", "jobs"), False, Use.SCHEDULING),
     "PodGroup": Followed(ApiResource(*BATCH, "podgroups"), use=Use.SCHEDULING),
     # How people ask for queues to be opened and closed; the annotation of a queue does it too.
     "Command": Followed(COMMANDS, False, Use.SCHEDULING),

@@ -17,13 +17,13 @@ import msgspec
 import orjson
 from yarl import URL
 
-from vsched import __version__
 from vsched.errors import Unavailable
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import Headers
 from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, one_line, unexpected
 from vsched.kube.paths import Params, target
+from vsched.version import user_agent
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -80,7 +80,7 @@ class ApiClient:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             # Compressing costs the server and us more than a cluster's network does.
-            headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": f"vsched/{__version__}"},
+            headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": user_agent()},
             read_bufsize=self._settings.read_buffer_bytes,
         )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from vsched.errors import BadObject
 from vsched.kube.framing import Identity
@@ -35,7 +36,10 @@ class BrokenObject(BadObject):
 
 
 class Sink(Protocol[T]):
-    """Who is told of objects; called on the event loop, must not wait, and must not raise."""
+    """Who is told of objects, lists as a whole; called on the event loop, must not wait, and must not raise.
+
+    For kinds that there are few of: a list is collected in memory first, and taken in at one go.
+    """
 
     def replace(self, items: list[T], resource_version: str) -> None:
         """These are all objects there are, as of that version."""
@@ -48,6 +52,76 @@ class Sink(Protocol[T]):
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """This object exists (or ceased to: ``error.delta``) but is left out; told after the list it was in."""
         ...
+
+
+@runtime_checkable
+class PartsSink(Protocol[T]):
+    """Who is told of objects, lists piece by piece, so that the event loop turns meanwhile; as quick as a ``Sink``.
+
+    While a list is told, so are changes since its first page: what ``apply`` tells of an object is newer than what the
+    list has of it. A list that fails is told again from the start.
+    """
+
+    def restart(self) -> None:
+        """A list begins; what was known stays known until ``finish``."""
+        ...
+
+    def listed(self, item: T) -> None:
+        """An object of the list; to be ignored where ``apply`` has told of it since the list began."""
+        ...
+
+    def finish(self, resource_version: str) -> Iterator[None]:
+        """That was the list: what neither it nor ``apply`` has told of since it began is gone; a step an object."""
+        ...
+
+    def apply(self, delta: Delta, item: T) -> None:
+        """As for a ``Sink``."""
+        ...
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """As for a ``Sink``."""
+        ...
+
+
+class Collected(Generic[T]):
+    """Collects lists for a sink that wants them whole; changes that come meanwhile are told after them."""
+
+    def __init__(self, sink: Sink[T]) -> None:
+        self._sink = sink
+        self._items: list[T] = []
+        self._later: list[Callable[[], None]] | None = None
+        """What came while a list is told; None where none is."""
+
+    def restart(self) -> None:
+        self._items, self._later = [], []
+
+    def listed(self, item: T) -> None:
+        self._items.append(item)
+
+    def finish(self, resource_version: str) -> Iterator[None]:
+        items, later = self._items, self._later or ()
+        self._items, self._later = [], None
+        self._sink.replace(items, resource_version)
+        yield
+        for tell in later:
+            tell()
+
+    def apply(self, delta: Delta, item: T) -> None:
+        self._tell(lambda: self._sink.apply(delta, item))
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        self._tell(lambda: self._sink.broken(raw, error))
+
+    def _tell(self, tell: Callable[[], None]) -> None:
+        if self._later is None:
+            tell()
+        else:
+            self._later.append(tell)
+
+
+def in_parts(sink: Sink[T] | PartsSink[T]) -> PartsSink[T]:
+    """The sink as one that is told of lists piece by piece."""
+    return sink if isinstance(sink, PartsSink) else Collected(sink)
 
 
 class State(StrEnum):
@@ -78,7 +152,11 @@ class Statistics:
     events: int = 0
     """Lines of watches, bookmarks included."""
     objects: int = 0
-    """Objects in the last list."""
+    """Objects in the last complete list."""
+    listed: int = 0
+    """Objects that came so far in the list under way; after it, all of them."""
+    expected: int = 0
+    """Objects in the list under way as far as the server has said; at least ``listed``."""
     broken: int = 0
     lists: int = 0
     """Lists that were completed."""

@@ -18,6 +18,8 @@ class PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
     resource_version: str = ""
     continue_token: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+    """Objects on the pages that follow, where the server says so."""
 
 
 class Page(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ import socket
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import NoReturn
 
@@ -21,8 +22,10 @@ import msgspec
 from vsched.clock import Clock, SystemClock
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient, Json
+from vsched.kube.deltas import Statistics
 from vsched.kube.errors import Conflict, NotFound
 from vsched.kube.lease_record import LEASES, LeaseSettings, Record, Spec, held_spec, read_record, released_spec
+from vsched.kube.lease_watch import LeaseWatch
 
 EARLIEST = 0.75
 """Retries come after this part of their time to the whole of it, so that candidates do not come in step."""
@@ -82,12 +85,15 @@ class Elector:
         *,
         clock: Clock | None = None,
         told: Callable[[Standing], None] = lambda standing: None,
+        watched: Callable[[Statistics], None] = lambda statistics: None,
         source: random.Random | None = None,
     ) -> None:
         self.settings = settings
         self._path = LEASES.path(settings.namespace, settings.name)
         self._clock = clock or WakefulClock()
         self._told = told
+        self._watched = watched
+        """Told how the watch of the Lease is doing, while this candidate stands by."""
         self._uniform = (source or random).uniform
         self._seen: Record | None = None
         self._changed_at = 0.0
@@ -112,9 +118,24 @@ class Elector:
 
     async def run(self, client: ApiClient) -> NoReturn:
         """Seek the lease and keep it, until cancelled; raises LeaseLost when it was ours and is no longer."""
+        wait_seconds = await self._stand_by(client)
         while True:
-            wait_seconds = await self.turn(client)
             await asyncio.sleep(wait_seconds)
+            wait_seconds = await self.turn(client)
+
+    async def _stand_by(self, client: ApiClient) -> float:
+        """Seek the lease until it is ours, at once whenever it becomes free; returns the seconds to the next turn."""
+        watch = LeaseWatch(client, self.settings, self._watched)
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(watch.run(), name="lease watch")
+            while True:
+                watch.freed.clear()
+                wait_seconds = await self.turn(client)
+                if self.leading.is_set():
+                    watching.cancel()
+                    return wait_seconds
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(watch.freed.wait(), wait_seconds)
 
     async def turn(self, client: ApiClient) -> float:
         """One attempt to get or renew the lease; returns the seconds to the next. Raises LeaseLost."""

@@ -1,6 +1,7 @@
 """Keeps a sink in step with one kind: lists it, watches it from there, and starts over where it has to.
 
-One object that cannot be decoded is reported and left out. Everything else that goes wrong is waited out, with its
+Where a list has several pages, the watch is open while they are read: it starts at the version they are all of, so new
+objects are told of at once, and a list that takes minutes is not out of date when it ends. One object that cannot be decoded is reported and left out. Everything else that goes wrong is waited out, with its
 reason in ``statistics``; only cancelling ends a reflector. It keeps no objects: the sink does.
 """
 
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
@@ -16,9 +16,10 @@ import msgspec
 
 from vsched.clock import Clock, SystemClock
 from vsched.errors import Unavailable, VschedError
-from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.kube.client import Answer, ApiClient
-from vsched.kube.deltas import BrokenObject, Delta, Sink, State, Statistics
+from vsched.kube.backoff import BackOff
+from vsched.kube.bounds import ReflectorSettings, Turns
+from vsched.kube.client import ApiClient
+from vsched.kube.deltas import Delta, PartsSink, Sink, State, Statistics, in_parts
 from vsched.kube.errors import (
     ApiError,
     Forbidden,
@@ -29,7 +30,6 @@ from vsched.kube.errors import (
     Unauthorized,
     UnexpectedAnswer,
     error_from_status,
-    one_line,
     unexpected,
 )
 from vsched.kube.framing import (
@@ -38,16 +38,14 @@ from vsched.kube.framing import (
     Page,
     WatchEvent,
     decode_event,
-    decode_page,
-    identity_of,
     version_of,
 )
+from vsched.kube.listing import UNDECODABLE, Lister, complaint
 from vsched.kube.paths import ApiResource, Params
 
-T = TypeVar("T")
+__all__ = ["Reflector", "ReflectorSettings"]
 
-UNDECODABLE = (msgspec.MsgspecError, VschedError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What decoding raises over an object's content, as opposed to a bug that must be seen."""
+T = TypeVar("T")
 
 DELTAS: dict[str, Delta] = {delta.value: delta for delta in Delta}
 
@@ -60,28 +58,6 @@ STATES: tuple[tuple[type[VschedError], State], ...] = (
 """The state each failure means; the first that fits."""
 
 
-class ReflectorSettings(msgspec.Struct, frozen=True):
-    """Bounds of a reflector."""
-
-    page_size: int = 500
-    list_timeout_seconds: float = 60.0
-    """For one page."""
-    watch_seconds: tuple[float, float] = (300.0, 480.0)
-    """How long a watch is asked to last, drawn anew each time so that watches do not end together."""
-    silence_seconds: float = 150.0
-    """A watch that brings nothing for so long is taken for dead: bookmarks come about every minute."""
-    steady_seconds: float = 1.0
-    """A watch that lasts so long was a success, even if it brought nothing."""
-    fruitless_watches: int = 3
-    """After so many watches in a row that brought nothing but trouble, the kind is listed again."""
-    line_bytes: int = 16 << 20
-    slice_seconds: float = 0.0015
-    """The longest stretch of work between two turns of the event loop."""
-    missing_seconds: float = 5.0
-    """A kind the server does not know is asked for at least this often."""
-    back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)
-
-
 class Reflector(Generic[T]):
     """Lists and watches one kind into one sink."""
 
@@ -90,7 +66,7 @@ class Reflector(Generic[T]):
         client: ApiClient,
         resource: ApiResource,
         decode: Callable[[bytes], T],
-        sink: Sink[T],
+        sink: Sink[T] | PartsSink[T],
         *,
         namespace: str = "",
         selectors: Params | None = None,
@@ -106,104 +82,67 @@ class Reflector(Generic[T]):
         self._client = client
         self._resource = resource
         self._decode = decode
-        self._sink = sink
+        self._sink = in_parts(sink)
         self._path = resource.path(namespace)
         self._selectors = selectors or {}
-        self._settings = settings or ReflectorSettings()
+        self._settings = settings = settings or ReflectorSettings()
         self._on_state = on_state
-        self._clock = clock or SystemClock()
+        self._clock = clock = clock or SystemClock()
+        self._lister = Lister(client, self._path, self._selectors, decode, self._sink, settings, self.statistics, clock)
         self._list_back_off = BackOff(self._settings.back_off)
         self._watch_back_off = BackOff(self._settings.back_off)
         self._version = ""
         self._latest: bytes | None = None
         """The last object of a watch: its version is read only when a watch has to be resumed."""
         self._fruitless = 0
-        self._expired_lists = 0
 
     async def run(self) -> NoReturn:
         """Keep the sink in step until cancelled."""
         try:
             while True:
                 try:
-                    await self._list()
-                    self._list_back_off.reset()
+                    page = await self._begin()
                 except (ApiError, Unavailable) as error:
                     await self._wait_out(error, self._list_back_off)
                     continue
-                try:
-                    await self._follow()
-                except (ApiError, Unavailable) as error:
-                    await self._wait_out(error, self._watch_back_off)
+                await self._keep_up(page)
         finally:
             self._enter(State.STOPPED)
 
     # ---- listing
 
-    async def _list(self) -> None:
+    async def _begin(self) -> Page:
+        """The first page of a list, and with it the version to watch from."""
         if not self.statistics.problem:
             # A complaint stands until it is mended: trying again is no news, and each change of state is told.
             self._enter(State.LISTING)
-        items: list[T] = []
-        broken: list[tuple[bytes, BrokenObject]] = []
-        token, version = "", ""
-        while True:
-            page = await self._page(token)
-            version = version or page.metadata.resource_version
-            await self._decode_page(page, items, broken)
-            token = page.metadata.continue_token
-            if not token:
-                break
-        self._version, self._latest = version, None
-        self._fruitless = self._expired_lists = 0
-        self.statistics.lists += 1
-        self.statistics.objects = len(items)
-        self.statistics.synced = True
-        self._sink.replace(items, version)
-        for raw, error in broken:
-            self._sink.broken(raw, error)
-        self.synced.set()
-        self.settled.set()
-
-    async def _page(self, token: str) -> Page:
-        params = dict(self._selectors)
-        if self._expired_lists < 2:
-            # Pages that keep running out of time under us are given up for one long answer.
-            params["limit"] = str(self._settings.page_size)
-        if token:
-            params["continue"] = token
-        try:
-            answer = await self._client.request(
-                "GET", self._path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
-            )
-        except Gone:
-            self._expired_lists += 1
-            raise
-        self.statistics.last_event_monotonic = self._clock.monotonic()
-        return self._parse_page(answer)
-
-    def _parse_page(self, answer: Answer) -> Page:
-        try:
-            page = decode_page(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problem = f"answered with something that is not a list: {error}"
-            raise unexpected(self._where, answer.code, answer.headers, answer.body, problem) from error
-        if not page.metadata.resource_version:
-            problem = "answered with a list that has no resourceVersion"
-            raise unexpected(self._where, answer.code, answer.headers, answer.body, problem)
+        page = await self._lister.first()
+        self._version, self._latest = page.metadata.resource_version, None
+        self._fruitless = 0
         return page
 
-    async def _decode_page(self, page: Page, items: list[T], broken: list[tuple[bytes, BrokenObject]]) -> None:
-        decode, slice_seconds = self._decode, self._settings.slice_seconds
-        deadline = time.perf_counter() + slice_seconds
-        for part in page.items or ():
-            raw = bytes(part)
+    async def _keep_up(self, page: Page) -> None:
+        """Take in a list and watch from its version; returns when the kind is to be listed again."""
+        following: asyncio.Task[None] | None = None
+        try:
+            if page.metadata.continue_token:
+                following = asyncio.create_task(self._follow())
             try:
-                items.append(decode(raw))
-            except UNDECODABLE as error:
-                broken.append((raw, self._complain(raw, None, error)))
-            if time.perf_counter() > deadline:
-                await asyncio.sleep(0)
-                deadline = time.perf_counter() + slice_seconds
+                await self._lister.take(page)
+            except (ApiError, Unavailable) as error:
+                await self._wait_out(error, self._list_back_off)
+                return
+            self._list_back_off.reset()
+            self.synced.set()
+            self.settled.set()
+            try:
+                await (following or self._follow())
+            except (ApiError, Unavailable) as error:
+                await self._wait_out(error, self._watch_back_off)
+        finally:
+            if following is not None:
+                following.cancel()
+                await asyncio.wait((following,))
 
     # ---- watching
 
@@ -272,13 +211,11 @@ class Reflector(Generic[T]):
 
     async def _take(self, lines: list[bytes]) -> None:
         """Tell the sink of the lines of one chunk, with turns of the event loop in between."""
-        slice_seconds = self._settings.slice_seconds
-        deadline = time.perf_counter() + slice_seconds
+        turns = Turns(self._settings.slice_seconds)
         for line in lines:
             self._take_line(line)
-            if time.perf_counter() > deadline:
-                await asyncio.sleep(0)
-                deadline = time.perf_counter() + slice_seconds
+            if turns.over:
+                await turns.turn()
 
     def _take_line(self, line: bytes) -> None:
         try:
@@ -298,10 +235,10 @@ class Reflector(Generic[T]):
         try:
             item = self._decode(raw)
         except UNDECODABLE as error:
-            complaint = self._complain(raw, delta, error)
-            if complaint.identity.resource_version:
-                self._version, self._latest = complaint.identity.resource_version, None
-            self._sink.broken(raw, complaint)
+            broken = complaint(self.statistics, raw, delta, error)
+            if broken.identity.resource_version:
+                self._version, self._latest = broken.identity.resource_version, None
+            self._sink.broken(raw, broken)
             return
         self._latest = raw
         self._sink.apply(delta, item)
@@ -322,13 +259,6 @@ class Reflector(Generic[T]):
             return unexpected(self._where, 200, {}, raw, "sent an ERROR event without a Status")
 
     # ---- what goes wrong
-
-    def _complain(self, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:
-        self.statistics.broken += 1
-        problem = one_line(str(error)) or type(error).__name__
-        complaint = BrokenObject(self._resource, identity_of(raw), delta, problem)
-        complaint.__cause__ = error
-        return complaint
 
     async def _wait_out(self, error: VschedError, back_off: BackOff) -> None:
         """Say what is wrong, and wait as long as it deserves."""

@@ -52,6 +52,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """What ``minResources`` names that only quotas know (``limits.cpu``, ``requests.cpu`` as ``cpu``); base units."""
     implicit: bool = False
     """Made up for pods of ours that name no PodGroup; there is no object to write to."""
+    made: bool = False
+    """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
 
 
 class Job:

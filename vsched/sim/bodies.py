@@ -13,6 +13,7 @@ def _form(group: str, version: str, kind: str) -> Kind:
 
 BINDING = _form("", "v1", "Binding")
 EVICTION = _form("policy", "v1", "Eviction")
+TOKEN_REQUEST = _form("authentication.k8s.io", "v1", "TokenRequest")
 _DELETE_OPTIONS = _form("meta", "v1", "DeleteOptions")
 _SCALE = _form("autoscaling", "v1", "Scale")
 _METADATA = _form("meta", "v1", "ObjectMeta")

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import yaml
 
 from vsched.errors import BadInput
 from vsched.sim import metrics_apis
+from vsched.sim.access import Access
+from vsched.sim.authentication import ADMIN, Tokens
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
+from vsched.sim.faults import Faults
 from vsched.sim.fleet import read_fleet, uniform_fleet
 from vsched.sim.kinds import Obj
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
@@ -29,6 +33,7 @@ from vsched.sim.store import Store
 from vsched.sim.times import utc_now
 from vsched.sim.writes import Writer
 
+Authorization = Literal["none", "rbac"]
 CONTEXT = "vsched-cluster"
 _NODES_A_TURN = 200
 _GANGS_A_TURN = 20
@@ -40,6 +45,8 @@ class ClusterSettings:
 
     controllers: ControllerSettings | None = field(default_factory=ControllerSettings)
     """How its machines behave; None for an API server alone, where nothing happens by itself."""
+    authorization: Authorization = "none"
+    """Everybody may do everything, or only what roles and their bindings say."""
 
 
 class Cluster:
@@ -55,6 +62,7 @@ class Cluster:
         residents: Sequence[Residents] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
+        faults: Faults | None = None,
     ) -> None:
         _check_loopback(host)
         self._settings = settings or ClusterSettings()
@@ -68,7 +76,16 @@ class Cluster:
         self.client = LocalClient(self._writer)
         self._meter = self._new_meter()
         metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
-        self._server = ApiServer(self.store, writer=self._writer, gate=gate, metrics=metrics)
+        self.tokens = Tokens(self.store)
+        """Who is who, where anybody has to say so; its static ones may be changed at any time."""
+        self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
+        access = None
+        if self.admin_token:
+            self.tokens.static[self.admin_token] = ADMIN
+            access = Access(self.store, self.tokens)
+        self._server = ApiServer(
+            self.store, writer=self._writer, gate=gate, metrics=metrics, access=access, faults=faults
+        )
 
     def _new_meter(self) -> Meter | None:
         """What measures usage, with its APIs in discovery; None where nobody does."""
@@ -141,12 +158,12 @@ class Cluster:
         return True
 
     def kubeconfig(self) -> Obj:
-        """A kubeconfig for this cluster; there is nothing to authenticate with."""
+        """A kubeconfig for this cluster, with the token of an administrator where one is needed."""
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": CONTEXT, "cluster": {"server": self.url}}],
-            "users": [{"name": CONTEXT, "user": {}}],
+            "users": [{"name": CONTEXT, "user": {"token": self.admin_token} if self.admin_token else {}}],
             "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
             "current-context": CONTEXT,
         }
@@ -154,6 +171,10 @@ class Cluster:
     def write_kubeconfig(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if self.admin_token:
+                # Nobody else is to read the token, not even for the moment before it is written.
+                path.touch(mode=0o600)
+                path.chmod(0o600)
             path.write_text(yaml.safe_dump(self.kubeconfig(), sort_keys=False), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

@@ -15,6 +15,7 @@ import orjson
 import yaml
 
 from vsched.sim import bodies, protobuf
+from vsched.sim.authentication import User
 from vsched.sim.conform import json_type
 from vsched.sim.decoding import unrecognized
 from vsched.sim.deletion import DeleteOptions, check_options
@@ -84,6 +85,8 @@ class Call:
     body: bytes = b""
     warnings: list[str] = field(default_factory=list)
     reviews: Reviews = field(default_factory=Reviews)
+    user: User | None = None
+    """Who asks, where anybody has to say so."""
 
     def flag(self, name: str) -> bool:
         """A boolean of the query: anything but empty, 0 and false is true."""

@@ -55,7 +55,7 @@ class Residents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How many namespaces gangs take in turn; more than one are numbered."""
     queue: str = "default"
     scheduler: str = SCHEDULER_NAME
-    request: dict[str, str | int] = {"cpu": "100m", "memory": "128Mi"}
+    request: dict[str, str | int] = msgspec.field(default_factory=lambda: {"cpu": "100m", "memory": "128Mi"})
     running: bool = True
     """On the nodes, in turn; else they wait for a scheduler."""
 
@@ -213,7 +213,7 @@ def _body(residents: Residents, namespace: str) -> Obj:
     """A pod of about the size and the parts that workload controllers give theirs."""
     name = residents.prefix.rstrip("-.") or "resident"
     request = {resource: str(amount) for resource, amount in residents.request.items()}
-    environment = [{"name": f"SETTING_{number}", "value": f"value-{number}"} for number in range(8)]
+    environment: list[Obj] = [{"name": f"SETTING_{number}", "value": f"value-{number}"} for number in range(8)]
     fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "NODE_NAME": "spec.nodeName"}
     environment += [{"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in fields.items()]
     probe = {"httpGet": {"path": "/healthz", "port": 8080}, "periodSeconds": 10, "failureThreshold": 3}

@@ -9,7 +9,10 @@ from dataclasses import replace
 from functools import partial
 
 from vsched.sim import bodies, conversion, patching, subresources, tables
+from vsched.sim.access import Access
 from vsched.sim.answers import Answer, Send, Stream, text
+from vsched.sim.authentication import Tokens
+from vsched.sim.decoding import decoded
 from vsched.sim.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.deletion import answer as deletion_answer
 from vsched.sim.documents import Documents
@@ -35,8 +38,10 @@ _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "appr
 class Router:
     """Answers requests out of one store."""
 
-    def __init__(self, writer: Writer, metrics: MetricsApis | None = None) -> None:
+    def __init__(self, writer: Writer, metrics: MetricsApis | None = None, access: Access | None = None) -> None:
         self._writer = writer
+        self._access = access
+        self._tokens = access.tokens if access is not None else Tokens(writer.store, writer.now)
         self._metrics = metrics
         self._store = writer.store
         self._documents = Documents(writer.store.registry)
@@ -162,6 +167,8 @@ class Router:
     def _create(self, call: Call, path: Path, kind: Kind) -> Answer:
         body = read_body(call, kind.kind, custom=kind.custom)
         if kind.plural in subresources.REVIEWS:
+            if self._access is not None:
+                return Answer(201, obj=self._access.review(call, path, kind, body))
             return Answer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
             self._review(call, path, kind, _BINDING, body)
@@ -205,6 +212,8 @@ class Router:
                 return self._evict(call, path, kind)
             case "scale":
                 return self._scale(call, path, kind)
+            case "token":
+                return self._token(call, path)
         return Answer(raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain")
 
     def _part(self, call: Call, path: Path, kind: Kind) -> Answer:
@@ -232,6 +241,11 @@ class Router:
         body, options, now = read_body(call, "Eviction"), call.write_options(), self._writer.now()
         self._review(call, path, kind, _EVICTION, body)
         return Answer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
+
+    def _token(self, call: Call, path: Path) -> Answer:
+        options, body = call.write_options(), read_body(call, "TokenRequest")
+        body = decoded(bodies.TOKEN_REQUEST, body, options.field_validation, options.warnings)
+        return Answer(201, obj=self._tokens.request(path.namespace, path.name, body, dry_run=options.dry_run))
 
     def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
         record: Record = read_object(self._store, kind, path.namespace, path.name, call)

@@ -17,8 +17,13 @@ from aiohttp import ClientConnectionError, web
 from multidict import CIMultiDict
 
 from vsched.errors import BadInput
+from vsched.sim import spoiling
+from vsched.sim.access import Access
 from vsched.sim.answers import Answer, Stream
 from vsched.sim.bootstrap import seed
+from vsched.sim.bootstrap_roles import seed_roles
+from vsched.sim.faults import Fault, Faults
+from vsched.sim.faults import Kind as FaultKind
 from vsched.sim.metrics_apis import MetricsApis
 from vsched.sim.requests import MAX_BODY_BYTES, Call, parse_query
 from vsched.sim.routes import Router
@@ -56,11 +61,17 @@ class ApiServer:
         gate: Gate | None = None,
         now: Clock = utc_now,
         metrics: MetricsApis | None = None,
+        access: Access | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self._writer = writer or Writer(store, now=now)
         seed(self._writer)
-        self._router = Router(self._writer, metrics)
+        if access is not None:
+            seed_roles(self._writer)
+        self._router = Router(self._writer, metrics, access)
+        self._access = access
         self._gate = gate
+        self._faults = faults
         self._webhooks = WebhookCaller(store)
         self._runner: web.ServerRunner | None = None
         self.streams: set[asyncio.Task[object]] = set()
@@ -103,20 +114,38 @@ class ApiServer:
         call: Call | None = None
         try:
             call = await self._read(request)
+            if self._access is not None:
+                self._access.admit(call, request.headers)
             if self._gate is not None:
                 await self._gate(call)
+            fault = self._faults.draw(call) if self._faults is not None else None
+            if fault is not None:
+                return await self._spoil(fault, request, call)
             answer = await self._routed(call)
             if isinstance(answer, Stream):
                 return await self._send_stream(request, answer)
             return await self._send(request, call, answer)
         except Failure as failure:
             return _refusal(failure, call)
+        except spoiling.Dropped as dropped:
+            return spoiling.drop(request, dropped)
         except (ClientConnectionError, ConnectionError):
             raise
         except Exception as error:
             # The supervisor of requests: one that breaks must not take the connection or the others with it.
             log.exception("request failed: %s %s", request.method, request.raw_path)
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
+
+    async def _spoil(self, fault: Fault, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        await spoiling.before(fault, call)
+        answer = await self._routed(call)
+        if isinstance(answer, Stream):
+            return await self._send_stream(request, spoiling.spoiled(fault, answer))
+        await spoiling.after(fault)
+        if fault.kind is FaultKind.TRUNCATED:
+            body, content_type = _encoded(answer, call)
+            return await spoiling.send_half(request, answer.code, {"Content-Type": content_type, **_UNCACHED}, body)
+        return await self._send(request, call, answer)
 
     async def _routed(self, call: Call) -> Answer | Stream:
         """The answer; a request for a version of the future is given a while for it to come.

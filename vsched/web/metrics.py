@@ -5,7 +5,9 @@ Gauges of queues and jobs are not here: ``gauges`` works them out when they are 
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
+
+from vsched.version import build
 
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -26,6 +28,10 @@ class Metrics:
 
         def gauge(name: str, says: str, *labels: str) -> Gauge:
             return Gauge(name, says, labels, registry=registry)
+
+        found = build()
+        what = {"version": found.version, "commit": found.commit, "python": found.python}
+        Info("vsched_build", "What exactly runs: always 1.", registry=registry).info(what)
 
         # -- under Volcano's names
         self.e2e = histogram("volcano_e2e_scheduling_latency_milliseconds", "A whole session, snapshot to hand-over.")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from aiohttp import web
+from msgspec import to_builtins
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from vsched.version import build
 from vsched.web import allocations, health, views
 from vsched.web.findings import Findings
+
+T = TypeVar("T")
+
+PAGES = ThreadPoolExecutor(2, "page")
+"""Pages are made here, two at a time: whoever asks for many must not take the threads that sessions need, nor all of
+the interpreter's time."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -37,12 +46,11 @@ class Sources(NamedTuple):
     health: health.Health
 
 
-def as_json(data: object, status: int = 200) -> web.Response:
+def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """An answer in JSON, for machines and readable for people."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    return web.Response(
-        body=orjson.dumps(data, default=str, option=option), content_type="application/json", status=status
-    )
+    body = orjson.dumps(data, default=str, option=option)
+    return web.Response(body=body, content_type="application/json", status=status, headers=headers)
 
 
 def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
@@ -50,7 +58,11 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
     findings = sources.findings
     routes = [
         Route("/metrics", _metrics(sources.registry), "metrics in Prometheus' text format"),
-        Route("/configz", _page(sources.configuration), "the policy in force and the last reload"),
+        Route(
+            "/configz",
+            _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
+            "the policy in force, the last reload, and what exactly runs",
+        ),
         Route("/queues", _page(lambda: views.queues(findings)), "queues: shares and amounts"),
         Route("/jobs", _page(lambda: views.jobs(findings)), "PodGroups: phase, counts, why they wait"),
         Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
@@ -71,10 +83,14 @@ def health_routes(sources: Sources) -> list[Route]:
     ]
 
 
+async def _aside(make: Callable[[], T]) -> T:
+    """What takes a while, as a page about ten thousand nodes does, which the event loop does not have."""
+    return await asyncio.get_running_loop().run_in_executor(PAGES, make)
+
+
 def _page(view: Callable[[], object]) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        # A page about ten thousand nodes takes a while, which the event loop does not have.
-        return await asyncio.to_thread(lambda: as_json(view()))
+        return await _aside(lambda: as_json(view()))
 
     return answer
 
@@ -89,7 +105,7 @@ def _check(check: Callable[[], health.Check]) -> Handler:
 
 def _metrics(registry: CollectorRegistry) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        text = await asyncio.to_thread(generate_latest, registry)
+        text = await _aside(lambda: generate_latest(registry))
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer
@@ -98,7 +114,7 @@ def _metrics(registry: CollectorRegistry) -> Handler:
 def _explain(findings: Findings) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
-        found = await asyncio.to_thread(views.explain, findings, namespace, name)
+        found = await _aside(lambda: views.explain(findings, namespace, name))
         if found is None:
             return as_json({"error": f"no pod or PodGroup {namespace}/{name} is known here"}, status=404)
         return as_json(found)
@@ -106,9 +122,9 @@ def _explain(findings: Findings) -> Handler:
     return answer
 
 
-def application(routes: Sequence[Route]) -> web.Application:
-    """An aiohttp application that serves a route table."""
-    app = web.Application()
+def application(routes: Sequence[Route], guards: Sequence[Any] = ()) -> web.Application:
+    """An aiohttp application that serves a route table behind middlewares, the outermost first."""
+    app = web.Application(middlewares=guards)
     for route in routes:
         # Answers to GET are answers to HEAD as well.
         add = app.router.add_get if route.method == "GET" else partial(app.router.add_route, route.method)

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from ssl import SSLContext
+from typing import Any
 
 from aiohttp import web
 
 from vsched.errors import BadInput
-from vsched.web.routes import Route, application
+from vsched.web.access import Access, Refusal
+from vsched.web.limits import Connection, Limits, Port, bounded
+from vsched.web.listener import Listener, listening_sockets
+from vsched.web.routes import Handler, Route, application, as_json
 
 READ_BYTES = 1 << 20
 """What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""
+READ_BYTES_OF_PAGES = 1 << 14
+"""Where nobody has to send a body."""
 
 
 def parse_address(text: str, what: str) -> tuple[str, int]:
@@ -25,27 +31,53 @@ def parse_address(text: str, what: str) -> tuple[str, int]:
 
 @asynccontextmanager
 async def serving(
-    routes: Sequence[Route], address: str, what: str, ssl: SSLContext | None = None
+    routes: Sequence[Route],
+    address: str,
+    what: str,
+    ssl: SSLContext | None = None,
+    *,
+    access: Access | None = None,
+    port: Port | None = None,
 ) -> AsyncIterator[int]:
     """Serve a route table at an address while the block runs, over TLS where there is a context for it.
 
-    Yields the port, raises BadInput where it is taken.
+    ``access`` turns people away, ``port`` holds them within bounds and counts. Yields the number of the port, raises
+    BadInput where it is taken.
     """
-    host, port = parse_address(address, what)
-    runner = web.AppRunner(application(routes), access_log=None, shutdown_timeout=1.0, read_bufsize=READ_BYTES)
+    host, number = parse_address(address, what)
+    port = port or Port(Limits())
+    guards = [bounded(port), *((guarding(access),) if access is not None else ())]
+    runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host or None, port, ssl_context=ssl)
+        server = runner.server
+        assert server is not None
+        read_bytes = READ_BYTES_OF_PAGES if all(route.method == "GET" for route in routes) else READ_BYTES
         try:
-            await site.start()
+            sockets = await listening_sockets(host, number)
         except OSError as error:
             raise BadInput(f"{what}: cannot listen on {address}: {error.strerror or error}") from error
-        yield _port(runner)
+        listener = Listener(sockets, port, lambda: Connection(port, server, read_bytes), ssl)
+        try:
+            yield int(sockets[0].getsockname()[1])
+        finally:
+            await listener.close()
     finally:
         await runner.cleanup()
 
 
-def _port(runner: web.AppRunner) -> int:
-    for address in runner.addresses:
-        return int(address[1])
-    return 0
+def guarding(access: Access) -> Any:
+    """The middleware that lets those in who may."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            await access.check(request)
+        except Refusal as refusal:
+            return as_json({"error": str(refusal)}, refusal.status, access.headers(refusal))
+        response = await handler(request)
+        # What one may see is not for a cache to show to another.
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return middleware

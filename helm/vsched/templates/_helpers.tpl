@@ -1,0 +1,101 @@
+{{- define "vsched.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of everything this release makes. */}}
+{{- define "vsched.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains (include "vsched.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "vsched.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "vsched.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "vsched.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "vsched.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "vsched.selectorLabels" . }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vsched.serviceAccountName" -}}
+{{- default (ternary (include "vsched.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{- define "vsched.image" -}}
+{{- $tag := default .Chart.AppVersion .Values.image.tag -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ $tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "vsched.policyConfigMap" -}}
+{{- default (printf "%s-policy" (include "vsched.fullname" .)) .Values.policy.existingConfigMap -}}
+{{- end -}}
+
+{{/* The policy as text, empty where it is in a ConfigMap of somebody else's. */}}
+{{- define "vsched.policyText" -}}
+{{- if not .Values.policy.existingConfigMap -}}
+{{- default (toYaml .Values.policy.content) .Values.policy.text -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secrets that the policy names, as YAML: a list of namespace and name. */}}
+{{- define "vsched.policySecrets" -}}
+{{- $metrics := default dict (get (fromYaml (include "vsched.policyText" .)) "metrics") -}}
+{{- $found := concat (list) .Values.rbac.policySecrets -}}
+{{- range $secret := list (get $metrics "tokenSecret") (get $metrics "passwordSecret") (get (default dict (get $metrics "elasticsearch")) "passwordSecret") -}}
+{{- with $secret -}}
+{{- $found = append $found (dict "namespace" .namespace "name" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (uniq $found) -}}
+{{- end -}}
+
+{{/* Where node usage comes from: what the policy says, or what values say of a policy that is not here to be read. */}}
+{{- define "vsched.usageType" -}}
+{{- $metrics := default dict (get (fromYaml (include "vsched.policyText" .)) "metrics") -}}
+{{- default (get $metrics "type") .Values.rbac.usageType -}}
+{{- end -}}
+
+{{- define "vsched.webhook" -}}
+{{- if and .Values.arbitration.enabled .Values.webhook.enabled -}}true{{- end -}}
+{{- end -}}
+
+{{- define "vsched.leaderService" -}}
+{{- printf "%s-leader" (include "vsched.fullname" .) -}}
+{{- end -}}
+
+{{/* Whether anything is served over TLS. */}}
+{{- define "vsched.tls" -}}
+{{- if or .Values.tls.listen (include "vsched.webhook" .) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "vsched.tlsSecret" -}}
+{{- default (printf "%s-tls" (include "vsched.fullname" .)) .Values.tls.certificate.secretName -}}
+{{- end -}}
+
+{{/* What the certificate is for, as YAML: the Services. */}}
+{{- define "vsched.tlsNames" -}}
+{{- range $service := list (include "vsched.fullname" .) (include "vsched.leaderService" .) }}
+- {{ $service }}.{{ $.Release.Namespace }}.svc
+- {{ $service }}.{{ $.Release.Namespace }}.svc.cluster.local
+{{- end }}
+{{- end -}}
+
+{{/* The labels of the metrics of this release, for rules. */}}
+{{- define "vsched.series" -}}
+job="{{ include "vsched.fullname" . }}",namespace="{{ .Release.Namespace }}"
+{{- end -}}

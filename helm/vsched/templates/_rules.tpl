@@ -1,0 +1,13 @@
+{{- /* The groups of alert rules, as Prometheus reads them. */}}
+{{- define "vsched.rules" -}}
+{{- $series := include "vsched.series" . -}}
+{{- $found := list -}}
+{{- range $rule := fromYamlArray (tpl (.Files.Get "files/alerts.yaml") (dict "series" $series "slow" .Values.prometheusRule.slowSessionSeconds "replicas" .Values.replicas "Template" .Template)) -}}
+{{- if not (has $rule.alert $.Values.prometheusRule.disabled) -}}
+{{- $found = append $found $rule -}}
+{{- end -}}
+{{- end -}}
+groups:
+  - name: vsched
+    rules: {{- toYaml $found | nindent 6 }}
+{{- end -}}

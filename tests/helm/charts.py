@@ -1,0 +1,115 @@
+"""The chart, rendered by Helm itself; skips where Helm's library is not there."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from vsched.cli.run import command, options_of
+from vsched.daemon.options import Options
+
+helm = pytest.importorskip("helm_python", reason="Helm's library is not installed (pip install helm-python-sdk)")
+
+Obj = dict[str, Any]
+CHART = Path(__file__).parents[2] / "helm" / "vsched"
+RELEASE, NAMESPACE = "vsched", "batch"
+POD_IP = "10.1.2.3"
+OF_THE_PROCESS = ("kubeconfig", "context", "log_level", "log_format", "window_ms")
+"""Flags of ``vsched run`` that are not options of a daemon."""
+
+ISSUER = {"source": "cert-manager", "issuerRef": {"name": "house", "kind": "ClusterIssuer"}}
+OWN = {"source": "secret", "secretName": "mine", "caBundle": "Y2E="}
+SECRET = {"namespace": "monitoring", "name": "prometheus", "key": "token"}
+VALUES: dict[str, Obj] = {
+    "as it comes": {},
+    "everything that can be switched on": {
+        "arbitration": {"enabled": True},
+        "tls": {"listen": True},
+        "access": {"authentication": "tokenreview"},
+        "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+        "prometheusRule": {"enabled": True},
+        "dashboard": {"enabled": True},
+        "networkPolicy": {"egress": {"enabled": True}, "metricsFrom": [{"namespaceSelector": {}}]},
+    },
+    "an arbitrator alone, its certificates by cert-manager": {
+        "schedule": False,
+        "arbitration": {"enabled": True, "grace": "0", "evictions": 5},
+        "webhook": {"failurePolicy": "Fail"},
+        "tls": {"certificate": ISSUER},
+    },
+    "beside Volcano's controllers, with Volcano's pods": {
+        "schedulerNames": ["vsched", "volcano"],
+        "controllers": {"queues": False},
+        "evictionMode": "delete",
+    },
+    "one replica without a lease": {
+        "replicas": 1,
+        "leaderElection": {"enabled": False},
+        "podDisruptionBudget": {"enabled": False},
+        "networkPolicy": {"enabled": False},
+    },
+    "usage from the metrics server": {"policy": {"content": {"metrics": {"type": "metrics_server"}}}},
+    "usage from the custom metrics API": {"policy": {"content": {"metrics": {"type": "prometheus_adapter"}}}},
+    "usage from a Prometheus that wants a token": {
+        "policy": {"content": {"metrics": {"type": "prometheus", "address": "http://p:9090", "tokenSecret": SECRET}}}
+    },
+    "arbitration with a certificate of one's own, and readers by name": {
+        "arbitration": {"enabled": True},
+        "tls": {"listen": True, "certificate": OWN},
+        "access": {"authentication": "tokenreview", "allowGroups": ["monitoring"]},
+    },
+    "a policy as text": {"policy": {"text": "actions: allocate\ntiers:\n- plugins:\n  - name: gang # all or none\n"}},
+    "a policy that is somebody else's": {"policy": {"existingConfigMap": "theirs", "key": "volcano-scheduler.conf"}},
+    "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
+}
+"""Sets of values, by what they are for."""
+
+
+@functools.cache
+def _rendered(values: str, release: str) -> dict[str, str]:
+    found: dict[str, str] = helm.Chart.load(CHART).render(values=json.loads(values), name=release, namespace=NAMESPACE)
+    return found
+
+
+def files_of(values: Obj, release: str = RELEASE) -> dict[str, str]:
+    """What the chart comes to, by file of ``templates``."""
+    return {Path(path).name: text for path, text in _rendered(json.dumps(values), release).items()}
+
+
+def objects_of(values: Obj, release: str = RELEASE) -> list[Obj]:
+    """Every object of the chart, definitions apart."""
+    return [each for name, text in files_of(values, release).items() if name != "NOTES.txt" for each in read(text)]
+
+
+def read(text: str) -> Iterator[Obj]:
+    return (each for each in yaml.safe_load_all(text) if each)
+
+
+def one(objects: Sequence[Obj], kind: str, name: str = "") -> Obj:
+    """The only object of a kind, or of a kind and a name."""
+    found = [each for each in objects if each["kind"] == kind and name in ("", each["metadata"]["name"])]
+    assert len(found) == 1, (kind, name, [each["metadata"]["name"] for each in found])
+    return found[0]
+
+
+def container_of(objects: Sequence[Obj]) -> Obj:
+    containers = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert len(containers) == 1
+    container: Obj = containers[0]
+    return container
+
+
+def options_in(objects: Sequence[Obj]) -> Options:
+    """What ``vsched run`` makes of the container's arguments."""
+    arguments = container_of(objects)["args"]
+    assert arguments[0] == "run"
+    more = [f"--advertise-address={POD_IP}"] if "env" in container_of(objects) else []
+    context = command.make_context("run", [*arguments[1:], *more])
+    flags = {name: value for name, value in context.params.items() if name not in OF_THE_PROCESS}
+    return options_of(flags, context.params["window_ms"])

@@ -1,0 +1,303 @@
+"""The chart by itself: what Helm says of it, what comes out of it, and whether its values are what they seem."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+from collections.abc import Iterator
+from importlib import resources
+from itertools import product
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.helm.charts import (
+    CHART,
+    NAMESPACE,
+    VALUES,
+    Obj,
+    container_of,
+    files_of,
+    helm,
+    objects_of,
+    one,
+    options_in,
+    read,
+)
+from tests.helm.foreign import SCHEMAS
+from vsched.cli.run import command
+from vsched.daemon.options import check
+from vsched.settings.built_in import REGISTRY
+from vsched.settings.load import default_text, load_text
+from vsched.sim.crds import shipped_definitions
+
+kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+OLDEST, NEWEST = "1.29", "1.37"
+CASES = pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+
+
+def test_helm_finds_nothing_to_complain_of() -> None:
+    found = helm.lint(CHART)
+    assert found["total_charts_linted"] == 1
+    assert [each for each in found["messages"] if each["error"] != "icon is recommended"] == []
+
+
+@functools.cache
+def validate(text: str, version: str) -> None:
+    """Raises where the API of this version of Kubernetes, or of the project that a kind is of, would not take it."""
+    found = json.loads(text)
+    schema = SCHEMAS.get((found["apiVersion"], found["kind"]))
+    if schema is not None:
+        jsonschema.validate(found, schema)
+    else:
+        kubernetes_validate.validate(found, version, strict=True)
+
+
+@CASES
+def test_every_object_is_one_that_the_api_takes(values: Obj) -> None:
+    objects = objects_of(values)
+    assert {each["kind"] for each in objects} > {"Deployment", "Service", "ClusterRole", "ServiceAccount"}
+    for each in objects:
+        validate(json.dumps(each), NEWEST)
+
+
+@pytest.mark.parametrize(("release", "version"), [("vsched", OLDEST), ("team-a", NEWEST)])
+def test_objects_are_valid_under_any_name_and_in_the_oldest_kubernetes(release: str, version: str) -> None:
+    objects = objects_of(VALUES["everything that can be switched on"], release)
+    assert len(objects) > 15
+    for each in objects:
+        validate(json.dumps(each), version)
+
+
+@CASES
+def test_objects_are_labelled_and_have_names_of_their_own(values: Obj) -> None:
+    objects = objects_of(values)
+    for each in objects:
+        assert each["metadata"]["labels"]["app.kubernetes.io/instance"] == "vsched"
+    keys = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in objects]
+    assert len(set(keys)) == len(keys)
+
+
+@CASES
+def test_the_daemon_understands_its_flags(values: Obj) -> None:
+    options = options_in(objects_of(values))
+    check(options)
+    assert options.arbitrate == values.get("arbitration", {}).get("enabled", False)
+    assert options.lease.namespace == (NAMESPACE if options.leader_elect else "")
+
+
+@CASES
+def test_what_is_served_can_be_reached(values: Obj) -> None:
+    objects = objects_of(values)
+    options = options_in(objects)
+    ports = {each["name"]: each["containerPort"] for each in container_of(objects)["ports"]}
+    addresses = {"http": options.listen_address, "health": options.healthz_address, "webhook": options.webhook_address}
+    assert {name: f":{port}" for name, port in ports.items()} == {name: at for name, at in addresses.items() if at}
+    services = [each for each in objects if each["kind"] == "Service"]
+    for port in (port for each in services for port in each["spec"]["ports"]):
+        assert port["targetPort"] in (port["name"], ports[port["name"]])
+    for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
+        assert {rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]} == set(ports)
+    for hook in (each for each in objects if each["kind"] == "ValidatingWebhookConfiguration"):
+        service = hook["webhooks"][0]["clientConfig"]["service"]
+        found = one(services, "Service", service["name"])["spec"]["ports"]
+        assert service["port"] in [port["port"] for port in found if port["targetPort"] == "webhook"]
+
+
+@CASES
+def test_pods_have_no_right_that_they_do_not_need(values: Obj) -> None:
+    objects = objects_of(values)
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    container = container_of(objects)
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert all(mount["readOnly"] for mount in container["volumeMounts"])
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+    assert one(objects, "ServiceAccount")["automountServiceAccountToken"] is False
+    assert set(container["resources"]) == {"requests", "limits"}
+
+
+@CASES
+def test_replicas_stay_apart_and_survive_drains(values: Obj) -> None:
+    objects = objects_of(values)
+    deployment = one(objects, "Deployment")["spec"]
+    mine = deployment["selector"]["matchLabels"]
+    assert mine.items() <= deployment["template"]["metadata"]["labels"].items()
+    rolling = deployment["strategy"]["rollingUpdate"]
+    required = "requiredDuringSchedulingIgnoredDuringExecution" in str(deployment["template"]["spec"]["affinity"])
+    assert rolling == {"maxSurge": 0 if required else 1, "maxUnavailable": 1 if required else 0}
+    for budget in (each for each in objects if each["kind"] == "PodDisruptionBudget"):
+        assert budget["spec"]["selector"]["matchLabels"] == mine
+        assert budget["spec"]["maxUnavailable"] == 1
+    assert deployment["replicas"] < 2 or options_in(objects).leader_elect
+
+
+@CASES
+def test_mounts_and_volumes_go_together(values: Obj) -> None:
+    objects = objects_of(values)
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in container_of(objects)["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert set(mounts) == set(volumes)
+    options = options_in(objects)
+    assert (options.tls_cert_file is not None) == ("tls" in mounts)
+    if "tls" in volumes and "Secret" in [each["kind"] for each in objects]:
+        assert volumes["tls"]["secret"]["secretName"] == one(objects, "Secret")["metadata"]["name"]
+
+
+@CASES
+def test_the_policy_is_one_that_the_daemon_takes(values: Obj) -> None:
+    for found in (each for each in objects_of(values) if each["metadata"]["name"] == "vsched-policy"):
+        (text,) = found["data"].values()
+        assert load_text(text, "chart", REGISTRY).policy.actions
+
+
+def test_the_policy_that_comes_with_the_chart_is_the_built_in_one() -> None:
+    content = yaml.safe_load((CHART / "values.yaml").read_text())["policy"]["content"]
+    assert content == yaml.safe_load(default_text())
+
+
+def test_a_policy_as_text_stays_as_it_is() -> None:
+    values = VALUES["a policy as text"]
+    assert one(objects_of(values), "ConfigMap")["data"]["scheduler.yaml"] == values["policy"]["text"]
+
+
+def test_definitions_are_those_of_the_embedded_cluster() -> None:
+    chart = {path.name: path.read_text() for path in (CHART / "crds").iterdir()}
+    shipped = resources.files("vsched.sim.definitions")
+    assert chart == {path.name: path.read_text() for path in shipped.iterdir() if path.name.endswith(".yaml")}
+    assert len(chart) == len(shipped_definitions()) >= 6
+
+
+# -- certificates and the webhook
+
+
+def test_a_generated_certificate_is_for_its_services_and_of_the_authority_that_the_webhook_trusts() -> None:
+    objects = objects_of(VALUES["everything that can be switched on"])
+    secret, hook = one(objects, "Secret"), one(objects, "ValidatingWebhookConfiguration")
+    assert hook["webhooks"][0]["clientConfig"]["caBundle"] == secret["data"]["ca.crt"]
+    assert b"BEGIN CERTIFICATE" in base64.b64decode(secret["data"]["tls.crt"])
+    assert b"PRIVATE KEY" in base64.b64decode(secret["data"]["tls.key"])
+
+
+def test_with_cert_manager_nothing_secret_is_in_the_chart() -> None:
+    objects = objects_of(VALUES["an arbitrator alone, its certificates by cert-manager"])
+    certificate, hook = one(objects, "Certificate"), one(objects, "ValidatingWebhookConfiguration")
+    assert "Secret" not in [each["kind"] for each in objects]
+    assert "vsched.batch.svc" in certificate["spec"]["dnsNames"]
+    assert hook["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] == "batch/vsched-tls"
+    assert hook["webhooks"][0]["failurePolicy"] == "Fail"
+
+
+def test_with_a_secret_of_ones_own_its_authority_is_trusted() -> None:
+    objects = objects_of(VALUES["arbitration with a certificate of one's own, and readers by name"])
+    hook = one(objects, "ValidatingWebhookConfiguration")
+    assert hook["webhooks"][0]["clientConfig"]["caBundle"] == "Y2E="
+    assert hook["webhooks"][0]["failurePolicy"] == "Ignore"
+
+
+# -- values
+
+REFUSED: dict[str, tuple[Obj, str]] = {
+    "a word that there is not": ({"replica": 2}, "replica"),
+    "a word that there is not, deeper": ({"webhook": {"failPolicy": "Fail"}}, "failPolicy"),
+    "several replicas that would all act": ({"leaderElection": {"enabled": False}}, "/leaderElection/enabled"),
+    "nothing to do": ({"schedule": False}, "/arbitration/enabled"),
+    "a time without a unit": ({"leaderElection": {"leaseDuration": "15"}}, "/leaderElection/leaseDuration"),
+    "an unknown failure policy": ({"webhook": {"failurePolicy": "Open"}}, "/webhook/failurePolicy"),
+    "cert-manager without an issuer": ({"tls": {"certificate": {"source": "cert-manager"}}}, "/issuerRef"),
+    "a certificate of one's own that is nowhere": ({"tls": {"certificate": {"source": "secret"}}}, "/secretName"),
+    "tokens in the clear": ({"access": {"authentication": "tokenreview"}}, "/tls/listen"),
+    "a policy with a word that there is not": ({"policy": {"content": {"action": "allocate"}}}, "action"),
+    "root": ({"runAs": {"user": 0}}, "/runAs/user"),
+    "a flag that is none": ({"extraArgs": ["-v"]}, "/extraArgs/0"),
+}
+
+
+@pytest.mark.parametrize(("values", "where"), REFUSED.values(), ids=REFUSED.keys())
+def test_values_are_refused_where_they_are_wrong(values: Obj, where: str) -> None:
+    with pytest.raises(helm.HelmError) as caught:
+        files_of(values)
+    assert where in str(caught.value)
+
+
+def stated(values: Obj, path: str = "") -> Iterator[str]:
+    """The path of every value."""
+    for name, value in values.items():
+        yield f"{path}/{name}"
+        if isinstance(value, dict):
+            yield from stated(value, f"{path}/{name}")
+
+
+def allowed(schema: Obj, path: str = "") -> Iterator[str]:
+    """The path of every value that a schema names."""
+    for name, inner in schema.get("properties", {}).items():
+        yield f"{path}/{name}"
+        yield from allowed(inner, f"{path}/{name}")
+
+
+def test_every_value_that_may_be_set_is_in_the_file_of_values() -> None:
+    schema = yaml.safe_load((CHART / "values.schema.json").read_text())
+    found = set(stated(yaml.safe_load((CHART / "values.yaml").read_text())))
+    missing = {path for path in set(allowed(schema)) - found if not path.startswith("/tls/certificate/issuerRef/")}
+    assert missing == {"/global", "/policy/content/configurations", "/policy/content/metrics"}
+
+
+def test_flags_of_one_s_own_are_passed_on() -> None:
+    options = options_in(objects_of({"extraArgs": ["--event-qps=7"]}))
+    assert options.event_qps == 7
+
+
+def test_every_flag_that_is_an_everyday_choice_has_a_value() -> None:
+    everywhere = {
+        argument.partition("=")[0] for each in VALUES.values() for argument in container_of(objects_of(each))["args"]
+    }
+    known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+    assert everywhere - {"run"} <= known
+    assert {"--arbitrate-grace", "--eviction-mode", "--kube-api-qps", "--no-queue-controller"} <= everywhere
+
+
+# -- notes
+
+NOTES = {
+    "names whom pods are to choose": ({}, "spec.schedulerName: vsched"),
+    "names the Lease": ({}, "get lease vsched"),
+    "warns of Volcano's scheduler": ({"schedulerNames": ["volcano"]}, "scale down Volcano's scheduler"),
+    "warns of Volcano's controllers": ({}, "controllers.queues=false"),
+    "warns of a single replica": ({"replicas": 1}, "One replica"),
+    "warns of deleting": ({"evictionMode": "delete"}, "Victims are deleted"),
+    "says where kube-scheduler asks": (
+        {"arbitration": {"enabled": True}},
+        "http://vsched-leader.batch.svc:8080/extender",
+    ),
+    "says what is to be made": ({"policy": {"existingConfigMap": "theirs"}}, "the ConfigMap theirs"),
+    "says that roles are missing": ({"rbac": {"create": False}}, "vsched rbac"),
+}
+
+
+@pytest.mark.parametrize(("values", "text"), NOTES.values(), ids=NOTES.keys())
+def test_notes(values: Obj, text: str) -> None:
+    assert text in files_of(values)["NOTES.txt"]
+
+
+@pytest.mark.parametrize(("replicas", "volcano"), list(product((1, 2), (True, False))))
+def test_notes_warn_of_nothing_that_is_not_so(replicas: int, volcano: bool) -> None:
+    notes = files_of({"replicas": replicas, "schedulerNames": ["volcano"] if volcano else ["vsched"]})["NOTES.txt"]
+    assert ("One replica" in notes) == (replicas == 1)
+    assert ("scale down Volcano" in notes) == volcano
+
+
+def test_the_alerts_that_are_not_wanted_are_left_out() -> None:
+    values: Obj = {"prometheusRule": {"enabled": True}}
+    everything = [rule["alert"] for rule in one(objects_of(values), "PrometheusRule")["spec"]["groups"][0]["rules"]]
+    values["prometheusRule"]["disabled"] = [everything[0]]
+    found = one(list(read(files_of(values)["prometheusrule.yaml"])), "PrometheusRule")
+    assert [rule["alert"] for rule in found["spec"]["groups"][0]["rules"]] == everything[1:]

@@ -1,0 +1,112 @@
+"""The roles of the chart, the table of what a daemon asks for, and the code that asks: all three say the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import vsched
+from tests.helm.charts import NAMESPACE, VALUES, Obj, objects_of, one, options_in
+from vsched.daemon.permissions import CALLERS, Right, needed
+from vsched.settings import Settings
+from vsched.settings.built_in import REGISTRY
+from vsched.settings.load import load_text
+
+ROOT = Path(vsched.__file__).parent
+ELSEWHERE = ("sim", "cli")
+"""Rooms that are no part of a daemon."""
+ASKING = {"get", "list", "create", "replace", "patch", "delete", "request", "write", "stream"}
+
+
+def callers() -> Iterator[str]:
+    """Every function of a daemon that makes a request, or asks a client for something."""
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] not in ELSEWHERE and parts != ("kube", "client"):
+            yield from _within(ast.parse(path.read_text()), ".".join(parts))
+
+
+def _within(node: ast.AST, where: str) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _within(child, f"{where}.{child.name}")
+            continue
+        if isinstance(child, ast.Call) and _is_request(child.func):
+            yield where
+        yield from _within(child, where)
+
+
+def _is_request(called: ast.expr) -> bool:
+    match called:
+        case ast.Name("Write"):
+            return True
+        case ast.Attribute(whose, verb) if verb in ASKING:
+            return ast.unparse(whose).rpartition(".")[2].strip("_") in ("client", "api")
+    return False
+
+
+def test_every_place_that_makes_requests_is_in_the_table() -> None:
+    found = set(callers())
+    assert len(found) > 20
+    assert found - CALLERS == set(), "requests without a row in vsched/daemon/permissions.py"
+    assert CALLERS - found == set(), "rows in vsched/daemon/permissions.py of what is no longer asked"
+
+
+# -- the chart
+
+
+def rights_in(objects: list[Obj]) -> set[Right]:
+    """What the roles that are bound to the account allow."""
+    account = one(objects, "ServiceAccount")["metadata"]["name"]
+    found = set()
+    for binding in (each for each in objects if each["kind"].endswith("RoleBinding")):
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}]
+        namespace = binding["metadata"].get("namespace", "")
+        roles = [each for each in objects if each["kind"] == binding["roleRef"]["kind"]]
+        role = next(
+            each
+            for each in roles
+            if each["metadata"]["name"] == binding["roleRef"]["name"]
+            and each["metadata"].get("namespace", "") == namespace
+        )
+        for rule in role["rules"]:
+            found |= {
+                Right(verb, group, resource, namespace, name)
+                for verb in rule["verbs"]
+                for group in rule["apiGroups"]
+                for resource in rule["resources"]
+                for name in rule.get("resourceNames", [""])
+            }
+    return found
+
+
+def policy_in(objects: list[Obj]) -> Settings | None:
+    """The policy, where it is in the chart."""
+    found = [each for each in objects if each["metadata"]["name"] == "vsched-policy"]
+    return load_text(next(iter(found[0]["data"].values())), "chart", REGISTRY) if found else None
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+def test_the_account_may_do_what_the_daemon_does_and_nothing_else(values: Obj) -> None:
+    objects = objects_of(values)
+    wanted, allowed = needed(options_in(objects), policy_in(objects)), rights_in(objects)
+    assert len(wanted) > 15
+    assert wanted - allowed == set(), "the daemon needs more than the chart gives it"
+    assert allowed - wanted == set(), "the chart gives more than the daemon needs"
+
+
+def test_no_right_is_a_wildcard() -> None:
+    for values in VALUES.values():
+        for right in rights_in(objects_of(values)):
+            assert "*" not in "".join(right)
+            assert right.resource not in ("secrets", "leases", "endpoints") or right.namespace
+
+
+def test_readers_may_get_pages_and_metrics_only() -> None:
+    role = one(objects_of(VALUES["everything that can be switched on"]), "ClusterRole", "vsched-reader")
+    (rule,) = role["rules"]
+    assert set(rule) == {"nonResourceURLs", "verbs"}
+    assert rule["verbs"] == ["get"]

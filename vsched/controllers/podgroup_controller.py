@@ -1,0 +1,235 @@
+"""Makes PodGroups for pods of ours that name none, keeps them up to date, and tells the pods their name.
+
+Level-triggered: a PodGroup is compared with what its pods and their workload say when anything about these changed, and
+again while a write fails. Nothing is remembered that is not in the API server: a daemon that was killed between any two
+writes goes on where it was. Sessions do not wait for any of this (see ``cluster.implied``). PodGroups end with their
+owners; only those of workloads that were scaled to nothing are deleted here, so that they do not keep a queue open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+import orjson
+
+from vsched.cluster.bodies import GROUP_PATH, Reference
+from vsched.cluster.events import WARNING, EventRecorder
+from vsched.cluster.implied import GROUP_NAME, StandIn
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import Attempts, Recent
+from vsched.cluster.writer import NOT_PERMITTED, Answer, Write, Writer
+from vsched.controllers.podgroup_records import Member, PodGroupRecords
+from vsched.controllers.podgroups import Owner, Standing, content_of, correction, creation
+from vsched.controllers.queue_records import Feed
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import MERGE_PATCH
+from vsched.model.resources import ResourceAxis
+
+BATCH = 256
+"""Keys looked at before the event loop has its turn."""
+
+Worry = Callable[..., None]
+"""Says in the log what is wrong: a sentence, and fields."""
+
+
+class Mirror(Protocol):
+    """What is asked of the mirror."""
+
+    axis: ResourceAxis
+
+    def stand_in(self, key: str) -> StandIn | None: ...
+
+
+class PodGroupSettings(msgspec.Struct, frozen=True):
+    """Bounds of what is written about PodGroups and the pods they are made for."""
+
+    groups: LaneSettings = LaneSettings(workers=8, per_second=200.0, burst=400.0)
+    pods: LaneSettings = LaneSettings(workers=8, per_second=400.0, burst=800.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
+    """Waits after writes that failed, those decided on old news among them."""
+    unseen_seconds: float = 3.0
+    """How long the watch may take to show a new PodGroup before it is made again, which does no harm."""
+    remembered: int = 50_000
+
+
+class PodGroupController:
+    """Looks after the PodGroups of pods that name none."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        events: EventRecorder,
+        mirror: Mirror,
+        scheduler_names: frozenset[str],
+        worry: Worry,
+        settings: PodGroupSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._writer = writer
+        self._events = events
+        self._mirror = mirror
+        self._worry = worry
+        self._settings = settings or PodGroupSettings()
+        self._clock = clock
+        self._records = PodGroupRecords(scheduler_names, self._touched)
+        self._dirty: dict[str, None] = {}
+        """Keys of PodGroups to be looked at, each once."""
+        self._wake = asyncio.Event()
+        self._made: Recent[str, float] = Recent(self._settings.remembered)
+        """When PodGroups were made that the watch does not show yet, by the steady clock."""
+        self._back_offs: dict[str, BackOff] = {}
+        """Of PodGroups and pods that are there and for which something failed, by key."""
+        self._blamed: Recent[str, tuple[str, ...]] = Recent(self._settings.remembered)
+        """What was said of annotations, by key of the PodGroup."""
+        self._worried: set[tuple[str, int]] = set()
+        """What was complained of, by method and code, until such a write succeeds."""
+        self.groups: Lane[str, None] = Lane(self._settings.groups, self._look, clock)
+        self.pods: Lane[str, Member] = Lane(self._settings.pods, self._name, clock)
+
+    @property
+    def sinks(self) -> Mapping[str, Feed[Any]]:
+        """Who is to be told of which kind."""
+        return self._records.feeds
+
+    async def run(self) -> None:
+        """Look after PodGroups, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.groups.run(), name="podgroups-made")
+            group.create_task(self.pods.run(), name="podgroups-named")
+            group.create_task(self._sweep(), name="podgroups-compared")
+
+    # -- what is to be looked at
+
+    def _touched(self, key: str) -> None:
+        if self._records.is_known(key):
+            self._dirty[key] = None
+            self._wake.set()
+        else:
+            self._dirty.pop(key, None)  # a standby looks at nothing for a long time, and must not gather what is gone
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        self._made.drop(key)
+        self._back_offs.pop(key, None)
+        self.groups.discard(key)
+
+    async def _sweep(self) -> None:
+        """Sort what was touched into what is to be written and what is as it should be."""
+        await self._records.complete.wait()
+        while True:
+            await self._wake.wait()
+            for key in list(self._dirty)[:BATCH]:
+                del self._dirty[key]
+                self._sort(key)
+            if not self._dirty:
+                self._wake.clear()
+            await asyncio.sleep(0)
+
+    def _sort(self, key: str) -> None:
+        if self._change(key) is not None:
+            self.groups.put(key, None)
+        if self._records.group(key) is not None or self._made.get(key) is not None:
+            for pod, member in self._records.nameless.pop(key, {}).items():
+                self.pods.put(pod, member)
+
+    # -- one PodGroup
+
+    def _change(self, key: str) -> Write | None:
+        """What is to be written about a PodGroup now, None where it is as it should be."""
+        group = self._records.group(key)
+        if group is not None:
+            self._made.drop(key)
+            if group.made and group.owned and self._records.is_stale(key):
+                return _deletion(key, group)
+        live = next((member for member in self._records.members(key).values() if member.live), None)
+        stand_in = self._mirror.stand_in(key)
+        if live is None or stand_in is None:
+            return None  # of pods that cannot be read it is said elsewhere what is wrong with them
+        remarks = [*stand_in.remarks]
+        content = content_of(stand_in, self._mirror.axis.names, remarks)
+        self._complain(key, live.owner, tuple(remarks))
+        if group is None:
+            made = self._made.get(key)
+            if made is not None and self._clock() < made + self._settings.unseen_seconds:
+                return None
+            namespace, _, name = key.partition("/")
+            body = creation(namespace, name, content, live.owner)
+            return Write("podgroup", "POST", f"{GROUP_PATH}/namespaces/{namespace}/podgroups", orjson.dumps(body))
+        patch = correction(group, content, live.owner)
+        return None if patch is None else Write("podgroup", "PATCH", _path(key), orjson.dumps(patch), MERGE_PATCH)
+
+    async def _look(self, key: str, _: None) -> None:
+        write = self._change(key)
+        if write is None:
+            self._back_offs.pop(key, None)
+            return
+        answer = await self._writer.send(write, self._settings.attempts)
+        there = write.method == "POST" and answer.code == 409
+        if answer.done or there or (write.method == "DELETE" and answer.code == 404):
+            self._succeeded(key, write)
+            if write.method == "POST" and self._records.group(key) is None and self._records.is_known(key):
+                self._made.put(key, self._clock())
+                self._touched(key)
+        elif answer.code != NOT_PERMITTED:
+            self._failed(key, write, answer)
+            if self._records.is_known(key):
+                self.groups.put(key, None, self._back_off_seconds(key, answer))
+
+    async def _name(self, pod: str, member: Member) -> None:
+        """Tell a pod the name of its PodGroup; the uid makes it this pod or none."""
+        if self._records.member(pod) != member:
+            self._back_offs.pop(pod, None)
+            return  # it has gone, has its name, or will be put here anew
+        namespace, _, name = pod.partition("/")
+        note = {GROUP_NAME: member.group.partition("/")[2]}
+        body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": note}})
+        write = Write("pod", "PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}", body, MERGE_PATCH)
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.done or answer.code in (404, 409):
+            self._succeeded(pod, write)
+        elif answer.code != NOT_PERMITTED:
+            self._failed(pod, write, answer)
+            if self._records.member(pod) == member:
+                self.pods.put(pod, member, self._back_off_seconds(pod, answer))
+
+    def _complain(self, key: str, owner: Owner, remarks: tuple[str, ...]) -> None:
+        """Say once on the workload, or on the pod where it has none, that annotations cannot be used."""
+        if remarks == (self._blamed.get(key) or ()):
+            return
+        self._blamed.put(key, remarks)
+        if remarks:
+            about = Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
+            self._events.record(about, WARNING, "BadAnnotation", "; ".join(remarks))
+
+    # -- what became of writes
+
+    def _succeeded(self, key: str, write: Write) -> None:
+        self._back_offs.pop(key, None)
+        self._worried = {told for told in self._worried if told[0] != f"{write.method} {write.kind}"}
+
+    def _failed(self, key: str, write: Write, answer: Answer) -> None:
+        told = (f"{write.method} {write.kind}", answer.code)
+        if answer.code == 409 or "NamespaceTerminating" in answer.causes or told in self._worried:
+            return
+        self._worried.add(told)
+        problem = {"code": answer.code, "problem": answer.message}
+        self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
+
+    def _back_off_seconds(self, key: str, answer: Answer) -> float:
+        back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
+        return back_off.next_seconds(answer.asked_seconds)
+
+
+def _path(key: str) -> str:
+    namespace, _, name = key.partition("/")
+    return f"{GROUP_PATH}/namespaces/{namespace}/podgroups/{name}"
+
+
+def _deletion(key: str, group: Standing) -> Write:
+    body = {"preconditions": {"uid": group.uid, "resourceVersion": group.version}}
+    return Write("podgroup", "DELETE", _path(key), orjson.dumps(body))

@@ -1,0 +1,183 @@
+"""What is known of pods that name no PodGroup, of the PodGroups made for them, and of their workloads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from sys import intern
+from typing import Any, NamedTuple
+
+from vsched.cluster import wire
+from vsched.cluster.implied import controller_of, group_named, implied_name
+from vsched.cluster.ingest_objects import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
+from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amounts_of, passed_on
+from vsched.controllers.queue_records import Feed
+from vsched.errors import BadQuantity
+
+WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+ENDED = ("Succeeded", "Failed")
+
+
+class Member(NamedTuple):
+    """A pod of ours that names no PodGroup, or the one made for it."""
+
+    group: str
+    """Key of that PodGroup, ``namespace/name``."""
+    uid: str
+    named: bool
+    """Whether it names it already."""
+    live: bool
+    """Whether it is neither finished nor on its way out."""
+    owner: Owner
+
+
+class Workload(NamedTuple):
+    """What makes pods, as far as it matters to their PodGroup."""
+
+    group: str
+    idle: bool
+    """It is to have no pods at all."""
+    said: tuple[tuple[str, str], ...]
+
+
+class PodGroupRecords:
+    """The feeds together; ``touched`` is told the key of every PodGroup that may have to be written."""
+
+    def __init__(self, scheduler_names: frozenset[str], touched: Callable[[str], None]) -> None:
+        self.complete = asyncio.Event()
+        """Set when pods and PodGroups are listed: nothing can be said before."""
+        self.nameless: dict[str, dict[str, Member]] = {}
+        """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
+        self._names = scheduler_names
+        self._touched = touched
+        self._members: dict[str, dict[str, Member]] = {}
+        self._idle: set[str] = set()
+        """PodGroups whose workloads are to have no pods."""
+        self._pods: Feed[Member] = Feed(self._member_of, self._pod_changed, self._note_listed)
+        self._groups: Feed[Standing] = Feed(standing_of, self._group_changed, self._note_listed)
+        self._namespaces: Feed[str] = Feed(queue_of, self._namespace_changed, lambda: None)
+        self._workloads = {kind: Feed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
+
+    @property
+    def feeds(self) -> Mapping[str, Feed[Any]]:
+        """The sinks of the kinds that are followed."""
+        return {"Pod": self._pods, "PodGroup": self._groups, "Namespace": self._namespaces, **self._workloads}
+
+    def group(self, key: str) -> Standing | None:
+        """The PodGroup of this key as its object is."""
+        return self._groups.found.get(key)
+
+    def members(self, key: str) -> Mapping[str, Member]:
+        """The pods of a PodGroup, by key."""
+        return self._members.get(key, {})
+
+    def member(self, key: str) -> Member | None:
+        """A pod by key, None where it is gone or names another PodGroup."""
+        return self._pods.found.get(key)
+
+    def is_known(self, key: str) -> bool:
+        """Whether there is a PodGroup or a pod of this key."""
+        return key in self._members or key in self._groups.found
+
+    def is_stale(self, key: str) -> bool:
+        """Whether a PodGroup has no pods left, and none are to come."""
+        return key in self._idle and key not in self._members
+
+    def _note_listed(self) -> None:
+        if self._pods.listed and self._groups.listed:
+            self.complete.set()
+
+    def _pod_changed(self, key: str, before: Member | None, after: Member | None) -> None:
+        if before is not None:
+            _take(self._members, before.group, key)
+            _take(self.nameless, before.group, key)
+        if after is not None:
+            self._members.setdefault(after.group, {})[key] = after
+            if after.live and not after.named:
+                self.nameless.setdefault(after.group, {})[key] = after
+        for member in (before, after):
+            if member is not None:
+                self._touched(member.group)
+
+    def _group_changed(self, key: str, before: Standing | None, after: Standing | None) -> None:
+        self._touched(key)
+
+    def _workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        for workload in (before, after):
+            if workload is not None:
+                if workload is after and workload.idle:
+                    self._idle.add(workload.group)
+                else:
+                    self._idle.discard(workload.group)
+                self._touched(workload.group)
+
+    def _namespace_changed(self, name: str, before: str | None, after: str | None) -> None:
+        if (before or "") != (after or ""):
+            for key in self._members:
+                if key.startswith(f"{name}/"):
+                    self._touched(key)
+
+    def _member_of(self, item: wire.Object) -> Member | None:
+        if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
+            return None
+        metadata = item.metadata
+        name = implied_name(metadata)
+        if not name:
+            return None
+        live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
+        group = intern(f"{metadata.namespace or 'default'}/{name}")
+        return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
+
+
+def _owner_of(pod: wire.Metadata) -> Owner:
+    controller = controller_of(pod)
+    if controller is None:
+        return Owner("v1", "Pod", pod.name, pod.uid)
+    return Owner(intern(controller.api_version), intern(controller.kind), intern(controller.name), controller.uid)
+
+
+def standing_of(item: wire.Object) -> Standing | None:
+    """What of a PodGroup matters here, None where it stands for no pods that name none."""
+    if not isinstance(item, wire.PodGroup) or not item.metadata.name.startswith(IMPLIED):
+        return None
+    metadata, spec = item.metadata, item.spec
+    try:
+        amounts = amounts_of(spec.min_resources)
+    except BadQuantity:
+        amounts = ()
+    content = Content(
+        spec.queue or "",
+        spec.min_member or 0,
+        spec.priority_class_name or "",
+        amounts,
+        _topology_of(spec.network_topology),
+        passed_on(metadata.annotations or {}),
+    )
+    return Standing(
+        metadata.uid, metadata.resource_version, is_made(metadata), bool(metadata.owner_references), content
+    )
+
+
+def _topology_of(fields: Mapping[str, Any] | None) -> Topology | None:
+    return None if fields is None else Topology(str(fields.get("mode", "")), fields.get("highestTierAllowed"))
+
+
+def workload_of(item: wire.Object) -> Workload | None:
+    """What of a workload matters here."""
+    if not isinstance(item, wire.Workload):
+        return None
+    metadata = item.metadata
+    idle = isinstance(item, wire.Selecting) and item.spec.replicas == 0
+    group = f"{metadata.namespace or 'default'}/{IMPLIED}{metadata.uid}"
+    return Workload(group, idle, scheduling_annotations(metadata))
+
+
+def queue_of(item: wire.Object) -> str | None:
+    """The queue that a namespace names for its pods."""
+    return (item.metadata.annotations or {}).get(QUEUE_NAME) if isinstance(item, wire.Namespace) else None
+
+
+def _take(table: dict[str, dict[str, Member]], group: str, key: str) -> None:
+    members = table.get(group)
+    if members is not None and members.pop(key, None) is not None and not members:
+        del table[group]

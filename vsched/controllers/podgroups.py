@@ -1,0 +1,226 @@
+"""The PodGroup that stands for pods which name none, and what is to be done to have it (reference 5.2, 5.5).
+
+Pure: the job that pods stand for, and the object as it is, in; bodies of writes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vsched.cluster.bodies import BATCH_VERSION
+from vsched.cluster.implied import StandIn
+from vsched.cluster.ingest_annotations import JOB_BUDGET, WAITING_TIME
+from vsched.cluster.ingest_objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
+from vsched.errors import BadQuantity
+from vsched.model.resources import format_amount, parse_amount
+
+GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
+"""Annotation: what a group needs at least, as JSON, in place of what is worked out."""
+TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
+TOPOLOGY_TIER = "volcano.sh/network-topology-highest-tier"
+MODES = ("hard", "soft")
+
+PASSED_ON = "volcano.sh/"
+"""How annotations begin that a PodGroup has from its pods and their workload."""
+OF_PODS = frozenset(
+    f"{PASSED_ON}{name}"
+    for name in (
+        "task-spec",
+        "task-index",
+        "task-priority",
+        "job-name",
+        "job-version",
+        "queue-name",
+        "template-uid",
+        "topology-decision",
+    )
+)
+"""Those that say something of one pod only."""
+TAKEN_BACK = frozenset((PREEMPTABLE, REVOCABLE_ZONE, TOPOLOGY_MODE, TOPOLOGY_TIER, *WAITING_TIME, *JOB_BUDGET))
+"""Those that are taken from a PodGroup again when pods and workload no longer say so."""
+
+Named = tuple[tuple[str, int], ...]
+"""Amounts in base units by resource name, sorted."""
+
+
+class Topology(NamedTuple):
+    """How near to each other the pods of a group are to be."""
+
+    mode: str
+    tier: int | None = None
+
+
+class Content(NamedTuple):
+    """What of a PodGroup follows from its pods and their workload."""
+
+    queue: str
+    min_member: int
+    priority_class: str = ""
+    min_resources: Named = ()
+    topology: Topology | None = None
+    annotations: tuple[tuple[str, str], ...] = ()
+    """Those that are passed on, sorted."""
+
+
+class Owner(NamedTuple):
+    """Whose end is the end of a PodGroup: the controller of its pods, or the pod itself."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+    def as_object(self) -> dict[str, Any]:
+        """As an owner reference; without ``blockOwnerDeletion``, which takes permissions on every kind of owner."""
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+        }
+
+
+class Standing(NamedTuple):
+    """A PodGroup object, as far as it is compared."""
+
+    uid: str
+    version: str
+    made: bool
+    owned: bool
+    """Whether it goes with an owner."""
+    content: Content
+
+
+def content_of(stand_in: StandIn, names: Sequence[str], remarks: list[str]) -> Content:
+    """What the PodGroup of pods is to say; ``names`` are the resources by column. What is wrong is remarked."""
+    spec = stand_in.spec
+    annotations = dict(spec.annotations)
+    if spec.preemptable is not None:
+        annotations[PREEMPTABLE] = "true" if spec.preemptable else "false"  # pods may say it by a label
+    request = stand_in.speaker.shape.request
+    worked_out = [(names[column], amount * spec.min_member) for column, amount in request if names[column] != "pods"]
+    asked_for = _stated_resources(annotations, remarks)
+    return Content(
+        spec.queue,
+        spec.min_member,
+        spec.priority_class,
+        tuple(sorted(worked_out if asked_for is None else asked_for)),
+        _topology(annotations, remarks),
+        passed_on(annotations),
+    )
+
+
+def passed_on(annotations: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The annotations that a PodGroup has from its pods, sorted."""
+    return tuple(
+        sorted(
+            (key, value)
+            for key, value in annotations.items()
+            if key not in OF_PODS and (key.startswith(PASSED_ON) or key in TAKEN_BACK)
+        )
+    )
+
+
+def amounts_of(resources: Mapping[str, object] | None) -> Named:
+    """A ResourceList in base units, zeros left out; raises BadQuantity."""
+    found = ((name, parse_amount(name, quantity)) for name, quantity in (resources or {}).items())
+    return tuple(sorted((name, value) for name, value in found if value))
+
+
+def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Iterable[tuple[str, int]] | None:
+    text = annotations.get(GROUP_MIN_RESOURCES)
+    if text is None:
+        return None
+    try:
+        return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
+    except (msgspec.DecodeError, BadQuantity):
+        expected = 'amounts by resource, such as {"cpu": "4"}'
+        remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): passed over")
+        return None
+
+
+def _topology(annotations: Mapping[str, str], remarks: list[str]) -> Topology | None:
+    mode, tier = annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_TIER)
+    if mode is None and tier is None:
+        return None
+    if mode is not None and mode.lower() not in MODES:
+        remarks.append(f"metadata.annotations[{TOPOLOGY_MODE}]: {mode[:40]!r} (expected hard or soft): taken for hard")
+        mode = None
+    highest = None
+    if tier is not None:
+        if tier.isascii() and tier.isdecimal() and len(tier) < 10:
+            highest = int(tier)
+        else:
+            remarks.append(
+                f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
+            )
+    return Topology((mode or MODES[0]).lower(), highest)
+
+
+# -- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[str, Any]:
+    """A new PodGroup."""
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {MADE_BY: OURS},
+        "annotations": dict(content.annotations),
+        "ownerReferences": [owner.as_object()],
+    }
+    spec: dict[str, Any] = {
+        "minMember": content.min_member,
+        "queue": content.queue,
+        "minResources": _rendered(content.min_resources),
+    }
+    if content.priority_class:
+        spec["priorityClassName"] = content.priority_class
+    if content.topology is not None:
+        fields = _topology_fields(content.topology)
+        spec["networkTopology"] = {name: value for name, value in fields.items() if value is not None}
+    return {"apiVersion": BATCH_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def correction(standing: Standing, content: Content, owner: Owner) -> dict[str, Any] | None:
+    """A merge patch that brings a PodGroup up to date, over the version it was compared with; None where it is."""
+    metadata: dict[str, Any] = {}
+    spec: dict[str, Any] = {}
+    before = standing.content
+    if not standing.made:
+        metadata["labels"] = {MADE_BY: OURS}
+    if not standing.owned:
+        metadata["ownerReferences"] = [owner.as_object()]
+    had, wanted = dict(before.annotations), dict(content.annotations)
+    notes: dict[str, str | None] = {key: None for key in had if key not in wanted and key in TAKEN_BACK}
+    notes |= {key: value for key, value in wanted.items() if had.get(key) != value}
+    if notes:
+        metadata["annotations"] = notes
+    if before.min_member != content.min_member:
+        spec["minMember"] = content.min_member
+    if before.queue != content.queue:
+        spec["queue"] = content.queue
+    if before.priority_class != content.priority_class:
+        spec["priorityClassName"] = content.priority_class or None
+    if before.min_resources != content.min_resources:
+        gone = {name: None for name, _ in before.min_resources}
+        spec["minResources"] = gone | _rendered(content.min_resources)
+    if before.topology != content.topology:
+        spec["networkTopology"] = None if content.topology is None else _topology_fields(content.topology)
+    if not metadata and not spec:
+        return None
+    metadata["resourceVersion"] = standing.version
+    return {"metadata": metadata, "spec": spec} if spec else {"metadata": metadata}
+
+
+def _rendered(amounts: Named) -> dict[str, str]:
+    return {name: format_amount(name, value) for name, value in amounts}
+
+
+def _topology_fields(topology: Topology) -> dict[str, Any]:
+    """The fields of a topology; null for a tier that is not there, which in a patch takes an earlier one back."""
+    return {"mode": topology.mode, "highestTierAllowed": topology.tier}

@@ -1,0 +1,132 @@
+"""What a service manager hears of a daemon: when it is ready, how it is doing, and that it is alive.
+
+Signs of life come from the event loop, so there are none while it is stuck, and none once sessions are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
+
+from vsched.clock import Clock
+from vsched.daemon.notify import LONGEST_STATUS, Notifier
+
+BEAT_SECONDS = 1.0
+STATUS_SECONDS = 5.0
+"""Between two looks for the status line."""
+PATIENCE_SECONDS = 30.0
+"""How much longer a service manager is asked to wait for a daemon that is not ready yet, at every beat."""
+RELOAD_SECONDS = 2.0
+"""After this long a reload is over, whether or not anything came of it."""
+RELOAD_BEAT_SECONDS = 0.05
+
+
+class Watched(NamedTuple):
+    """What is asked about a daemon; each must be quick."""
+
+    ready: Callable[[], bool]
+    alive: Callable[[], bool]
+    status: Callable[[], str]
+    reading: Callable[[], object]
+    """The outcome of the last reading of the policy: another one each time it was read."""
+
+
+class Supervision:
+    """Tells a service manager about a daemon, as long as both run."""
+
+    def __init__(self, notifier: Notifier, watched: Watched, clock: Clock, worry: Callable[..., None]) -> None:
+        self._notifier = notifier
+        self._watched = watched
+        self._clock = clock
+        self._worry = worry
+        self._ready = self._stopping = False
+        self._status = ""
+        self._status_due = 0.0
+        self._reload_until: float | None = None
+        self._reading: object = None
+        self._problem = ""
+
+    async def run(self) -> None:
+        """Beat until cancelled; at once over where there is no service manager."""
+        watchdog_seconds = self._notifier.watchdog_seconds
+        calm_seconds = min(BEAT_SECONDS, watchdog_seconds / 4) if watchdog_seconds else BEAT_SECONDS
+        while self._notifier.listens:
+            self.beat()
+            await asyncio.sleep(calm_seconds if self._reload_until is None else RELOAD_BEAT_SECONDS)
+
+    def beat(self) -> None:
+        """Tell what is due."""
+        facts: dict[str, object] = {}
+        alive = self._watched.alive()
+        if self._reload_until is not None:
+            facts |= self._reloaded()
+        elif not self._ready and self._watched.ready():
+            self._ready = True
+            # A one-file executable is a process that unpacks and one that works; the signals are for this one.
+            facts |= {"READY": 1, "MAINPID": os.getpid()}
+            self._status_due = 0.0
+        elif not self._ready and alive and not self._stopping:
+            facts["EXTEND_TIMEOUT_USEC"] = int(PATIENCE_SECONDS * 1e6)
+        if alive and self._notifier.watchdog_seconds:
+            facts["WATCHDOG"] = 1
+        self._tell(**facts, **self._news())
+
+    def reloading(self) -> None:
+        """The policy is about to be read again: the service manager waits until it was."""
+        if not self._ready or self._stopping:
+            return
+        self._reading = self._watched.reading()
+        self._reload_until = self._clock.monotonic() + RELOAD_SECONDS
+        self._tell(RELOADING=1, MONOTONIC_USEC=int(self._clock.monotonic() * 1e6))
+
+    def stopping(self) -> None:
+        """The daemon is about to end."""
+        if not self._stopping:
+            self._stopping = True
+            self._reload_until = None
+            self._tell(STOPPING=1, STATUS="stopping")
+
+    def _reloaded(self) -> dict[str, object]:
+        assert self._reload_until is not None
+        over = self._clock.monotonic() >= self._reload_until
+        if not over and self._watched.reading() is self._reading:
+            return {}
+        self._reload_until = None
+        self._status_due = 0.0
+        return {"READY": 1}
+
+    def _news(self) -> dict[str, object]:
+        """The status line, where it is time and there is another one."""
+        now = self._clock.monotonic()
+        if now < self._status_due or self._stopping:
+            return {}
+        self._status_due = now + STATUS_SECONDS
+        status = self._watched.status()[:LONGEST_STATUS]
+        if status == self._status:
+            return {}
+        self._status = status
+        return {"STATUS": status}
+
+    def _tell(self, **facts: object) -> None:
+        if not facts:
+            return
+        problem = self._notifier.tell(**facts)
+        if problem and problem != self._problem:
+            self._worry("service manager does not listen", problem=problem)
+        self._problem = problem
+
+
+@asynccontextmanager
+async def supervised(supervision: Supervision) -> AsyncIterator[Supervision]:
+    """Beat while the block runs, and say that it ends."""
+    beating = asyncio.create_task(supervision.run(), name="service manager")
+    try:
+        yield supervision
+    finally:
+        supervision.stopping()
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating

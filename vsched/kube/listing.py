@@ -1,0 +1,146 @@
+"""The list of one kind: page after page, each told to the sink while the next one is on its way.
+
+At no time is there more of it in memory than two pages, and at no time does the event loop stand still for longer than
+a slice of work, or than it takes to cut one page into objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import VschedError
+from vsched.kube.bounds import ReflectorSettings, Turns
+from vsched.kube.client import Answer, ApiClient
+from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.errors import Gone, one_line, unexpected
+from vsched.kube.framing import Page, decode_page, identity_of
+from vsched.kube.paths import Params
+
+T = TypeVar("T")
+
+UNDECODABLE = (msgspec.MsgspecError, VschedError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What decoding raises over an object's content, as opposed to a bug that must be seen."""
+
+PATIENT_LISTS = 2
+"""After so many lists whose pages ran out of time under us, one long answer is asked for."""
+
+
+class Lister(Generic[T]):
+    """Lists one kind into one sink, as often as it is asked to."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        path: str,
+        selectors: Params,
+        decode: Callable[[bytes], T],
+        sink: PartsSink[T],
+        settings: ReflectorSettings,
+        statistics: Statistics,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._path = path
+        self._selectors = selectors
+        self._decode = decode
+        self._sink = sink
+        self._settings = settings
+        self._statistics = statistics
+        self._clock = clock
+        self._expired = 0
+        """Lists in a row whose pages expired."""
+        self._broken: list[tuple[bytes, BrokenObject]] = []
+
+    async def first(self) -> Page:
+        """The first page, for ``take``; what has been listed so far is listed anew."""
+        page = await self._page("")
+        self._broken.clear()
+        self._statistics.listed = 0
+        self._sink.restart()
+        return page
+
+    async def take(self, page: Page) -> None:
+        """Tell the sink of this page and all that follow, and that the list is complete."""
+        version = page.metadata.resource_version
+        while token := page.metadata.continue_token:
+            following = asyncio.create_task(self._page(token))
+            try:
+                await self._tell(page)
+                page = await following
+            finally:
+                following.cancel()
+        await self._tell(page)
+        await self._finish(version)
+        self._expired = 0
+        statistics = self._statistics
+        statistics.lists += 1
+        statistics.objects = statistics.listed
+        statistics.synced = True
+
+    async def _page(self, token: str) -> Page:
+        params = dict(self._selectors)
+        if self._expired < PATIENT_LISTS:
+            params["limit"] = str(self._settings.page_size)
+        if token:
+            params["continue"] = token
+        try:
+            answer = await self._client.request(
+                "GET", self._path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
+            )
+        except Gone:
+            self._expired += 1
+            raise
+        self._statistics.last_event_monotonic = self._clock.monotonic()
+        return self._parse(answer)
+
+    def _parse(self, answer: Answer) -> Page:
+        where = f"{self._client.connection.server}: GET {self._path}"
+        try:
+            page = decode_page(answer.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            problem = f"answered with something that is not a list: {error}"
+            raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
+        if not page.metadata.resource_version:
+            problem = "answered with a list that has no resourceVersion"
+            raise unexpected(where, answer.code, answer.headers, answer.body, problem)
+        return page
+
+    async def _tell(self, page: Page) -> None:
+        decode, listed, statistics = self._decode, self._sink.listed, self._statistics
+        items = page.items or ()
+        statistics.expected = statistics.listed + len(items) + (page.metadata.remaining_item_count or 0)
+        turns = Turns(self._settings.slice_seconds)
+        for part in items:
+            raw = bytes(part)
+            try:
+                item = decode(raw)
+            except UNDECODABLE as error:
+                self._broken.append((raw, complaint(statistics, raw, None, error)))
+            else:
+                listed(item)
+                statistics.listed += 1
+            if turns.over:
+                await turns.turn()
+
+    async def _finish(self, version: str) -> None:
+        turns = Turns(self._settings.slice_seconds)
+        for _ in self._sink.finish(version):
+            if turns.over:
+                await turns.turn()
+        for raw, error in self._broken:
+            self._sink.broken(raw, error)
+        self._broken.clear()
+
+
+def complaint(statistics: Statistics, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:
+    """What is to be said of an object that cannot be decoded; counts it."""
+    statistics.broken += 1
+    problem = one_line(str(error)) or type(error).__name__
+    broken = BrokenObject(statistics.resource, identity_of(raw), delta, problem)
+    broken.__cause__ = error
+    return broken

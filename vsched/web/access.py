@@ -1,0 +1,155 @@
+"""Who may look: who asks is found out by a client certificate or a bearer token, and then whether they may.
+
+How tokens are known and who is let in are two questions with several answers each: ``tokens`` and ``reviews`` have
+them. What is said to those who are turned away tells nothing about the others.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from aiohttp import web
+
+from vsched.clock import Clock
+from vsched.cluster.limits import TokenBucket
+from vsched.errors import VschedError
+from vsched.kube.errors import one_line
+
+LINES_PER_SECOND, LINES_AT_ONCE = 1.0, 10.0
+"""Lines about those who are turned away: whoever can reach the port could fill a disk with them."""
+SHOWN_LETTERS = 120
+"""Of names and paths that others chose."""
+
+
+class Person(NamedTuple):
+    """Who asks, in the words of Kubernetes."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+class Refusal(VschedError):
+    """Why somebody is turned away, and the HTTP status that says so."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Tokens(Protocol):
+    """Whoever knows bearer tokens."""
+
+    async def owner(self, token: str) -> Person | None:
+        """Whose it is, None for nobody's; raises Refusal where that cannot be found out."""
+        ...
+
+
+class Permissions(Protocol):
+    """Whoever knows what people may."""
+
+    async def allows(self, person: Person, method: str, path: str) -> bool:
+        """Whether they may; raises Refusal where that cannot be found out."""
+        ...
+
+
+class Listed:
+    """Those named, and members of the groups named; everybody where nobody is named."""
+
+    def __init__(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> None:
+        self._users = frozenset(users)
+        self._groups = frozenset(groups)
+
+    async def allows(self, person: Person, method: str, path: str) -> bool:
+        if not self._users and not self._groups:
+            return True
+        return person.name in self._users or not self._groups.isdisjoint(person.groups)
+
+
+class Telling(Protocol):
+    """Whoever writes lines for people."""
+
+    def __call__(self, event: str, **fields: object) -> None: ...
+
+
+class Access:
+    """Turns away those who are not known, or may not."""
+
+    def __init__(
+        self, tokens: Tokens | None, permissions: Permissions, clock: Clock, told: Telling, *, certificates: bool
+    ) -> None:
+        self._tokens = tokens
+        self._permissions = permissions
+        self._clock = clock
+        self._told = told
+        self._lines = TokenBucket(LINES_PER_SECOND, LINES_AT_ONCE, clock.monotonic)
+        self._ways = [*(("a client certificate",) if certificates else ()), *(("a bearer token",) if tokens else ())]
+        self._certificates = certificates
+        self.refused: Counter[str] = Counter()
+        """How many were turned away, by status."""
+
+    async def check(self, request: web.BaseRequest) -> None:
+        """Return for those who may; raises Refusal."""
+        person: Person | None = None
+        try:
+            person = await self._who(request)
+            if not await self._permissions.allows(person, request.method.lower(), request.path):
+                path = shown(request.path)
+                raise Refusal(403, f"{shown(person.name)} may not {request.method.lower()} {path}")
+        except Refusal as refusal:
+            self.refused[str(refusal.status)] += 1
+            if self._lines.try_take():
+                self._told(
+                    "turned away",
+                    status=refusal.status,
+                    user=shown(person.name) if person is not None else "",
+                    path=shown(request.path),
+                    remote=request.remote,
+                )
+            raise
+
+    def headers(self, refusal: Refusal) -> Mapping[str, str]:
+        """What an answer to those who are turned away has to say in its headers."""
+        match refusal.status:
+            case 401:
+                return {"WWW-Authenticate": 'Bearer realm="vsched"'}
+            case 429 | 503:
+                return {"Retry-After": "1"}
+        return {}
+
+    async def _who(self, request: web.BaseRequest) -> Person:
+        if self._certificates:
+            person = person_of(request.get_extra_info("peercert"), self._clock.now())
+            if person is not None:
+                return person
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        token = token.strip()
+        if self._tokens is not None and scheme.lower() == "bearer" and token:
+            owner = await self._tokens.owner(token) if token.isascii() else None
+            if owner is not None:
+                return owner
+            raise Refusal(401, "the bearer token is not known")
+        raise Refusal(401, f"expected {' or '.join(self._ways)}")
+
+
+def person_of(certificate: Mapping[str, Any] | None, now: float) -> Person | None:
+    """Whose certificate it is: the common name, and organizations as groups. None for nobody's and for old ones.
+
+    The handshake has verified it, but connections may outlive certificates.
+    """
+    if not certificate or ssl.cert_time_to_seconds(certificate["notAfter"]) <= now:
+        return None
+    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
+    name = next((value for key, value in pairs if key == "commonName"), "")
+    groups = tuple(value for key, value in pairs if key == "organizationName")
+    return Person(name, groups) if name else None
+
+
+def shown(text: str) -> str:
+    """Words that others chose, fit for a line."""
+    line = one_line(text)
+    return line if len(line) <= SHOWN_LETTERS else f"{line[:SHOWN_LETTERS]}…"

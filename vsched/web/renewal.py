@@ -1,0 +1,72 @@
+"""What a server knows from files that others renew: read again now and then, and taken into use whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from vsched.errors import BadInput
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 5.0
+"""Between two looks at the files. Volumes swap links and some file systems tell of nothing, so they are read."""
+
+
+class Renewal(NamedTuple):
+    """What came of looking at files that had changed."""
+
+    ok: bool
+    text: str
+
+
+class Renewed(Generic[T]):
+    """What was last made of the content of some files; raises BadInput where the first content cannot be used."""
+
+    def __init__(self, flags: str, noun: str, files: Sequence[Path], make: Callable[[], T]) -> None:
+        self._flags = flags
+        self._noun = noun
+        self._files = tuple(files)
+        self._make = make
+        self._refused = ""
+        self._digest = self._sum()
+        self.current = make()
+        """In use. ``make`` raises BadInput for content that cannot be used."""
+
+    def look(self) -> Renewal | None:
+        """Take changed content into use if it is good; None where there is nothing to tell."""
+        try:
+            digest = self._sum()
+            if digest == self._digest:
+                back, self._refused = bool(self._refused), ""
+                return Renewal(True, f"back to the {self._noun} in use") if back else None
+            found = self._make()
+        except BadInput as error:
+            # Files change one after the other, so what does not fit now may fit at the next look.
+            if str(error) == self._refused:
+                return None
+            self._refused = str(error)
+            return Renewal(False, f"{error}; the former {self._noun} stays in use")
+        self._digest, self.current, self._refused = digest, found, ""
+        return Renewal(True, f"new {self._noun} in use, from {self._files[0]}")
+
+    async def run(self, told: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
+        """Look now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(seconds)
+            renewal = self.look()
+            if renewal is not None:
+                told(renewal)
+
+    def _sum(self) -> bytes:
+        """What is in the files, as a number to tell a change by; taken before they are used, so that none is missed."""
+        contents = []
+        for file in self._files:
+            try:
+                contents.append(sha256(file.read_bytes()).digest())
+            except OSError as error:
+                raise BadInput(f"{self._flags}: {file}: cannot be read: {error.strerror or error}") from None
+        return b"".join(contents)
