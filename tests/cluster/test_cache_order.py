@@ -74,7 +74,9 @@ def groups(draw: st.DrawFn) -> Fields:
     phase = draw(st.sampled_from(["", "Pending", "Inqueue", "Running"]))
     name = draw(st.sampled_from(["pg0", "pg1", "podgroup-owner"]))
     annotations = {key: draw(annotation) for key in ("sla-waiting-time", "volcano.sh/jdb-min-available")}
-    return make.pod_group(name, spec=spec, status={"phase": phase}, metadata={"annotations": annotations})
+    labels = {"app.kubernetes.io/managed-by": "vsched"} if draw(st.booleans()) else {}
+    metadata = {"annotations": annotations, "labels": labels, "creationTimestamp": f"2026-08-01T10:00:0{draw(names)}Z"}
+    return make.pod_group(name, spec=spec, status={"phase": phase}, metadata=metadata)
 
 
 nodes = st.builds(
@@ -113,12 +115,20 @@ budgets = st.builds(
     st.sampled_from([0, 1, "x"]),
 )
 selecting = st.builds(
-    lambda kind, name, selector: make.merged(
-        make.selecting(kind, name), {"spec": {"selector": selector if kind == "Service" else {"matchLabels": selector}}}
+    lambda kind, name, selector, says: make.merged(
+        make.selecting(kind, name),
+        {
+            "metadata": {"uid": "owner" if name == "a" else "other", "annotations": says},
+            "spec": {"selector": selector if kind == "Service" else {"matchLabels": selector}},
+        },
     ),
-    st.sampled_from(["Service", "ReplicaSet"]),
+    st.sampled_from(["Service", "ReplicaSet", "ReplicaSet"]),
     st.sampled_from(["a", "b"]),
     st.sampled_from([{}, {"app": "a0"}, {"app": "a1"}, {"app": 1}]),
+    st.dictionaries(
+        st.sampled_from([f"scheduling.volcano.sh/{name}" for name in ("group-min-member", "queue-name")]),
+        st.sampled_from(["2", "q1", "0"]),
+    ),
 )
 objects = st.one_of(
     pods(), pods(), pods(), groups(), nodes, queues, classes, namespaces, quotas, limits, budgets, selecting

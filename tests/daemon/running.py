@@ -9,6 +9,7 @@ from typing import Any
 
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.daemon.reload import PolicyInForce
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
@@ -97,11 +98,11 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
 
 
 @asynccontextmanager
-async def scheduling(url: str, **options: Any) -> AsyncIterator[Daemon]:
+async def scheduling(url: str, policy: PolicyInForce | None = None, **options: Any) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end."""
     quiet = {"listen_address": "", "healthz_address": "", "drain_seconds": 2.0}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY)
+        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY, policy=policy)
         task = group.create_task(daemon.run())
         try:
             yield daemon

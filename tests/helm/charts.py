@@ -45,7 +45,7 @@ VALUES: dict[str, Obj] = {
     },
     "beside Volcano's controllers, with Volcano's pods": {
         "schedulerNames": ["vsched", "volcano"],
-        "controllers": {"queues": False},
+        "controllers": {"queues": False, "podGroups": False},
         "evictionMode": "delete",
     },
     "one replica without a lease": {

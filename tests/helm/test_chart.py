@@ -271,7 +271,7 @@ NOTES = {
     "names whom pods are to choose": ({}, "spec.schedulerName: vsched"),
     "names the Lease": ({}, "get lease vsched"),
     "warns of Volcano's scheduler": ({"schedulerNames": ["volcano"]}, "scale down Volcano's scheduler"),
-    "warns of Volcano's controllers": ({}, "controllers.queues=false"),
+    "warns of Volcano's controllers": ({}, "--set controllers.queues=false,controllers.podGroups=false"),
     "warns of a single replica": ({"replicas": 1}, "One replica"),
     "warns of deleting": ({"evictionMode": "delete"}, "Victims are deleted"),
     "says where kube-scheduler asks": (

@@ -35,6 +35,10 @@ BAD_TOPS = {
     "a word at the top": ("policy\n", ["1: expected a mapping with actions and tiers at the top, got 'policy'"]),
     "an explicit null": ("~\n", ["1: expected a mapping with actions and tiers at the top, got nothing"]),
     "two documents": (GOOD + "---\n" + GOOD, ["5: not YAML: a second document; expected one policy (column 1)"]),
+    "a period that is none": (
+        GOOD + "schedulePeriod: 0s\n",
+        ["5: schedulePeriod: expected a duration such as 30s or 1m30s > 0s and <= 3600s, got '0s'"],
+    ),
     "a colon where a value ends": (
         "actions: allocate\nconfigurations:\n- name: enqueue:\n",
         ["3: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 16)"],

@@ -77,6 +77,8 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     }
     if draw(st.booleans()):
         document["metrics"] = {"elasticsearch": {"password": draw(WORDS)}, "tls.insecureSkipVerify": "true"}
+    if draw(st.booleans()):
+        document["schedulePeriod"] = format_duration(draw(st.integers(1, 3600_000)) / 1000)
     return document
 
 
@@ -84,8 +86,8 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
 @given(policies())
 def test_any_policy_survives_being_written_and_read(later: Registry, document: dict[str, Any]) -> None:
     first = load_text(yaml.safe_dump(document, allow_unicode=True), "one.yaml", later)
-    again = load_text(policy_text(first.policy, first.metrics), "two.yaml", later)
-    assert (again.policy, again.metrics) == (first.policy, first.metrics)
+    again = load_text(policy_text(first.policy, first.metrics, first.period_seconds), "two.yaml", later)
+    assert (again.policy, again.metrics, again.period_seconds) == (first.policy, first.metrics, first.period_seconds)
     assert changes(first, again) in ("layout or comments only", "no change")
     assert describe(first, later)["tiers"] == describe(again, later)["tiers"]
     assert describe_lines(first, later) == describe_lines(again, later)

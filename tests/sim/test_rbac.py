@@ -16,8 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.api import PODS, Api, Obj, Reply, pod
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.config import load_connection
+from vsched.kube.connection import Connection
 from vsched.sim.attributes import Attributes
 from vsched.sim.authentication import ADMIN, AUDIENCE, AUTHENTICATED, Tokens, User, account_of, account_user
+from vsched.sim.certificate import G, N, P, add, times
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.rbac import covers
 from vsched.sim.store import Store
@@ -318,7 +323,7 @@ TOKEN_REQUESTS = [
     pytest.param("a", {"expirationSeconds": 5}, 422, "may not specify a duration less than 10 minutes", id="too short"),
     pytest.param("a", {"expirationSeconds": 1 << 33}, 422, "larger than 2^32 seconds", id="too long"),
     pytest.param("a", {"boundObjectRef": {"kind": "Pod", "name": "p"}}, 404, 'pods "p" not found', id="bound to none"),
-    pytest.param("a", {"boundObjectRef": {"kind": "Job", "name": "p"}}, 422, "boundObjectRef.kind", id="bound to a Job"),
+    pytest.param("a", {"boundObjectRef": {"kind": "Job", "name": "p"}}, 422, "boundObjectRef.kind", id="to a Job"),
     pytest.param("a", {"boundObjectRef": {"kind": "Secret", "name": "s", "uid": "x"}}, 409, "the UID in the bound",
                  id="bound to one of before"),
 ]  # fmt: skip
@@ -437,9 +442,8 @@ async def test_without_authorization_everybody_may_do_everything_and_tokens_can_
 
 
 @pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: this asks the real one")
-async def test_kubectl_asks_gets_tokens_and_is_refused(locked: Locked, tmp_path: Path) -> None:
+async def test_kubectl_asks_gets_tokens_and_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
-    locked.cluster.write_kubeconfig(path)
 
     async def kubectl(*arguments: str) -> str:
         started = await asyncio.create_subprocess_exec(
@@ -450,15 +454,39 @@ async def test_kubectl_asks_gets_tokens_and_is_refused(locked: Locked, tmp_path:
         printed, _ = await asyncio.wait_for(started.communicate(), 15.0)
         return printed.decode()
 
-    await locked.admin("POST", ACCOUNTS, {"metadata": {"name": "scheduler"}})
-    await locked.give(SCHEDULER, rule("create", "pods/binding"), rule("list", "pods"))
-    who = ("--as", SCHEDULER)
-    can, cannot, listed, token = await asyncio.gather(
-        kubectl("auth", "can-i", "create", "pods/binding", *who),
-        kubectl("auth", "can-i", "delete", "pods", *who),
-        kubectl("get", "nodes", *who),
-        kubectl("create", "token", "scheduler"),
-    )
-    assert (can, cannot) == ("yes\n", "no\n")
-    assert f'nodes is forbidden: User "{SCHEDULER}" cannot list resource "nodes"' in listed
-    assert (await locked.api.get("/api/v1/pods", Authorization=f"Bearer {token.strip()}")).code == 200
+    async with Cluster(settings=ClusterSettings(None, "rbac", tls=True)) as cluster:
+        cluster.write_kubeconfig(path)
+        cluster.client.create("serviceaccounts", {"metadata": {"name": "scheduler", "namespace": "default"}})
+        role = {"metadata": {"name": "r"}, "rules": [rule("create", "pods/binding"), rule("list", "pods")]}
+        cluster.client.create("rbac.authorization.k8s.io/clusterroles", role)
+        reference = {"kind": "ClusterRole", "name": "r", "apiGroup": "rbac.authorization.k8s.io"}
+        binding = {"metadata": {"name": "b"}, "roleRef": reference, "subjects": [user(SCHEDULER)]}
+        cluster.client.create("rbac.authorization.k8s.io/clusterrolebindings", binding)
+        who = ("--as", SCHEDULER)
+        can, cannot, listed, token = await asyncio.gather(
+            kubectl("auth", "can-i", "create", "pods", "--subresource", "binding", *who),
+            kubectl("auth", "can-i", "delete", "pods", *who),
+            kubectl("get", "nodes", *who),
+            kubectl("create", "token", "scheduler"),
+        )
+        assert (can, cannot) == ("yes\n", "no\n")
+        assert f'nodes is forbidden: User "{SCHEDULER}" cannot list resource "nodes"' in listed
+        assert cluster.tokens.user_of(f"Bearer {token.strip()}").name == SCHEDULER
+
+
+async def test_over_tls_our_own_client_trusts_the_kubeconfig_and_nobody_else_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with Cluster(settings=ClusterSettings(None, "rbac", tls=True)) as cluster:
+        cluster.write_kubeconfig(path)
+        async with ApiClient(load_connection(path)) as client:
+            assert (await client.get("/api/v1/nodes"))["kind"] == "NodeList"
+        async with ApiClient(Connection(cluster.url)) as stranger:
+            with pytest.raises(Unavailable, match="TLS handshake failed"):
+                await stranger.get("/version")
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+@settings(max_examples=15, deadline=None)
+def test_points_of_the_curve_add_up(one: int, other: int) -> None:
+    assert add(times(one, G), times(other, G)) == times(one + other, G)
+    assert times(N - one, G) == (None if one == 0 else (times(one, G)[0], P - times(one, G)[1]))

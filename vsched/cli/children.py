@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 import tempfile
@@ -49,14 +50,21 @@ class Child:
 
 @asynccontextmanager
 async def child(
-    name: str, arguments: tuple[str, ...], errors: Path, environment: Mapping[str, str] | None = None
+    name: str,
+    arguments: tuple[str, ...],
+    errors: Path,
+    environment: Mapping[str, str] | None = None,
+    output: Path | None = None,
 ) -> AsyncIterator[Child]:
-    """``python -m vsched ARGUMENTS`` while the block runs; asked to end after it, and killed if it does not."""
-    with errors.open("wb") as log:
+    """``python -m vsched ARGUMENTS`` while the block runs; asked to end after it, and killed if it does not.
+
+    What it prints is kept in ``output``, where there is one.
+    """
+    with errors.open("wb") as log, (output or Path(os.devnull)).open("wb") as printed:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "vsched", *arguments),
             stdin=DEVNULL,
-            stdout=DEVNULL,
+            stdout=printed,
             stderr=log,
             env=environment,
             start_new_session=True,
@@ -90,11 +98,13 @@ class ClusterChild:
 
 
 @asynccontextmanager
-async def cluster_child(nodes: int, directory: Path, *further: str) -> AsyncIterator[ClusterChild]:
+async def cluster_child(
+    nodes: int, directory: Path, *further: str, output: Path | None = None
+) -> AsyncIterator[ClusterChild]:
     """An embedded cluster that answers, on a free loopback port; ``further`` are arguments of its own."""
     kubeconfig = directory / "kubeconfig"
     arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig), *further)
-    async with child("embedded cluster", arguments, directory / "cluster.log") as started:
+    async with child("embedded cluster", arguments, directory / "cluster.log", output=output) as started:
         # The kubeconfig is written last: the nodes and controllers are there once it can be read.
         connection = await _first_answer(started, kubeconfig)
         yield ClusterChild(started, kubeconfig, connection)

@@ -39,7 +39,7 @@ Examples:
 
 \b
   vsched cluster --authorization rbac --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig auth can-i create pods/binding --as system:serviceaccount:vsched:vsched
+  kubectl --kubeconfig /tmp/sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
 
 \b
   vsched cluster --nodes 200 --faults config/faults.yaml
@@ -148,6 +148,12 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="Who may do what: everybody everything, or what roles say of the bearer of a token.",
 )
 @click.option(
+    "--tls/--no-tls",
+    default=None,
+    show_default="on with --authorization rbac",
+    help="Serve over TLS, with a certificate of its own; kubectl sends no token without.",
+)
+@click.option(
     "--faults",
     "faults_file",
     metavar="FILE",
@@ -172,6 +178,7 @@ def command(
     usage_swing: float,
     usage_seed: int,
     authorization: Authorization,
+    tls: bool | None,
     faults_file: Path | None,
     api_only: bool,
     log_level: str,
@@ -198,7 +205,7 @@ def command(
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
     controllers = None if api_only else ControllerSettings(pods=times, usage=measured)
-    settings = ClusterSettings(controllers, authorization)
+    settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
     faults = None if faults_file is None else read_faults(faults_file)
     with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         embedded = Cluster(

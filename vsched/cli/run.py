@@ -81,6 +81,13 @@ PERIOD = Period()
     help="policy file; without one, the built-in one",
 )
 @click.option(
+    "--scheduler-configmap",
+    "policy_map",
+    default=_DEFAULTS.policy_map,
+    metavar="NAMESPACE/NAME[/KEY]",
+    help="ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
+)
+@click.option(
     "--schedule-period", "period_seconds", type=PERIOD, default="1s", help="time after which a session starts anyway"
 )
 @click.option(

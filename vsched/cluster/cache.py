@@ -1,13 +1,13 @@
 """The mirror: the cluster as the watch streams tell it, plus what was decided and is not confirmed yet.
 
-One writer, synchronous: everything changes through ``apply``, ``replace``, ``use``, ``assume``, ``forget`` and the
-reports on statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive
+One writer, synchronous: everything changes through ``apply``, lists, ``use``, ``assume``, ``forget`` and the reports
+on statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive
 in any order, twice or late; the mirror ends up as a fresh list would make it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from vsched.cluster import wire
 from vsched.cluster.defaults import ClusterDefaults
@@ -26,11 +26,11 @@ from vsched.cluster.ingest_objects import (
 )
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.namespace_books import NamespaceBooks, as_selections, in_order
+from vsched.cluster.news import News
 from vsched.cluster.node_books import NodeBooks, dense_vector
 from vsched.cluster.notes import Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
-from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
@@ -44,11 +44,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.model.usage import Reading
 
-DELETED = "DELETED"
-UPSERTS = frozenset({"ADDED", "MODIFIED"})
 
-
-class Cache:
+class Cache(News):
     """The mirror of the cluster that cycles are decided on."""
 
     def __init__(
@@ -59,20 +56,19 @@ class Cache:
         open_without_state: bool = False,
         arbitrating: bool = False,
         on_change: Callable[[], None] = lambda: None,
+        on_arrival: Callable[[str], None] = lambda uid: None,
     ) -> None:
+        super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
         self.axis = ResourceAxis()
         self._notes = ObjectNotes()
         self.broken: Notes = self._notes.broken
         """Objects that are left out."""
         self.blemished: Notes = self._notes.blemished
         """Objects that are used, but for an annotation."""
-        self.on_change = on_change
-        """Called after changes that can matter to scheduling; must be quick."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
         self.arbitrating = arbitrating
         """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
-        self._seen = {kind: Seen() for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED}
         self._defaults = ClusterDefaults(default_queue)
         self._nodes = NodeBooks(self.axis)
         self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
@@ -84,43 +80,11 @@ class Cache:
         self._ceilings: Mapping[str, Ceiling] = {}
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating)
         parties = self._parties if arbitrating else None
-        self._pods = PodBooks(reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority, parties)
+        self._pods = PodBooks(
+            reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority, parties, on_arrival
+        )
         self._snapshots = 0
         self._previous = 0.0
-
-    # Events
-
-    def apply(self, kind: str, type: str, found: wire.Object) -> None:
-        """One event of a watch stream; kinds the mirror does not keep and bookmarks are ignored."""
-        seen = self._seen.get(kind)
-        if seen is None:
-            return
-        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
-        if type == DELETED:
-            matters = seen.delete(key, version) and self._delete(kind, key)
-        elif type in UPSERTS:
-            matters = seen.admit(key, version) and self._put(kind, key, found)
-        else:
-            return
-        if matters:
-            self.on_change()
-
-    def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
-        """A full list of one kind: what it lacks is gone, what it has is believed whatever its version."""
-        seen = self._seen.get(kind)
-        if seen is None:
-            return
-        missing, matters = seen.restart(), False
-        for found in objects:
-            key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
-            before = missing.pop(key, None)
-            seen.admit(key, version)
-            if before is None or not version or before != version:
-                matters |= self._put(kind, key, found)
-        for key in missing:
-            matters |= self._delete(kind, key)
-        if matters:
-            self.on_change()
 
     def use(self, reading: Reading | None) -> None:
         """What nodes really use, as collected last, what is not named unknown; None where nobody collects it."""
@@ -238,6 +202,10 @@ class Cache:
         """Every node as it is seen now, with what is allocatable there."""
         return self._nodes.known()
 
+    def awaits(self, uid: str) -> bool:
+        """Whether a binding or an eviction is taken for granted that the watch does not show yet."""
+        return self._pods.awaits(uid)
+
     def task(self, uid: str) -> Task | None:
         """The pod of this uid as it is seen now."""
         return self._pods.get(uid)
@@ -262,6 +230,7 @@ class Cache:
             "selectors": len(self._selections),
             "budgets": len(self._budgets),
             "quotas": len(self._quotas),
+            "workloads": len(self._jobs.workloads),
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,

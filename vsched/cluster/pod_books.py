@@ -34,6 +34,7 @@ class PodBooks:
         jobs: JobBooks,
         class_priority: Callable[[str], int],
         parties: PartyBooks | None = None,
+        on_arrival: Callable[[str], None] = lambda uid: None,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -42,6 +43,8 @@ class PodBooks:
         self._class_priority = class_priority
         self._parties = parties
         """None where nobody arbitrates."""
+        self._on_arrival = on_arrival
+        """Told of a pod that was taken for bound, once the watch says what became of it."""
         self._tasks: dict[str, Task] = {}
         self._classless: set[str] = set()
         """Pods whose priority is that of the class they name."""
@@ -76,6 +79,8 @@ class PodBooks:
         task = self._assumed.overlay(task, self._seen.version(uid))
         if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
             return False
+        if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
+            self._on_arrival(uid)
         self._store(task)
         self._jobs.imply(task, facts.implicit)
         return before is None or _matters(before, task)
@@ -104,6 +109,10 @@ class PodBooks:
         self._assumed.reprice(self._classless, self._with_class_priority)
 
     # What is decided
+
+    def awaits(self, uid: str) -> bool:
+        """Whether something is taken for granted of the pod that the watch does not show yet."""
+        return uid in self._assumed
 
     def assume(self, report: CycleReport) -> None:
         """Take for granted what a cycle decided about pods."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 class Seen:
-    """Resource versions by key; those of deleted objects are remembered for a while (bounded)."""
+    """Resource versions by key; those of deleted objects are remembered for a while (bounded).
+
+    While a list is told, what a watch tells since its beginning is newer than what the list has: it is believed
+    whatever its version, and the list is not believed about that object any more.
+    """
 
     REMEMBERED = 4096
 
     def __init__(self) -> None:
         self._versions: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
+        self._told: dict[str, bool] | None = None
+        """What was told since the list under way began, and whether a watch told it; None where no list is."""
 
     def version(self, key: str) -> int:
         """The version an object was last seen in, 0 where it was not."""
@@ -18,8 +26,8 @@ class Seen:
 
     def admit(self, key: str, version: int) -> bool:
         """Take note of an object; False where something as new was seen before. Version 0 is always believed."""
-        known = self._versions.get(key)
-        if version:
+        if version and not self._begins(key):
+            known = self._versions.get(key)
             if known is not None and known >= version:
                 return False
             if known is None and self._deleted.get(key, 0) >= version:
@@ -30,7 +38,7 @@ class Seen:
 
     def delete(self, key: str, version: int) -> bool:
         """Take note of a deletion; False where something newer was seen before."""
-        if version and self._versions.get(key, 0) > version:
+        if version and not self._begins(key) and self._versions.get(key, 0) > version:
             return False
         if version:
             gone = max(version, self._deleted.pop(key, 0))
@@ -40,11 +48,39 @@ class Seen:
         self._versions.pop(key, None)
         return True
 
-    def restart(self) -> dict[str, int]:
-        """A fresh list follows: forget everything; returns what was known, by key."""
-        known, self._versions = self._versions, {}
+    def _begins(self, key: str) -> bool:
+        """Whether a watch tells of an object whose version goes back to before the list under way."""
+        told = self._told
+        if told is None:
+            return False
+        begins = key not in told
+        told[key] = True
+        return begins
+
+    def restart(self) -> None:
+        """A list begins: its versions may be older than those known, where a server was restored."""
+        self._told = {}
         self._deleted.clear()
-        return known
+
+    def list(self, key: str, version: int) -> bool:
+        """Take note of an object of the list; False where it is as it was, or a watch has told of it since."""
+        assert self._told is not None
+        if self._told.get(key):
+            return False
+        self._told[key] = False
+        before = self._versions.get(key)
+        self._versions[key] = version
+        return before is None or not version or before != version
+
+    def finish(self) -> Iterator[str]:
+        """The list is complete: the keys of what is gone, forgotten one by one; what comes back meanwhile stays."""
+        told = self._told
+        assert told is not None
+        for key in [key for key in self._versions if key not in told]:
+            if key not in told:
+                del self._versions[key]
+                yield key
+        self._told = None
 
 
 def as_number(resource_version: str) -> int:

@@ -32,7 +32,9 @@ from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options, check
 from vsched.daemon.outcomes import Outcomes
-from vsched.daemon.reload import PolicyFile, Reading
+from vsched.daemon.policy_map import PolicyMap, PolicyStatus
+from vsched.daemon.progress import Progress
+from vsched.daemon.reload import PolicyFile, PolicyInForce, Reading
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
@@ -62,6 +64,7 @@ class Daemon:
         registry: Registry,
         *,
         clock: Clock | None = None,
+        policy: PolicyInForce | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
@@ -70,12 +73,10 @@ class Daemon:
         self._client = client
         self._on_listed = on_listed
         self._stopping = asyncio.Event()
-        self.policy = PolicyFile(options.policy_file, registry, clock)
-        self.telemetry = Telemetry(clock, self._numbers)
-        period_seconds = options.period_seconds
-        if options.arbitrate:
-            period_seconds = min(period_seconds, options.rules.interval_seconds)
-        trigger = Trigger(period_seconds, options.window_seconds)
+        self.policy = policy or PolicyFile(options.policy_file, registry, clock)
+        self.telemetry = Telemetry(clock, self._numbers, lambda uid: self.cache.task(uid))
+        client.on_answer = self.telemetry.answered
+        self._trigger = trigger = Trigger(self._period_seconds(), options.window_seconds)
         self.cache = Cache(
             frozenset(options.scheduler_names if options.schedule else ()),
             options.default_queue,
@@ -83,6 +84,7 @@ class Daemon:
             open_without_state=options.queue_controller,
             arbitrating=options.arbitrate,
             on_change=trigger.pull,
+            on_arrival=self.telemetry.arrived,
         )
         self.election = self._election()
         bucket = TokenBucket(options.api_qps, options.api_burst)
@@ -98,6 +100,9 @@ class Daemon:
         self.writeback = outcomes.teller = Writeback(
             client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
+        self._policy_status: PolicyStatus | None = None
+        if isinstance(self.policy, PolicyMap):
+            self._policy_status = PolicyStatus(self.policy, writer, self.writeback.events)
         self.housekeeping = Housekeeping(options, client, writer, self.writeback.events, self.telemetry, self.cache)
         self.reflectors = reflectors(
             client,
@@ -107,6 +112,8 @@ class Daemon:
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
         )
+        watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
+        self._progress = Progress(watches, self.telemetry.note)
         self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
         self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
@@ -144,7 +151,13 @@ class Daemon:
     def _election(self) -> Election:
         if not self._options.leader_elect:
             return NoElection()
-        return LeaseElection(self._options.lease, self._client.connection, self.telemetry, self.stop)
+        return LeaseElection(
+            self._options.lease,
+            self._client.connection,
+            self.telemetry,
+            self.stop,
+            on_answer=self.telemetry.answered,
+        )
 
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
@@ -155,11 +168,15 @@ class Daemon:
         more = [*self.housekeeping.tasks, *self.doors.tasks]
         if self.arbitration is not None:
             more += self.arbitration.tasks
+        if self._policy_status is not None:
+            says = "says on the ConfigMap what became of the policy in it"
+            more.append(LongLived("policy status", self._policy_status.run, says, acts=True))
         usage = "collects what nodes really use, where the policy says from where"
         return (
             *follow,
             *more,
             LongLived("election", self.election.run, "finds out which of several daemons acts"),
+            LongLived("progress", self._progress.run, "tells of lists that take long"),
             LongLived("sessions", self._sessions, "decides, once the mirror is complete"),
             LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
             LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
@@ -288,6 +305,14 @@ class Daemon:
     def _policy_read(self, reading: Reading) -> None:
         self.telemetry.reading(reading)
         self.usage.nudge()
+        self._trigger.period_seconds = self._period_seconds()
+        if self._policy_status is not None:
+            self._policy_status.told(reading)
+
+    def _period_seconds(self) -> float:
+        """How long sessions may be apart: by the policy, else by the flag; rounds of arbitration go with them."""
+        seconds = self.policy.settings.period_seconds or self._options.period_seconds
+        return min(seconds, self._options.rules.interval_seconds) if self._options.arbitrate else seconds
 
     def _role(self) -> str:
         return "stopping" if self._stopping.is_set() else self.election.role

@@ -103,6 +103,7 @@ class LeaseElection:
         on_lost: Callable[[], None],
         *,
         on_role: Callable[[str], None] = lambda role: None,
+        on_answer: Callable[[str, int], None] = lambda verb, code: None,
         clock: Clock | None = None,
     ) -> None:
         if not settings.namespace:
@@ -111,6 +112,7 @@ class LeaseElection:
         self._narrator = narrator
         self._on_lost = on_lost
         self._on_role = on_role
+        self._on_answer = on_answer
         self._before = Standing()
         self._lost: LeaseLost | None = None
         self._elector = Elector(settings, clock=clock, told=self._told, watched=self._watched)
@@ -131,7 +133,7 @@ class LeaseElection:
     async def run(self) -> None:
         self._narrator.note("seeking the lease", lease=str(self._elector.settings), identity=self.identity)
         try:
-            async with ApiClient(self._connection, ONCE) as client:
+            async with self._client() as client:
                 await self._elector.run(client)
         except LeaseLost as lost:
             self._lost = lost
@@ -141,8 +143,13 @@ class LeaseElection:
         if self._lost is not None:
             raise self._lost
         if release and self.holds():
-            async with ApiClient(self._connection, ONCE) as client:
+            async with self._client() as client:
                 await self._elector.release(client)
+
+    def _client(self) -> ApiClient:
+        client = ApiClient(self._connection, ONCE)
+        client.on_answer = self._on_answer
+        return client
 
     def numbers(self) -> Numbers:
         name = self._elector.settings.name

@@ -11,6 +11,7 @@ from vsched.cluster.dispatch import Dispatcher
 from vsched.cluster.evictions import Evictor
 from vsched.cluster.writeback import Writeback
 from vsched.controllers.allocations import AllocationWriter
+from vsched.daemon.watches import FOLLOWED
 from vsched.kube.reflector import Reflector
 
 Numbers = Mapping[str, Mapping[str, float]]
@@ -21,15 +22,18 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     """How the watch of each kind is doing."""
     statistics = {kind: reflector.statistics for kind, reflector in reflectors.items()}
     now = time.monotonic()
+    silence = {
+        kind: now - found.last_event_monotonic
+        for kind, found in statistics.items()
+        if found.last_event_monotonic is not None
+    }
+    needed = [seconds for kind, seconds in silence.items() if FOLLOWED[kind].required]
     return {
         "vsched_watch_events_total": {kind: float(found.events) for kind, found in statistics.items()},
         "vsched_watch_relists_total": {kind: float(found.relists) for kind, found in statistics.items()},
         "vsched_watch_restarts_total": {kind: float(found.restarts) for kind, found in statistics.items()},
-        "vsched_watch_silence_seconds": {
-            kind: now - found.last_event_monotonic
-            for kind, found in statistics.items()
-            if found.last_event_monotonic is not None
-        },
+        "vsched_watch_silence_seconds": silence,
+        **({"vsched_mirror_age_seconds": {"": max(needed)}} if needed else {}),
     }
 
 

@@ -36,6 +36,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to arbitrate."""
     policy_file: Path | None = None
     """None for the built-in policy."""
+    policy_map: str = ""
+    """Namespace, name and key of a ConfigMap that has the policy, with slashes between; empty for none."""
     period_seconds: float = 1.0
     """A session starts at least this often."""
     window_seconds: float = 0.01
@@ -74,6 +76,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(options: Options) -> None:
     """Raise BadInput where options do not go together."""
+    if options.policy_file is not None and options.policy_map:
+        raise BadInput("--scheduler-configmap: given besides --scheduler-conf; one of them is enough")
     if not options.schedule and not options.arbitrate:
         raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
     if options.webhook_address and not options.arbitrate:

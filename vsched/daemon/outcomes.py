@@ -46,6 +46,8 @@ class Outcomes:
         self._telemetry.outcome(outcome)
         match outcome.verdict:
             case Verdict.BOUND:
+                if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
+                    self._telemetry.awaiting(bind.uid)
                 self._setbacks.clear(bind.uid)
                 self.teller.bound(bind)
             case Verdict.REFUSED | Verdict.GAVE_UP:

@@ -17,6 +17,7 @@ from vsched.collectors.secrets import SECRETS
 from vsched.controllers.queue_controller import COMMANDS
 from vsched.daemon.leading import ENDPOINTS
 from vsched.daemon.options import Options, target_of
+from vsched.daemon.policy_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
 from vsched.settings import Settings
@@ -79,8 +80,13 @@ def _reviews_access(options: Options) -> bool:
     return _reviews_tokens(options) and not options.access.named
 
 
+def _keeps_podgroups(options: Options) -> bool:
+    return options.schedule and options.podgroup_controller
+
+
 _BATCH, _ARBITRATOR = BATCH[0], ARBITRATOR[0]
 _QUEUES = "controllers.queue_controller.QueueController"
+_PODGROUPS = "controllers.podgroup_controller"
 
 REQUESTS: tuple[Request, ...] = (
     Request("cluster.dispatch.binding_write", "create", "", "pods/binding", _schedules),
@@ -101,17 +107,48 @@ REQUESTS: tuple[Request, ...] = (
     Request(f"{_QUEUES}._set_state", "patch", _BATCH, "queues/status", _keeps_queues),
     Request(f"{_QUEUES}._make_missing", "create", _BATCH, "queues", _keeps_queues),
     Request(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
+    Request(f"{_PODGROUPS}.PodGroupController._change", "create", _BATCH, "podgroups", _keeps_podgroups),
+    Request(f"{_PODGROUPS}.PodGroupController._change", "patch", _BATCH, "podgroups", _keeps_podgroups),
+    Request(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
+    Request(f"{_PODGROUPS}._deletion", "delete", _BATCH, "podgroups", _keeps_podgroups),
     Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "consumers", _arbitrates),
     Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "allocations", _arbitrates),
     Request("controllers.allocation_bodies.spec_write", "patch", _ARBITRATOR, "allocations", _arbitrates),
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "allocations/status", _arbitrates),
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "consumers/status", _arbitrates),
     Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "buckets/status", _arbitrates),
-    Request("web.reviews.TokenReviews._ask", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
-    Request("web.reviews.AccessReviews._ask", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
+    Request("web.reviews._review", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
+    Request("web.reviews._review", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
     Request("controllers.allocation_bodies.allocation_delete", "delete", _ARBITRATOR, "allocations", _arbitrates),
 )
 """What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
+
+_LEASE = tuple(f"kube.lease.Elector.{method}" for method in ("_look", "_create", "_replace"))
+_USAGE = (
+    "collectors.metrics_server.MetricsServer.read",
+    "collectors.custom_metrics.CustomMetrics._ask",
+    "collectors.secrets.Keeper._from_cluster",
+)
+_MIRROR = ("kube.listing.Lister._page", "kube.reflector.Reflector._watch")
+_ANYBODY = (
+    "daemon.app.Daemon._reach_server",
+    "cluster.served.Served._ask",
+    "collectors.custom_metrics.CustomMetrics._served_version",
+)
+"""What every account may ask: the version, and what is served."""
+_PASSED_ON = ("cluster.writer.Writer._once",)
+"""Sends what others make."""
+
+CALLERS = frozenset(
+    {
+        *(request.where for request in REQUESTS),
+        *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
+        "daemon.leading.endpoints_write",
+        "daemon.policy_map.PolicyMap.open",
+        "daemon.policy_map.PolicyStatus._annotate",
+    }
+)
+"""Every place in the code that makes requests; what each needs is in ``REQUESTS`` or in ``needed``."""
 
 
 def needed(options: Options, settings: Settings | None = None, namespace: str = "") -> frozenset[Right]:
@@ -125,6 +162,10 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
             rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
     if options.leader_elect:
         rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
+    if options.policy_map:
+        at = map_key(options.policy_map)
+        verbs = ("get", "list", "watch", "patch")
+        rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name) for verb in verbs}
     if options.leader_endpoints:
         rights.add(Right("patch", ENDPOINTS.group, ENDPOINTS.plural, *target_of(options)))
     if settings is not None and settings.metrics is not None:

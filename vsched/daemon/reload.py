@@ -1,7 +1,8 @@
-"""The policy in force, and the file it comes from: a good edit takes effect at once, a bad one changes nothing.
+"""The policy in force, and where it comes from: a good edit takes effect at once, a bad one changes nothing.
 
-The directory is watched rather than the file, because editors and ConfigMap volumes replace files and links. Now and
-then the file is looked at anyway: not every file system tells of its changes.
+Of a file the directory is watched rather than the file, because editors and ConfigMap volumes replace files and links.
+Now and then the file is looked at anyway: not every file system tells of its changes. A policy in a ConfigMap is read
+by ``policy_map``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vsched.cluster.bodies import time_stamp
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.settings import default_settings, load_file
+from vsched.settings import Settings, default_settings, load_file
 from vsched.settings.diff import changes
 
 LOOK_MS = 5_000
@@ -46,18 +47,27 @@ class Reading(msgspec.Struct, frozen=True):
         return {**msgspec.to_builtins(self), "at": time_stamp(self.at)}
 
 
-class PolicyFile:
-    """Owner of the settings in force."""
+class PolicyInForce:
+    """Owner of the settings in force; where they are read from is a subclass's business.
 
-    def __init__(self, path: Path | None, registry: Registry, clock: Clock) -> None:
-        self.path = path
+    The first reading must succeed: raises BadPolicy.
+    """
+
+    def __init__(self, registry: Registry, clock: Clock) -> None:
         self._registry = registry
         self._clock = clock
         self._nudged = asyncio.Event()
         self._refused = ""
-        self.settings = default_settings(registry) if path is None else load_file(path, registry)
-        """In force. The first reading must succeed: raises BadPolicy."""
+        self.settings = self._load(1)
         self.last = self._good(f"read from {self.settings.source}")
+
+    def _load(self, generation: int) -> Settings:
+        """The settings as they are to be read now; raises BadPolicy."""
+        return default_settings(self._registry)
+
+    def _is_fixed(self) -> bool:
+        """Whether there is nothing that could be read again."""
+        return True
 
     @property
     def policy(self) -> Policy:
@@ -68,16 +78,16 @@ class PolicyFile:
         return {**self.settings.to_dict(), "lastReload": self.last.to_dict()}
 
     def nudge(self) -> None:
-        """Read the file again now, changed or not."""
+        """Read again now, changed or not."""
         self._nudged.set()
 
     def read(self, *, asked: bool = False) -> Reading | None:
-        """Take the file's content into force if it is new and good; None where there is nothing to tell."""
-        if self.path is None:
+        """Take what is read into force if it is new and good; None where there is nothing to tell."""
+        if self._is_fixed():
             return None
         generation = self.settings.generation
         try:
-            found = load_file(self.path, self._registry, generation=generation + 1)
+            found = self._load(generation + 1)
         except BadPolicy as error:
             if str(error) == self._refused and not asked:
                 return None
@@ -101,27 +111,15 @@ class PolicyFile:
         return Reading(True, self._clock.now(), settings.generation, text, warnings=settings.warnings)
 
     async def follow(self, told: Callable[[Reading], None]) -> None:
-        """Read the file whenever it may have changed, until cancelled."""
-        if self.path is None:
+        """Read again whenever there may be something new, until cancelled."""
+        if self._is_fixed():
             await asyncio.Event().wait()
-        else:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._watch(self.path.parent, told))
-                group.create_task(self._answer_nudges(told))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch(told))
+            group.create_task(self._answer_nudges(told))
 
-    async def _watch(self, directory: Path, told: Callable[[Reading], None]) -> None:
-        watch = awatch(
-            directory,
-            watch_filter=None,
-            recursive=False,
-            step=50,
-            debounce=SETTLE_MS,
-            rust_timeout=LOOK_MS,
-            yield_on_timeout=True,
-            ignore_permission_denied=True,
-        )
-        async for _ in watch:
-            self._tell(self.read(), told)
+    async def _watch(self, told: Callable[[Reading], None]) -> None:
+        """Read when something changes."""
 
     async def _answer_nudges(self, told: Callable[[Reading], None]) -> None:
         while True:
@@ -132,3 +130,34 @@ class PolicyFile:
     def _tell(self, reading: Reading | None, told: Callable[[Reading], None]) -> None:
         if reading is not None:
             told(reading)
+
+
+class PolicyFile(PolicyInForce):
+    """The policy of a file; without one, the built-in one for good."""
+
+    def __init__(self, path: Path | None, registry: Registry, clock: Clock) -> None:
+        self.path = path
+        super().__init__(registry, clock)
+
+    def _load(self, generation: int) -> Settings:
+        if self.path is None:
+            return super()._load(generation)
+        return load_file(self.path, self._registry, generation=generation)
+
+    def _is_fixed(self) -> bool:
+        return self.path is None
+
+    async def _watch(self, told: Callable[[Reading], None]) -> None:
+        assert self.path is not None, "nothing is followed that cannot change"
+        watch = awatch(
+            self.path.parent,
+            watch_filter=None,
+            recursive=False,
+            step=50,
+            debounce=SETTLE_MS,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            ignore_permission_denied=True,
+        )
+        async for _ in watch:
+            self._tell(self.read(), told)

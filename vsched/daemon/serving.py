@@ -10,11 +10,13 @@ from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.notify import notifier
 from vsched.daemon.options import Options
+from vsched.daemon.policy_map import PolicyMap, map_key
 from vsched.daemon.standing import status_line
 from vsched.daemon.supervision import Supervision, Watched, supervised
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.log import logger
 
 
 async def serve(
@@ -22,7 +24,8 @@ async def serve(
 ) -> None:
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
-        daemon = Daemon(options, client, registry, on_listed=on_listed)
+        policy = await _policy_map(options, client, registry)
+        daemon = Daemon(options, client, registry, policy=policy, on_listed=on_listed)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 
@@ -42,6 +45,14 @@ async def serve(
             finally:
                 for number in reactions:
                     loop.remove_signal_handler(number)
+
+
+async def _policy_map(options: Options, client: ApiClient, registry: Registry) -> PolicyMap | None:
+    """The policy of the ConfigMap that the options name; None where they name none."""
+    if not options.policy_map:
+        return None
+    at = map_key(options.policy_map)
+    return await PolicyMap.open(at, client, registry, SystemClock(), logger("vsched").warning)
 
 
 def _supervision(daemon: Daemon) -> Supervision:

@@ -18,10 +18,11 @@ BEAT_SECONDS = 1.0
 STATUS_SECONDS = 5.0
 """Between two looks for the status line."""
 PATIENCE_SECONDS = 30.0
-"""How much longer a service manager is asked to wait for a daemon that is not ready yet, at every beat."""
+"""How much longer a service manager is asked to wait for a daemon that is not ready yet."""
 RELOAD_SECONDS = 2.0
 """After this long a reload is over, whether or not anything came of it."""
-RELOAD_BEAT_SECONDS = 0.05
+QUICK_BEAT_SECONDS = 0.05
+"""Between beats while somebody waits: for the daemon to be ready, or for a reload."""
 
 
 class Watched(NamedTuple):
@@ -48,19 +49,23 @@ class Supervision:
         self._reload_until: float | None = None
         self._reading: object = None
         self._problem = ""
+        self._hurry = asyncio.Event()
+        watchdog_seconds = notifier.watchdog_seconds
+        self._calm_seconds = min(BEAT_SECONDS, watchdog_seconds / 4) if watchdog_seconds else BEAT_SECONDS
+        self._sign_due = 0.0
 
     async def run(self) -> None:
         """Beat until cancelled; at once over where there is no service manager."""
-        watchdog_seconds = self._notifier.watchdog_seconds
-        calm_seconds = min(BEAT_SECONDS, watchdog_seconds / 4) if watchdog_seconds else BEAT_SECONDS
         while self._notifier.listens:
             self.beat()
-            await asyncio.sleep(calm_seconds if self._reload_until is None else RELOAD_BEAT_SECONDS)
+            waited_for = not self._ready or self._reload_until is not None
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), QUICK_BEAT_SECONDS if waited_for else self._calm_seconds)
+            self._hurry.clear()
 
     def beat(self) -> None:
         """Tell what is due."""
         facts: dict[str, object] = {}
-        alive = self._watched.alive()
         if self._reload_until is not None:
             facts |= self._reloaded()
         elif not self._ready and self._watched.ready():
@@ -68,11 +73,7 @@ class Supervision:
             # A one-file executable is a process that unpacks and one that works; the signals are for this one.
             facts |= {"READY": 1, "MAINPID": os.getpid()}
             self._status_due = 0.0
-        elif not self._ready and alive and not self._stopping:
-            facts["EXTEND_TIMEOUT_USEC"] = int(PATIENCE_SECONDS * 1e6)
-        if alive and self._notifier.watchdog_seconds:
-            facts["WATCHDOG"] = 1
-        self._tell(**facts, **self._news())
+        self._tell(**facts, **self._signs(), **self._news())
 
     def reloading(self) -> None:
         """The policy is about to be read again: the service manager waits until it was."""
@@ -80,6 +81,7 @@ class Supervision:
             return
         self._reading = self._watched.reading()
         self._reload_until = self._clock.monotonic() + RELOAD_SECONDS
+        self._hurry.set()
         self._tell(RELOADING=1, MONOTONIC_USEC=int(self._clock.monotonic() * 1e6))
 
     def stopping(self) -> None:
@@ -97,6 +99,20 @@ class Supervision:
         self._reload_until = None
         self._status_due = 0.0
         return {"READY": 1}
+
+    def _signs(self) -> dict[str, object]:
+        """That it is alive, where it is time for a sign of that."""
+        now = self._clock.monotonic()
+        if now < self._sign_due or not self._watched.alive():
+            return {}
+        # Half the pace of calm beats, so that none of those goes without because it came a moment early.
+        self._sign_due = now + self._calm_seconds / 2
+        signs: dict[str, object] = {}
+        if not self._ready and not self._stopping:
+            signs["EXTEND_TIMEOUT_USEC"] = int(PATIENCE_SECONDS * 1e6)
+        if self._notifier.watchdog_seconds:
+            signs["WATCHDOG"] = 1
+        return signs
 
     def _news(self) -> dict[str, object]:
         """The status line, where it is time and there is another one."""

@@ -15,14 +15,16 @@ from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
 from vsched.cluster.dispatch import Outcome, Verdict
 from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
-from vsched.cluster.limits import TokenBucket
+from vsched.cluster.limits import Recent, TokenBucket
 from vsched.collectors.poll import Standing
 from vsched.daemon.reload import Reading
 from vsched.daemon.triggers import Reason
+from vsched.daemon.vain import Vain, kept_by, promised_by
 from vsched.kube.deltas import Statistics
 from vsched.log import logger
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.gauges import Gauges
 from vsched.web.metrics import Metrics
@@ -41,6 +43,8 @@ LINE_SECONDS = 1.0
 """Between two lines about sessions."""
 FAILURES_PER_SECOND = 5.0
 """Lines about failed bindings and evictions; an outage fails thousands."""
+MOST_AWAITED = 10_000
+"""Bindings whose way back through the watch is timed at once."""
 PREEMPT = "preempt"
 """The action that Volcano's numbers of preemptions are about."""
 
@@ -80,7 +84,12 @@ class Summary(msgspec.Struct):
 class Telemetry:
     """Counts and logs what happens."""
 
-    def __init__(self, clock: Clock, numbers: Callable[[], Mapping[str, Mapping[str, float]]] = dict) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        numbers: Callable[[], Mapping[str, Mapping[str, float]]] = dict,
+        task_of: Callable[[str], Task | None] = lambda uid: None,
+    ) -> None:
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry)
         self.findings = Findings()
@@ -88,6 +97,9 @@ class Telemetry:
         self._log = logger("vsched")
         self._created: dict[str, float] = {}
         """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
+        self._accepted: Recent[str, float] = Recent(MOST_AWAITED)
+        """When bindings were accepted that the watch does not show yet, by the pod's uid."""
+        self._vain = Vain(task_of, self._useless)
         self._last_failure = ""
         self._last_quarrel = ""
         """The error that arbitration last ended in, empty while it does not."""
@@ -103,11 +115,15 @@ class Telemetry:
     def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
         """A session has ended and been handed over."""
         self._last_failure = ""
-        self.findings.take(snapshot, report)
+        for key in self.findings.take(snapshot, report):
+            self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
         self._measure(report, timing)
         for bind in report.binds:
             self._assumed(snapshot, bind)
-        self._count_victims(report.evictions)
+        if report.evictions:
+            self._count_victims(report.evictions)
+            self._vain.decided(report.evictions, kept_by(snapshot, report))
+        self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
         if report.unschedulable:
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
         self._summary.add(report, timing)
@@ -164,6 +180,11 @@ class Telemetry:
                 self.metrics.preemptions.inc()
                 self.metrics.victims.set(victims)
 
+    def _useless(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
+        for action, count in counts.items():
+            self.metrics.useless.labels(action).inc(count)
+        self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
+
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: told in full the first time, counted ever after."""
         self.metrics.failed_cycles.inc()
@@ -183,6 +204,7 @@ class Telemetry:
         self.findings.take_arbitrated(found)
         self.metrics.arbitration.observe(seconds)
         self.metrics.arbitrations.labels("success").inc()
+        self._vain.decided(found.verdict.evictions, promised_by(found.verdict))
         known = before.verdict.overused if before is not None else {}
         for namespace, overuse in found.verdict.overused.items():
             if namespace not in known and self._complaints.try_take():
@@ -203,12 +225,27 @@ class Telemetry:
         self.metrics.requests.labels(kind, str(code)).inc()
         self.metrics.request_seconds.labels(kind).observe(seconds)
 
+    def answered(self, verb: str, code: int) -> None:
+        """Any request was answered, or not (code 0)."""
+        self.metrics.api_requests.labels(verb, str(code)).inc()
+
+    def awaiting(self, uid: str) -> None:
+        """A binding was accepted, and the watch does not show it yet."""
+        self._accepted.put(uid, self._clock.monotonic())
+
+    def arrived(self, uid: str) -> None:
+        """The watch shows what became of a pod that was to be bound."""
+        accepted_at = self._accepted.drop(uid)
+        if accepted_at is not None:
+            self.metrics.watch_lag.observe(self._clock.monotonic() - accepted_at)
+
     def outcome(self, outcome: Outcome) -> None:
         """A placement has been carried out, or not."""
         created = self._created.pop(outcome.bind.uid, None)
         self.metrics.bindings.labels(outcome.verdict.value).inc()
         self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
         self.metrics.bind_seconds.observe(outcome.seconds)
+        self.metrics.stage.labels("Bind").observe(outcome.seconds * 1e3)
         if outcome.bound:
             self.metrics.bound.inc()
             if created is not None:
@@ -221,6 +258,7 @@ class Telemetry:
         eviction, verdict = outcome.eviction, outcome.verdict
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
+        self._vain.answered(eviction, verdict)
         if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
             self.findings.arbitrated_away[eviction.namespace] += 1
         if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):
@@ -255,7 +293,9 @@ class Telemetry:
 
     def reading(self, reading: Reading) -> None:
         """The policy file was read."""
-        self.metrics.reloads.labels("success" if reading.ok else "failure").inc()
+        result = "success" if reading.ok else "failure"
+        self.metrics.reloads.labels(result).inc()
+        self.metrics.reloaded.labels(result).set(reading.at)
         self.metrics.generation.set(reading.generation)
         if reading.ok:
             self._log.info("policy in force", generation=reading.generation, changes=reading.text)
@@ -280,9 +320,10 @@ class Telemetry:
         else:
             self._log.info("node usage", state=standing.state.value, **fields)
 
-    def lag(self, seconds: float) -> None:
-        """The event loop was late by this much."""
+    def lag(self, seconds: float, tasks: int) -> None:
+        """The event loop was late by this much, and has so many tasks."""
         self.metrics.loop_lag.observe(seconds)
+        self.metrics.loop_tasks.set(tasks)
 
     def note(self, event: str, **fields: object) -> None:
         """A step of the daemon's own life: started, synced, stopping."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from vsched.cluster import wire
 from vsched.cluster.cache import Cache
 from vsched.controllers.queue_controller import COMMANDS
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import BrokenObject, Delta, Sink, Statistics
+from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Sink, Statistics, in_parts
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
 from vsched.model.arbitration import ARBITRATOR_GROUP
@@ -21,6 +21,8 @@ BATCH = ("scheduling.volcano.sh", "v1beta1")
 APPS = ("apps", "v1")
 ARBITRATOR = (ARBITRATOR_GROUP, "v1")
 STORAGE = ("storage.k8s.io", "v1")
+
+AnySink = Sink[wire.Object] | PartsSink[wire.Object]
 
 
 class Use(Enum):
@@ -80,8 +82,14 @@ class MirrorSink:
         self._cache = cache
         self._kind = kind
 
-    def replace(self, items: list[wire.Object], resource_version: str) -> None:
-        self._cache.replace(self._kind, items)
+    def restart(self) -> None:
+        self._cache.restart(self._kind)
+
+    def listed(self, item: wire.Object) -> None:
+        self._cache.listed(self._kind, item)
+
+    def finish(self, resource_version: str) -> Iterator[None]:
+        return self._cache.finish(self._kind)
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
         self._cache.apply(self._kind, delta.value, item)
@@ -93,13 +101,21 @@ class MirrorSink:
 class Both:
     """Passes everything on to two sinks."""
 
-    def __init__(self, first: Sink[wire.Object], second: Sink[wire.Object]) -> None:
-        self._first = first
-        self._second = second
+    def __init__(self, first: AnySink, second: AnySink) -> None:
+        self._first = in_parts(first)
+        self._second = in_parts(second)
 
-    def replace(self, items: list[wire.Object], resource_version: str) -> None:
-        self._first.replace(items, resource_version)
-        self._second.replace(items, resource_version)
+    def restart(self) -> None:
+        self._first.restart()
+        self._second.restart()
+
+    def listed(self, item: wire.Object) -> None:
+        self._first.listed(item)
+        self._second.listed(item)
+
+    def finish(self, resource_version: str) -> Iterator[None]:
+        yield from self._first.finish(resource_version)
+        yield from self._second.finish(resource_version)
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
         self._first.apply(delta, item)
@@ -113,7 +129,7 @@ class Both:
 def reflectors(
     client: ApiClient,
     cache: Cache,
-    others: Mapping[str, Sink[wire.Object]],
+    others: Mapping[str, AnySink],
     on_state: Callable[[Statistics], None],
     *,
     scheduling: bool = True,
@@ -131,7 +147,7 @@ def reflectors(
     return found
 
 
-def _sink(cache: Cache, kind: str, other: Sink[wire.Object] | None) -> Sink[wire.Object] | None:
+def _sink(cache: Cache, kind: str, other: AnySink | None) -> AnySink | None:
     if kind not in wire.KINDS:
         return other
     mirror = MirrorSink(cache, kind)

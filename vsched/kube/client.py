@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +22,7 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import Headers
 from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, one_line, unexpected
-from vsched.kube.paths import Params, target
+from vsched.kube.paths import Params, target, verb_of
 from vsched.version import user_agent
 
 JSON = "application/json"
@@ -69,6 +69,8 @@ class ApiClient:
 
     def __init__(self, connection: Connection, settings: ClientSettings | None = None) -> None:
         self.connection = connection
+        self.on_answer: Callable[[str, int], None] = lambda verb, code: None
+        """Told of every request that was sent: its verb as API servers count it, and the code, 0 where none came."""
         self._settings = settings or ClientSettings()
         self._calls = self._session(self._settings.connections)
         # Watches hold their connections for minutes: they must not take those of requests away.
@@ -249,16 +251,23 @@ class ApiClient:
         if body is not None:
             headers.append(("Content-Type", content_type))
         connection = self.connection
-        return await session.request(
-            method,
-            URL(connection.server + path, encoded=True),
-            data=body,
-            headers=headers,
-            timeout=timeout,
-            allow_redirects=False,
-            proxy=connection.proxy,
-            server_hostname=connection.server_name,
-        )
+        verb = "WATCH" if session is self._streams else verb_of(method, path)
+        try:
+            response = await session.request(
+                method,
+                URL(connection.server + path, encoded=True),
+                data=body,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                proxy=connection.proxy,
+                server_hostname=connection.server_name,
+            )
+        except NO_ANSWER:
+            self.on_answer(verb, 0)
+            raise
+        self.on_answer(verb, response.status)
+        return response
 
     async def _renewed(self, refused: aiohttp.ClientResponse, credentials: Headers) -> bool:
         """Whether there are other credentials to try; only then the refused response is done with."""

@@ -12,6 +12,7 @@ from vsched.kube.framing import Identity
 from vsched.kube.paths import ApiResource
 
 T = TypeVar("T")
+Told = TypeVar("Told", contravariant=True)
 
 
 class Delta(StrEnum):
@@ -55,7 +56,7 @@ class Sink(Protocol[T]):
 
 
 @runtime_checkable
-class PartsSink(Protocol[T]):
+class PartsSink(Protocol[Told]):
     """Who is told of objects, lists piece by piece, so that the event loop turns meanwhile; as quick as a ``Sink``.
 
     While a list is told, so are changes since its first page: what ``apply`` tells of an object is newer than what the
@@ -66,7 +67,7 @@ class PartsSink(Protocol[T]):
         """A list begins; what was known stays known until ``finish``."""
         ...
 
-    def listed(self, item: T) -> None:
+    def listed(self, item: Told) -> None:
         """An object of the list; to be ignored where ``apply`` has told of it since the list began."""
         ...
 
@@ -74,7 +75,7 @@ class PartsSink(Protocol[T]):
         """That was the list: what neither it nor ``apply`` has told of since it began is gone; a step an object."""
         ...
 
-    def apply(self, delta: Delta, item: T) -> None:
+    def apply(self, delta: Delta, item: Told) -> None:
         """As for a ``Sink``."""
         ...
 
@@ -153,13 +154,17 @@ class Statistics:
     """Lines of watches, bookmarks included."""
     objects: int = 0
     """Objects in the last complete list."""
+    listing: bool = False
+    """Whether a list is under way."""
     listed: int = 0
-    """Objects that came so far in the list under way; after it, all of them."""
+    """Objects that came so far in the list under way, or in the last one."""
     expected: int = 0
     """Objects in the list under way as far as the server has said; at least ``listed``."""
     broken: int = 0
     lists: int = 0
     """Lists that were completed."""
+    list_seconds: float = 0.0
+    """How long the last of them took."""
     restarts: int = 0
     """Watches that were opened after the first."""
     last_event_monotonic: float | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -52,12 +52,15 @@ class Lister(Generic[T]):
         self._settings = settings
         self._statistics = statistics
         self._clock = clock
+        self._began = 0.0
         self._expired = 0
         """Lists in a row whose pages expired."""
         self._broken: list[tuple[bytes, BrokenObject]] = []
 
     async def first(self) -> Page:
         """The first page, for ``take``; what has been listed so far is listed anew."""
+        self._statistics.listing = True
+        self._began = self._clock.monotonic()
         page = await self._page("")
         self._broken.clear()
         self._statistics.listed = 0
@@ -73,14 +76,15 @@ class Lister(Generic[T]):
                 await self._tell(page)
                 page = await following
             finally:
-                following.cancel()
+                await put_down(following)
         await self._tell(page)
         await self._finish(version)
         self._expired = 0
         statistics = self._statistics
         statistics.lists += 1
         statistics.objects = statistics.listed
-        statistics.synced = True
+        statistics.list_seconds = self._clock.monotonic() - self._began
+        statistics.synced, statistics.listing = True, False
 
     async def _page(self, token: str) -> Page:
         params = dict(self._selectors)
@@ -135,6 +139,12 @@ class Lister(Generic[T]):
         for raw, error in self._broken:
             self._sink.broken(raw, error)
         self._broken.clear()
+
+
+async def put_down(task: asyncio.Task[Any]) -> None:
+    """Cancel a task and wait for its end; whoever needs to know what it died of has asked before."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def complaint(statistics: Statistics, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:

@@ -65,3 +65,14 @@ def segment(text: str) -> str:
 def target(path: str, params: Params | None = None) -> str:
     """A path with its query."""
     return f"{path}?{urlencode(params)}" if params else path
+
+
+def verb_of(method: str, path: str) -> str:
+    """What API servers count a request as: the method, but LIST for a GET of a collection."""
+    if method != "GET":
+        return method
+    parts = path.partition("?")[0].strip("/").split("/")
+    named = parts[{"api": 2, "apis": 3}.get(parts[0], len(parts)) :]
+    if len(named) > 2 and named[0] == "namespaces":
+        named = named[2:]
+    return "LIST" if len(named) == 1 else "GET"

@@ -1,8 +1,9 @@
 """Keeps a sink in step with one kind: lists it, watches it from there, and starts over where it has to.
 
 Where a list has several pages, the watch is open while they are read: it starts at the version they are all of, so new
-objects are told of at once, and a list that takes minutes is not out of date when it ends. One object that cannot be decoded is reported and left out. Everything else that goes wrong is waited out, with its
-reason in ``statistics``; only cancelling ends a reflector. It keeps no objects: the sink does.
+objects are told of at once, and a list that takes minutes is not out of date when it ends. One object that cannot be
+decoded is reported and left out. Everything else that goes wrong is waited out, with its reason in ``statistics``; only
+cancelling ends a reflector. It keeps no objects: the sink does.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from vsched.kube.framing import (
     decode_event,
     version_of,
 )
-from vsched.kube.listing import UNDECODABLE, Lister, complaint
+from vsched.kube.listing import UNDECODABLE, Lister, complaint, put_down
 from vsched.kube.paths import ApiResource, Params
 
 __all__ = ["Reflector", "ReflectorSettings"]
@@ -141,8 +142,7 @@ class Reflector(Generic[T]):
                 await self._wait_out(error, self._watch_back_off)
         finally:
             if following is not None:
-                following.cancel()
-                await asyncio.wait((following,))
+                await put_down(following)
 
     # ---- watching
 

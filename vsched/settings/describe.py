@@ -13,6 +13,7 @@ import msgspec
 from vsched.framework.policy import PluginConf
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.document import plain_text, shown_arguments
+from vsched.settings.durations import format_duration
 from vsched.settings.names import point_label
 from vsched.settings.settings import Settings
 
@@ -28,6 +29,7 @@ def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
             name: shown_arguments(args, show_secrets=False) for name, args in settings.policy.action_args.items()
         },
         "metrics": None if settings.metrics is None else shown_arguments(settings.metrics, show_secrets=False),
+        "schedulePeriod": None if settings.period_seconds is None else format_duration(settings.period_seconds),
         "warnings": list(settings.warnings),
     }
 
@@ -44,6 +46,8 @@ def describe_lines(settings: Settings, registry: Registry) -> list[str]:
         for conf in tier.plugins:
             lines.append(f"  {conf.name:<{width}}  {_part(conf, registry)}".rstrip())
             lines += [f"  {'':<{width}}  {argument}" for argument in _unusual(conf.args)]
+    if settings.period_seconds is not None:
+        lines.append(f"schedulePeriod: {format_duration(settings.period_seconds)}")
     if settings.metrics is not None:
         lines += ["metrics:", *(f"  {argument}" for argument in _unusual(settings.metrics))]
     return lines

@@ -10,6 +10,7 @@ import msgspec
 from vsched.framework.policy import PluginConf
 from vsched.settings.arguments import flat_arguments, secret_arguments
 from vsched.settings.document import plain_text, shown_arguments
+from vsched.settings.durations import format_duration
 from vsched.settings.names import switch_key
 from vsched.settings.settings import Settings
 
@@ -38,6 +39,8 @@ def _changes(old: Settings, new: Settings) -> Iterator[str]:
             yield from _plugin(before[conf.name], conf)
     for name in sorted(old.policy.action_args.keys() & new.policy.action_args.keys()):
         yield from _arguments(name, old.policy.action_args[name], new.policy.action_args[name])
+    if old.period_seconds != new.period_seconds:
+        yield f"schedulePeriod {_period(old)} -> {_period(new)}"
     match old.metrics, new.metrics:
         case None, None:
             return
@@ -90,6 +93,10 @@ def _arguments(name: str, old: msgspec.Struct, new: msgspec.Struct) -> Iterator[
         if was.get(key) != now.get(key) or (key in was) != (key in now):
             hidden = key in secret or shown_was.get(key) == shown_now.get(key)
             yield f"{name} {key} changed" if hidden else f"{name} {key} {_of(shown_was, key)} -> {_of(shown_now, key)}"
+
+
+def _period(settings: Settings) -> str:
+    return "unset" if settings.period_seconds is None else format_duration(settings.period_seconds)
 
 
 def _of(values: Mapping[str, Any], key: str) -> str:

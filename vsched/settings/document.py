@@ -11,6 +11,7 @@ import yaml
 
 from vsched.framework.policy import PluginConf, Policy
 from vsched.settings.arguments import flat_arguments, secret_arguments
+from vsched.settings.durations import format_duration
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.names import switches_off_default
 
@@ -18,7 +19,9 @@ MASK = "***"
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
-def policy_document(policy: Policy, metrics: MetricsSource | None, *, show_secrets: bool) -> dict[str, Any]:
+def policy_document(
+    policy: Policy, metrics: MetricsSource | None, period_seconds: float | None = None, *, show_secrets: bool
+) -> dict[str, Any]:
     """The policy as the file would say it with nothing left to defaults."""
     document: dict[str, Any] = {
         "actions": ", ".join(policy.actions),
@@ -33,12 +36,14 @@ def policy_document(policy: Policy, metrics: MetricsSource | None, *, show_secre
         document["configurations"] = configurations
     if metrics is not None:
         document["metrics"] = shown_arguments(metrics, show_secrets=show_secrets)
+    if period_seconds is not None:
+        document["schedulePeriod"] = format_duration(period_seconds)
     return document
 
 
-def policy_text(policy: Policy, metrics: MetricsSource | None = None) -> str:
+def policy_text(policy: Policy, metrics: MetricsSource | None = None, period_seconds: float | None = None) -> str:
     """The file that loads as this policy, secrets included."""
-    document = policy_document(policy, metrics, show_secrets=True)
+    document = policy_document(policy, metrics, period_seconds, show_secrets=True)
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import inspect as kinds
 
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
@@ -16,13 +20,15 @@ from vsched.settings.actions import read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
 from vsched.settings.metrics import read_metrics
 from vsched.settings.problems import Problems, did_you_mean
+from vsched.settings.scalars import read_scalar
 from vsched.settings.settings import Settings
 from vsched.settings.tiers import read_tiers
-from vsched.settings.tree import Keyed, got, parse
+from vsched.settings.tree import Entry, Keyed, got, parse
 
 BUILT_IN = "built-in"
 MOST_BYTES = 256 * 1024
-_KEYS = ("actions", "tiers", "configurations", "metrics")
+_KEYS = ("actions", "tiers", "configurations", "metrics", "schedulePeriod")
+_PERIOD = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=3600, extra={"duration": True})])
 
 
 def load_text(text: str, where: str, registry: Registry, *, generation: int = 1) -> Settings:
@@ -75,15 +81,24 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
         action_args=read_configurations(root.get("configurations"), registry, problems),
     )
     metrics = read_metrics(root.get("metrics"), problems)
+    period_seconds = _read_period(root.get("schedulePeriod"), problems)
     problems.raise_if_any()
     return Settings(
         policy=policy,
         metrics=metrics,
+        period_seconds=period_seconds,
         source=where,
         sha256=digest,
         generation=generation,
         warnings=problems.warnings(),
     )
+
+
+def _read_period(entry: Entry | None, problems: Problems) -> float | None:
+    if entry is None:
+        return None
+    value = read_scalar(entry.value, _PERIOD, "schedulePeriod", problems)
+    return value if isinstance(value, float) else None
 
 
 def _policy_mapping(text: str, problems: Problems) -> Keyed:

@@ -16,6 +16,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Policy
     metrics: MetricsSource | None = None
+    period_seconds: float | None = None
+    """A session starts at least this often (``schedulePeriod``); None where the flag ``--schedule-period`` decides."""
     source: str
     """The file, or ``built-in``."""
     sha256: str
@@ -32,5 +34,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "sha256": self.sha256,
             "generation": self.generation,
             "warnings": list(self.warnings),
-            "policy": policy_document(self.policy, self.metrics, show_secrets=False),
+            "policy": policy_document(self.policy, self.metrics, self.period_seconds, show_secrets=False),
         }

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import ssl
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1, sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import wrap
 
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1
@@ -34,6 +37,15 @@ class Certificate:
 
     certificate: str
     key: str
+
+    def context(self) -> ssl.SSLContext:
+        """What a server presents it with."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with TemporaryDirectory(prefix="vsched-") as folder:
+            path = Path(folder) / "both.pem"
+            path.write_text(self.key + self.certificate, encoding="ascii")
+            context.load_cert_chain(path)
+        return context
 
 
 def add(one: Point, other: Point) -> Point:
@@ -143,7 +155,9 @@ def _bits(content: bytes) -> bytes:
 
 
 def _time(moment: datetime) -> bytes:
-    return _tagged(0x18, moment.strftime("%Y%m%d%H%M%SZ").encode())
+    # Until 2049 a certificate writes years with two digits (RFC 5280, 4.1.2.5).
+    tag, form = (0x17, "%y%m%d%H%M%SZ") if moment.year < 2050 else (0x18, "%Y%m%d%H%M%SZ")
+    return _tagged(tag, moment.strftime(form).encode())
 
 
 def _oid(first: int, second: int, *rest: int) -> bytes:

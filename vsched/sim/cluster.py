@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import secrets
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from vsched.errors import BadInput
 from vsched.sim import metrics_apis
 from vsched.sim.access import Access
 from vsched.sim.authentication import ADMIN, Tokens
+from vsched.sim.certificate import make_certificate
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
 from vsched.sim.faults import Faults
@@ -47,6 +49,8 @@ class ClusterSettings:
     """How its machines behave; None for an API server alone, where nothing happens by itself."""
     authorization: Authorization = "none"
     """Everybody may do everything, or only what roles and their bindings say."""
+    tls: bool = False
+    """Serve over TLS: kubectl and whoever else uses client-go send no token without it."""
 
 
 class Cluster:
@@ -79,6 +83,7 @@ class Cluster:
         self.tokens = Tokens(self.store)
         """Who is who, where anybody has to say so; its static ones may be changed at any time."""
         self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
+        self.certificate = make_certificate() if self._settings.tls else None
         access = None
         if self.admin_token:
             self.tokens.static[self.admin_token] = ADMIN
@@ -97,7 +102,8 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         try:
-            await self._server.start(self._host, self._port)
+            tls = self.certificate.context() if self.certificate is not None else None
+            await self._server.start(self._host, self._port, tls)
             await self._settle_residents()
             if self._settings.controllers is not None:
                 self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter)
@@ -159,11 +165,16 @@ class Cluster:
 
     def kubeconfig(self) -> Obj:
         """A kubeconfig for this cluster, with the token of an administrator where one is needed."""
+        cluster, user = {"server": self.url}, {}
+        if self.certificate is not None:
+            cluster["certificate-authority-data"] = b64encode(self.certificate.certificate.encode()).decode()
+        if self.admin_token:
+            user["token"] = self.admin_token
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": CONTEXT, "cluster": {"server": self.url}}],
-            "users": [{"name": CONTEXT, "user": {"token": self.admin_token} if self.admin_token else {}}],
+            "clusters": [{"name": CONTEXT, "cluster": cluster}],
+            "users": [{"name": CONTEXT, "user": user}],
             "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
             "current-context": CONTEXT,
         }

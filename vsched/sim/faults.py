@@ -214,7 +214,6 @@ def plan_of(content: Any, where: str) -> Plan:
         plan = msgspec.convert(content, Plan)
     except msgspec.ValidationError as error:
         why, _, place = str(error).partition(" - at `")
-        # The library writes $.rules[...], with three dots for every index.
         place = place.rstrip("`").removeprefix("$").removeprefix(".")
         raise BadInput(f"{where}: {place}: {why}" if place else f"{where}: {why}") from None
     for index, rule in enumerate(plan.rules):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
@@ -78,13 +79,13 @@ class ApiServer:
         """The watches that run."""
         self.url = ""
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+    async def start(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> int:
         """Listens; the port that was chosen is returned."""
         # Cancelling at disconnect ends a quiet watch at once; writes are synchronous and cannot be cut in half.
         server = web.Server(self._answer, handler_cancellation=True, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
-        site = web.TCPSite(runner, host, port, backlog=1024)
+        site = web.TCPSite(runner, host, port, backlog=1024, ssl_context=tls)
         try:
             await site.start()
         except OSError as error:
@@ -94,7 +95,7 @@ class ApiServer:
         self._runner = runner
         address = runner.addresses[0]
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-        self.url = f"http://{shown}:{address[1]}"
+        self.url = f"{'http' if tls is None else 'https'}://{shown}:{address[1]}"
         return int(address[1])
 
     def drop_watches(self) -> None:

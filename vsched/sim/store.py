@@ -8,6 +8,7 @@ never changed in place, so readers may keep them for as long as they like.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
@@ -69,20 +70,24 @@ class Shelf:
         # "0" is the character after "/", so this is the range of keys below the namespace.
         return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
 
-    def at(self, revision: int, namespace: str) -> dict[str, Record]:
-        """The objects as they were at a revision, in order; raises Behind if the history does not reach back."""
-        records = {key: self.records[key] for key in self.keys(namespace)}
+    def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, Record]]:
+        """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that is forgotten.
+
+        Costs what has happened since, and not the size of the shelf: somebody may be reading it page by page.
+        """
+        keys = self.keys(namespace)
+        keys = keys[bisect_left(keys, start) :]
+        undone = {event.key: event.previous for event in reversed(self.history.since(revision))}
+        if not undone:
+            return keys, self.records
         prefix = namespace + "/" if namespace else ""
-        undone = False
-        for event in reversed(self.history.since(revision)):
-            if not event.key.startswith(prefix):
-                continue
-            if event.previous is None:
-                records.pop(event.key, None)
-            else:
-                undone = undone or event.key not in records
-                records[event.key] = event.previous
-        return {key: records[key] for key in sorted(records)} if undone else records
+        old = {key: record for key, record in undone.items() if record is not None}
+        if len(old) < len(undone):
+            keys = [key for key in keys if undone.get(key, self) is not None]
+        gone = [key for key in old if key not in self.records and key.startswith(prefix) and key >= start]
+        if gone:
+            keys = sorted([*keys, *gone])
+        return keys, ChainMap(old, self.records)
 
 
 class Store:
@@ -120,13 +125,7 @@ class Store:
     ) -> tuple[Sequence[str], Mapping[str, Record]]:
         """The keys from ``start`` on and the objects by key, as they were at ``revision``; raises Behind if that is
         forgotten."""
-        shelf = self.shelf(kind)
-        if shelf.history.cursor_after(revision) == shelf.history.end:
-            keys, records = shelf.keys(namespace), shelf.records
-        else:
-            records = shelf.at(revision, namespace)
-            keys = list(records)
-        return keys[bisect_left(keys, start) :], records
+        return self.shelf(kind).at(revision, namespace, start)
 
     def create(self, kind: Kind, obj: Obj, *, manager: str = "") -> Obj:
         """Stores a new object under the next revision; ``manager`` is who its fields belong to at first."""

@@ -56,27 +56,31 @@ class Findings:
         self.namespaces: dict[str, NamespaceOutcome] = {}
         self.placed_at: dict[str, float] = {}
         """When each job that is still there was first seen running, seconds since the epoch."""
+        self.retries: Counter[str] = Counter()
+        """How many cycles ended without the minimum of each job that is still there."""
         self.arbitrated: Arbitrated | None = None
         """The last round of arbitration; None where there was none."""
         self.arbitrated_away: Counter[str] = Counter()
         """Pods that arbitration evicted, by the namespace they were in; only namespaces that are still there."""
 
-    def take(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Keep what a cycle on this snapshot found out."""
+    def take(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
+        """Keep what a cycle on this snapshot found out; returns the keys of jobs that it saw running first."""
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
-        self._note_placed(snapshot, report)
+        placed = self._note_placed(snapshot, report)
         self.jobs.update(report.jobs)
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self.jobs.pop(key, None)
                 self.placed_at.pop(key, None)
+                self.retries.pop(key, None)
         self.pods.update(report.unschedulable)
         for bind in report.binds:
             self.pods.pop(f"{bind.namespace}/{bind.name}", None)
         if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
             self.pods = {key: verdict for key, verdict in self.pods.items() if self._waits(verdict)}
+        return placed
 
     def take_arbitrated(self, found: Arbitrated) -> None:
         """Keep a round of arbitration."""
@@ -85,12 +89,17 @@ class Findings:
         for namespace in gone:
             del self.arbitrated_away[namespace]
 
-    def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> None:
+    def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
+        placed: list[str] = []
         for key, outcome in report.jobs.items():
+            if outcome.pending and outcome.ready < outcome.min_member:
+                self.retries[key] += 1
             before = self.jobs.get(key)
             waited = before is not None and before.phase in (Phase.PENDING, Phase.INQUEUE)
-            if waited and outcome.phase == Phase.RUNNING:
-                self.placed_at.setdefault(key, snapshot.now)
+            if waited and outcome.phase == Phase.RUNNING and key not in self.placed_at:
+                self.placed_at[key] = snapshot.now
+                placed.append(key)
+        return placed
 
     def verdict(self, key: str) -> Unschedulable | None:
         """Why a pod waits, None where it does not or is unknown."""

@@ -6,7 +6,6 @@ Because each scrape starts from nothing, a queue, a job or a namespace that is g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -16,13 +15,9 @@ from vsched.model.counted import NOTHING, Counted, counted_scale
 from vsched.model.plan import QueueOutcome
 from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase
 from vsched.web.findings import Arbitrated, Findings
-
-MOST_JOBS = 1_000
-"""Jobs with series of their own; the rest is in the totals only."""
-MOST_NAMESPACES = 1_000
-"""Namespaces with series of their own, by name."""
+from vsched.web.job_gauges import MOST_NAMESPACES, of_jobs
+from vsched.web.meanings import meaning_of
 
 Amounts = Mapping[str, int]
 
@@ -49,8 +44,7 @@ class Gauges(Collector):
         snapshot = self._findings.snapshot
         if snapshot is not None:
             yield from _queues(snapshot, self._findings.queues)
-            yield from _jobs(snapshot)
-            yield from _placed(snapshot, self._findings.placed_at)
+            yield from of_jobs(snapshot, self._findings)
         if self._findings.arbitrated is not None:
             yield from _namespaces(self._findings.arbitrated, dict(self._findings.arbitrated_away))
 
@@ -58,7 +52,7 @@ class Gauges(Collector):
 def _family(name: str, by_label: Mapping[str, float]) -> Metric:
     """One of the owner's numbers, by its only label; a name that ends in ``_total`` only ever grows."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
-    family = kind(name, name.replace("_", " "), labels=("name",))
+    family = kind(name, meaning_of(name), labels=("name",))
     for label, value in by_label.items():
         family.add_metric((label,), value)
     return family
@@ -127,22 +121,6 @@ _QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
 }
 
 
-def _jobs(snapshot: Snapshot) -> Iterator[Metric]:
-    waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
-    tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
-    for job in islice(waiting, MOST_JOBS):
-        tasks.add_metric((job.key,), len(job.pending))
-    yield tasks
-    yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
-    phases = GaugeMetricFamily("vsched_jobs", "PodGroups by phase.", labels=("phase",))
-    counts: dict[str, int] = dict.fromkeys(_PHASES, 0)
-    for job in list(snapshot.jobs.values()):
-        counts[job.spec.phase] = counts.get(job.spec.phase, 0) + 1
-    for phase, count in counts.items():
-        phases.add_metric((phase,), count)
-    yield phases
-
-
 def _namespaces(found: Arbitrated, evicted: Mapping[str, int]) -> Iterator[Metric]:
     """What each namespace deserves and holds, in whole units (cores, bytes, pods), and how arbitration treats it."""
     listed = sorted(found.division.namespaces)[:MOST_NAMESPACES]
@@ -179,23 +157,3 @@ _NAMESPACE_AMOUNTS: dict[str, Callable[[Arbitrated, str], Counted]] = {
     "reserved": lambda found, namespace: found.division.namespaces[namespace].reserved,
     "hard": lambda found, namespace: found.division.namespaces[namespace].hard,
 }
-
-
-def _placed(snapshot: Snapshot, placed_at: Mapping[str, float]) -> Iterator[Metric]:
-    """How long jobs took from their creation to running, under Volcano's names."""
-    labels = ("job_name", "queue", "job_namespace")
-    duration, start, last = (
-        GaugeMetricFamily(f"volcano_e2e_job_scheduling_{what}", f"{what} of placing a job", labels=labels)
-        for what in ("duration", "start_time", "last_time")
-    )
-    for key, at in islice(dict(placed_at).items(), MOST_JOBS):
-        job = snapshot.jobs.get(key)
-        if job is not None:
-            values = (job.spec.name, job.spec.queue, job.spec.namespace)
-            duration.add_metric(values, max(0.0, at - job.spec.created) * 1e3)
-            start.add_metric(values, job.spec.created)
-            last.add_metric(values, at)
-    yield from (duration, start, last)
-
-
-_PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)

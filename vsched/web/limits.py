@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from aiohttp import web
@@ -17,6 +17,7 @@ from aiohttp.log import server_logger
 
 from vsched.web.routes import Handler, as_json
 
+GRACE_SECONDS = 0.05
 LINGER_SECONDS = 1.0
 """For those who still send a body that is not wanted: hung up on at once, they would not see why."""
 
@@ -25,7 +26,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Bounds of one port."""
 
     connections: int = 128
-    """At once, handshakes included. One more takes the place of the one that has been idle for longest."""
+    """At once, handshakes included; one more takes the place of the one that has been idle for longest."""
     requests: int = 64
     """Being answered at once; more are told to come again."""
     line_bytes: int = 8190
@@ -59,11 +60,11 @@ class Port:
         self._room = asyncio.Event()
 
     def left(self) -> None:
-        """Somebody has gone."""
+        """Somebody has gone, or is idle."""
         self._room.set()
 
     async def wait(self) -> None:
-        """Until somebody goes."""
+        """Until somebody goes, or is idle."""
         self._room.clear()
         await self._room.wait()
 
@@ -72,21 +73,22 @@ class Port:
         idle = next((connection for connection in self.connections if not connection.busy), None)
         if idle is not None:
             self.connections.pop(idle)
-            idle.hang_up()
+            idle.close_soon()
         return idle is not None
 
 
 class Connection(web.RequestHandler):
     """One connection, whose patience with silence ends."""
 
-    __slots__ = ("_made", "_port", "_timer", "busy")
+    __slots__ = ("_heading", "_made", "_port", "_socket", "_timer", "busy")
 
     def __init__(self, port: Port, server: web.Server, read_bytes: int) -> None:
         limits = port.limits
         settings: dict[str, Any] = {
             "access_log": None,
             "logger": Faults(port),
-            "keepalive_timeout": limits.idle_seconds,
+            # Ours is over before: it ends connections whose other side does not even fetch the last answer.
+            "keepalive_timeout": 2.0 * limits.idle_seconds,
             "lingering_time": LINGER_SECONDS,
             "max_line_size": limits.line_bytes,
             "max_field_size": limits.line_bytes,
@@ -95,16 +97,21 @@ class Connection(web.RequestHandler):
         }
         super().__init__(server, loop=asyncio.get_running_loop(), **settings)
         self._port = port
+        self._socket: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._made = 0.0
+        self._heading = True
+        """Whether a head is expected within the time that heads may take."""
         self.busy = False
         """Whether a request is being answered."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        # That of uvloop for TLS is one in all but name.
+        self._socket = cast(asyncio.Transport, transport)
         self._port.connections[self] = None
         self._made = asyncio.get_running_loop().time()
-        self._await_head()
+        self._wait(self._port.limits.head_seconds)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._port.connections.pop(self, None)
@@ -114,8 +121,9 @@ class Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self.busy and self._timer is None:
-            self._await_head()
+        if not self.busy and not self._heading:
+            self._heading = True
+            self._wait(self._port.limits.head_seconds)
 
     def begin(self) -> None:
         """A head is complete."""
@@ -124,10 +132,12 @@ class Connection(web.RequestHandler):
 
     def end(self) -> None:
         """The request has been answered."""
-        self.busy = False
+        self.busy = self._heading = False
         if self in self._port.connections:
             del self._port.connections[self]
             self._port.connections[self] = None
+            self._wait(self._port.limits.idle_seconds)
+            self._port.left()
 
     @property
     def old(self) -> bool:
@@ -136,17 +146,28 @@ class Connection(web.RequestHandler):
 
     def hang_up(self) -> None:
         """At once, whatever is on its way."""
-        if isinstance(self.transport, asyncio.Transport):
-            self.transport.abort()
+        if self._socket is not None:
+            self._socket.abort()
 
-    def _await_head(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._port.limits.head_seconds, self._late)
+    def close_soon(self) -> None:
+        """Once the other side has what was said, for which it has a moment."""
+        if self._socket is not None:
+            self._socket.close()
+        self._wait(LINGER_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._late)
 
     def _late(self) -> None:
+        # A head that came this moment, or while the loop was held up, begins a few turns of the loop later.
+        self._timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._too_late)
+
+    def _too_late(self) -> None:
         self._timer = None
-        if not self.busy:
+        if self._heading:
             self._port.refused["408"] += 1
-            self.hang_up()
+        self.hang_up()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -12,6 +12,9 @@ from vsched.version import build
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
+EVICTING = ("preempt", "reclaim", "arbitrate")
+"""Who evicts for the sake of somebody."""
+
 
 class Metrics:
     """Counters and histograms by the name they have in code."""
@@ -42,6 +45,12 @@ class Metrics:
         )
         self.task = histogram(
             "volcano_task_scheduling_latency_milliseconds", "From a pod's creation to a stage of its way.", "stage"
+        )
+        self.stage = histogram(
+            "volcano_scheduling_stage_duration_milliseconds", "One stage of placing a pod: carrying it out.", "stage"
+        )
+        self.job_latency = histogram(
+            "volcano_e2e_job_scheduling_latency_milliseconds", "From a PodGroup's creation to its running."
         )
         self.attempts = counter("volcano_schedule_attempts_total", "Attempts to place a pod, by result.", "result")
 
@@ -76,8 +85,30 @@ class Metrics:
         self.eviction_seconds = histogram(
             "vsched_eviction_seconds", "An eviction, attempts and waits included.", buckets=SECONDS
         )
+        self.useless = counter(
+            "vsched_useless_evictions_total",
+            "Evictions whose beneficiary was not placed though the room was there: to stay 0.",
+            "action",
+        )
+        for action in EVICTING:
+            self.useless.labels(action)  # a series that is not there cannot be seen to be 0
+        self.api_requests = counter(
+            "vsched_api_requests_total",
+            "Requests to the API server, repeats and watches included; code 0 where no answer came.",
+            "verb",
+            "code",
+        )
+        self.watch_lag = histogram(
+            "vsched_watch_lag_seconds",
+            "From the answer to a binding until the watch shows it.",
+            buckets=SECONDS,
+        )
         self.arbitration = histogram("vsched_arbitration_seconds", "One round of arbitration.", buckets=SECONDS)
         self.arbitrations = counter("vsched_arbitration_rounds_total", "Rounds of arbitration, by result.", "result")
         self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
+        self.reloaded = gauge(
+            "vsched_policy_last_reload_timestamp_seconds", "When the policy was last read with this result.", "result"
+        )
         self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")
         self.loop_lag = histogram("vsched_loop_lag_seconds", "How late the event loop is.", buckets=SECONDS)
+        self.loop_tasks = gauge("vsched_loop_tasks", "Tasks of the event loop.")

@@ -57,7 +57,7 @@ def _table(where: str, lines: Iterable[str]) -> tuple[tuple[bytes, Person], ...]
             columns = next(csv.reader((line.strip(),), skipinitialspace=True))
         except csv.Error:
             columns = []
-        token, user, uid, groups = [*(column.strip() for column in columns), "", "", ""][:4]
+        token, user, uid, groups = [*(column.strip() for column in columns), "", "", "", ""][:4]
         if not 3 <= len(columns) <= 4 or not user:
             raise BadInput(f"{at}: {EXPECTED}")
         if len(token) < LEAST_LETTERS or not token.isascii() or any(ord(letter) <= 32 for letter in token):

@@ -1,0 +1,104 @@
+"""What the feeds know of pods without a PodGroup and of their workloads, in whatever order it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cluster import builders as make
+from vsched.controllers.podgroup_records import PodGroupRecords
+from vsched.kube.deltas import Delta
+
+Fields = dict[str, Any]
+KEY = "ns/podgroup-owner"
+
+
+class Feeds:
+    """The records, fed by hand, and the keys they touched."""
+
+    def __init__(self) -> None:
+        self.touched: list[str] = []
+        self.records = PodGroupRecords(frozenset({"volcano"}), self.touched.append)
+
+    def add(self, *objects: Fields, delta: Delta = Delta.MODIFIED) -> list[str]:
+        self.touched.clear()
+        for fields in objects:
+            self.records.feeds[fields["kind"]].apply(delta, make.read(fields))
+        return self.touched
+
+    def drop(self, *objects: Fields) -> list[str]:
+        return self.add(*objects, delta=Delta.DELETED)
+
+
+def owned(name: str = "p", **fields: Any) -> Fields:
+    controller = {"uid": "owner", "controller": True, "kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web"}
+    return make.merged(make.pod(name, metadata={"ownerReferences": [controller]}), fields)
+
+
+def replica_set(replicas: int | None = None) -> Fields:
+    spec = {} if replicas is None else {"replicas": replicas}
+    return {"kind": "ReplicaSet", "metadata": {"name": "web", "namespace": "ns", "uid": "owner"}, "spec": spec}
+
+
+def test_nothing_is_known_before_pods_and_podgroups_are_listed() -> None:
+    feeds = Feeds()
+    feeds.records.feeds["Pod"].replace([make.read(owned())], "1")
+    assert not feeds.records.complete.is_set()
+    feeds.records.feeds["PodGroup"].replace([], "1")
+    assert feeds.records.complete.is_set()
+    assert feeds.touched == [KEY]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"metadata": {"annotations": {"scheduling.k8s.io/group-name": "mine"}}}, id="names another"),
+        pytest.param({"metadata": {"annotations": {"scheduling.volcano.sh/group-name": "x"}}}, id="by the newer name"),
+        pytest.param({"spec": {"schedulerName": "default-scheduler"}}, id="is another scheduler's"),
+    ],
+)
+def test_a_pod_that_stands_for_nothing_is_not_kept(fields: Fields) -> None:
+    feeds = Feeds()
+    feeds.add(owned())
+    assert feeds.add(make.merged(owned(), fields)) == [KEY]
+    assert not feeds.records.is_known(KEY)
+
+
+def test_a_pod_has_yet_to_be_named_until_it_is_or_has_come_to_its_end() -> None:
+    feeds = Feeds()
+    feeds.add(owned("a"), owned("b"), owned("c", status={"phase": "Succeeded"}))
+    assert feeds.records.nameless[KEY].keys() == {"ns/a", "ns/b"}
+    feeds.add(owned("a", metadata={"annotations": {"scheduling.k8s.io/group-name": "podgroup-owner"}}))
+    feeds.add(owned("b", metadata={"deletionTimestamp": "2026-08-01T10:00:00Z"}))
+    assert feeds.records.nameless == {}
+    assert feeds.records.members(KEY).keys() == {"ns/a", "ns/b", "ns/c"}
+
+
+def test_a_bare_pod_owns_its_podgroup_itself() -> None:
+    feeds = Feeds()
+    feeds.add(make.pod("p"))
+    member = feeds.records.members("ns/podgroup-uid-p")["ns/p"]
+    assert member.owner == ("v1", "Pod", "p", "uid-p")
+
+
+def test_a_podgroup_is_stale_when_its_workload_is_to_have_no_pods_and_has_none() -> None:
+    feeds = Feeds()
+    feeds.add(make.pod_group("podgroup-owner"), replica_set(0), owned())
+    assert not feeds.records.is_stale(KEY)
+    assert feeds.drop(owned()) == [KEY]
+    assert feeds.records.is_stale(KEY)
+    assert KEY in feeds.add(replica_set(2))
+    assert not feeds.records.is_stale(KEY)
+    feeds.add(replica_set(0))
+    feeds.drop(replica_set(0))
+    assert not feeds.records.is_stale(KEY)
+
+
+def test_what_a_namespace_says_of_queues_touches_its_podgroups_only() -> None:
+    feeds = Feeds()
+    feeds.add(owned(), make.pod("other", namespace="elsewhere"))
+    queue = {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "q"}}}
+    assert feeds.add(make.namespace("ns")) == []
+    assert feeds.add(make.namespace("ns", **queue)) == [KEY]
+    assert feeds.drop(make.namespace("ns", **queue)) == [KEY]

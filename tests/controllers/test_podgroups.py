@@ -1,0 +1,148 @@
+"""What the PodGroup of pods that name none is to say, and what is written to have it so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cluster import builders as make
+from tests.cluster.test_cache import World
+from vsched.cluster.implied import StandIn
+from vsched.controllers.podgroup_records import standing_of
+from vsched.controllers.podgroups import Content, Owner, Standing, Topology, content_of, correction, creation
+
+Fields = dict[str, Any]
+OWNER = Owner("apps/v1", "ReplicaSet", "web", "owner")
+REFERENCE = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "owner", "controller": True}
+MINIMUM, RESOURCES = "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/group-min-resources"
+MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
+
+
+def said(
+    *, labels: dict[str, str] | None = None, spec: Fields | None = None, **annotations: str
+) -> tuple[Content, list[str]]:
+    """What the PodGroup of one bare pod is to say, and the remarks."""
+    pod = make.pod("p", metadata={"annotations": annotations, "labels": labels or {}}, spec=spec or {})
+    here = World(pod)
+    stand_in = here.cache.stand_in("ns/podgroup-uid-p")
+    assert isinstance(stand_in, StandIn)
+    remarks: list[str] = []
+    return content_of(stand_in, here.cache.axis.names, remarks), remarks
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        pytest.param({}, {"min_resources": (("cpu", 1000),)}, id="what one pod asks for"),
+        pytest.param({MINIMUM: "3"}, {"min_member": 3, "min_resources": (("cpu", 3000),)}, id="times the minimum"),
+        pytest.param({MINIMUM: "3", RESOURCES: '{"cpu": "2"}'}, {"min_resources": (("cpu", 2000),)}, id="as stated"),
+        pytest.param({MODE: "Soft"}, {"topology": Topology("soft")}, id="near, if possible"),
+        pytest.param({TIER: "2"}, {"topology": Topology("hard", 2)}, id="near in any case"),
+        pytest.param({"scheduling.volcano.sh/queue-name": "q"}, {"queue": "q"}, id="in a queue"),
+        pytest.param(
+            {"volcano.sh/sla-waiting-time": "1h", "volcano.sh/task-spec": "ps", "other.io/x": "y"},
+            {"annotations": (("volcano.sh/sla-waiting-time", "1h"),)},
+            id="with annotations about groups, not about pods or for others",
+        ),
+    ],
+)
+def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields) -> None:
+    content, remarks = said(**annotations)
+    assert ({field: getattr(content, field) for field in expected}, remarks) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("annotations", "remark"),
+    [
+        pytest.param(
+            {RESOURCES: "cpu=2"}, 'amounts by resource, such as {"cpu": "4"}', id="resources that are no JSON"
+        ),
+        pytest.param({RESOURCES: '{"cpu": "-2"}'}, "amounts by resource", id="less than nothing"),
+        pytest.param({MODE: "near"}, "expected hard or soft): taken for hard", id="an unknown mode"),
+        pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): passed over", id="a tier below the lowest"),
+    ],
+)
+def test_what_cannot_be_used_is_remarked_and_passed_over(annotations: dict[str, str], remark: str) -> None:
+    content, remarks = said(**annotations)
+    assert (content.min_resources, content.topology in (None, Topology("hard"))) == ((("cpu", 1000),), True)
+    assert len(remarks) == 1
+    assert remark in remarks[0]
+
+
+def test_priority_class_and_a_label_that_is_a_flag_are_passed_on() -> None:
+    content, _ = said(labels={"volcano.sh/preemptable": "true"}, spec={"priorityClassName": "high"})
+    assert (content.priority_class, content.annotations) == ("high", (("volcano.sh/preemptable", "true"),))
+
+
+# -- writes
+
+BASE = Content("q", 2, "low", (("cpu", 2000),), Topology("hard", 1), (("volcano.sh/preemptable", "true"),))
+OTHERS = [
+    BASE,
+    BASE._replace(min_member=3, min_resources=(("cpu", 3000), ("memory", 1 << 30))),
+    BASE._replace(queue="other", priority_class=""),
+    BASE._replace(topology=None, annotations=()),
+    BASE._replace(topology=Topology("soft"), annotations=(("volcano.sh/sla-waiting-time", "5m"),)),
+    Content("default", 1),
+]
+
+
+def read(body: Fields) -> Standing:
+    """An object as its feed tells of it."""
+    metadata = body["metadata"] | {"uid": "u", "resourceVersion": "7"}
+    found = standing_of(make.read(body | {"metadata": metadata}))
+    assert found is not None
+    return found
+
+
+def patched(target: Any, patch: Any) -> Any:
+    """A JSON merge patch, as RFC 7396 has it."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = patched(result.get(key), value)
+    return result
+
+
+@pytest.mark.parametrize("before", OTHERS)
+@pytest.mark.parametrize("after", OTHERS)
+def test_a_correction_leads_from_any_content_to_any_other_and_then_there_is_nothing_to_correct(
+    before: Content, after: Content
+) -> None:
+    made = creation("ns", "podgroup-owner", before, OWNER)
+    standing = read(made)
+    assert (standing.made, standing.owned, standing.content) == (True, True, before)
+    patch = correction(standing, after, OWNER)
+    assert (patch is None) is (before == after)
+    if patch is not None:
+        assert patch["metadata"]["resourceVersion"] == "7"
+        assert read(patched(made, patch)).content == after
+        assert correction(read(patched(made, patch)), after, OWNER) is None
+
+
+def test_what_others_wrote_about_a_podgroup_stays() -> None:
+    made = creation("ns", "podgroup-owner", BASE, OWNER)
+    made["metadata"]["annotations"] |= {"volcano.sh/job-allocated-hypernode": "h", "other.io/x": "y"}
+    assert correction(read(made), BASE, OWNER) is None
+
+
+def test_a_podgroup_that_somebody_else_made_is_taken_over() -> None:
+    made = creation("ns", "podgroup-owner", BASE, OWNER)
+    del made["metadata"]["labels"], made["metadata"]["ownerReferences"]
+    patch = correction(read(made), BASE, OWNER)
+    assert patch is not None
+    assert patch["metadata"]["ownerReferences"] == [REFERENCE]
+    assert read(patched(made, patch)).made
+
+
+def test_podgroups_of_other_names_are_none_of_ours() -> None:
+    assert standing_of(make.read(make.pod_group("mine"))) is None
+    unreadable = make.pod_group("podgroup-owner", spec={"minResources": {"cpu": "much"}})
+    found = standing_of(make.read(unreadable))
+    assert found is not None
+    assert correction(found, BASE, OWNER) is not None

@@ -1,0 +1,43 @@
+"""How lists come along, told every few seconds: in a big cluster the first ones take a while, and later ones happen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from vsched.kube.deltas import Statistics
+
+TELL_SECONDS = 2.0
+
+
+class Progress:
+    """Tells of lists that take long, and of those that had to be repeated."""
+
+    def __init__(
+        self, watches: Mapping[str, Statistics], tell: Callable[..., None], period_seconds: float = TELL_SECONDS
+    ) -> None:
+        self._watches = watches
+        self._tell = tell
+        self._period_seconds = period_seconds
+        self._relists = dict.fromkeys(watches, 0)
+
+    async def run(self) -> None:
+        """Look every few seconds, until cancelled."""
+        while True:
+            await asyncio.sleep(self._period_seconds)
+            self.look()
+
+    def look(self) -> None:
+        """Tell what there is to tell."""
+        under_way = {kind: _so_far(found) for kind, found in self._watches.items() if found.listing and found.listed}
+        if under_way:
+            complete = sum(found.synced for found in self._watches.values())
+            self._tell("listing", **under_way, kinds=f"{complete} of {len(self._watches)} complete")
+        for kind, found in self._watches.items():
+            if found.relists > self._relists[kind]:
+                self._relists[kind] = found.relists
+                self._tell("listed again", kind=kind, objects=found.objects, seconds=round(found.list_seconds, 1))
+
+
+def _so_far(found: Statistics) -> str:
+    return f"{found.listed:,} of {found.expected:,}" if found.expected > found.listed else f"{found.listed:,}"

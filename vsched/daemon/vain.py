@@ -1,0 +1,141 @@
+"""Evictions in vain: pods that were made to leave for somebody who then was not placed, although the room was there.
+
+What counts: all pods that were sent away for a beneficiary have left their nodes, and ``BOUND_SECONDS`` later none of
+the pods for which a node was kept then has been placed anywhere, though one of them still waits. The evictions from
+that node were in vain. What does not: an eviction that was refused (there never was room enough), a node that is gone
+or cordoned, a beneficiary that was withdrawn. It must not happen; this is here to say so if it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from vsched.arbitrator.effects import Verdict
+from vsched.cluster.evictions import EvictionVerdict
+from vsched.model.nodes import NodeStatics
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import HOLDS, Status
+from vsched.model.task import Task
+
+BOUND_SECONDS = 60.0
+"""A session starts within milliseconds of the last victim's leaving, and a failed binding is repeated within 30 s."""
+LOOK_SECONDS = 1.0
+MOST = 10_000
+"""Beneficiaries that are followed at once; beyond it the oldest is no longer."""
+
+GRANTED = frozenset({EvictionVerdict.EVICTED, EvictionVerdict.GONE})
+Kept = Mapping[tuple[str, str], Iterable[str]]
+"""Uids of pods that a node is kept for, by beneficiary and node."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """One node that pods had to leave."""
+
+    victims: dict[str, str] = field(default_factory=dict)
+    """The action by uid."""
+    pods: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Taking:
+    """Everything taken for one beneficiary that it has not made use of yet."""
+
+    places: dict[str, _Place] = field(default_factory=dict)
+    room_since: float | None = None
+
+
+class Vain:
+    """Follows evictions until whoever they were for is placed."""
+
+    def __init__(self, task_of: Callable[[str], Task | None], told: Callable[[str, str, dict[str, int]], None]) -> None:
+        self._task_of = task_of
+        self._told = told
+        """Told of a beneficiary and a node, with the number of evictions in vain by action."""
+        self._takings: dict[str, _Taking] = {}
+        self._look_at = 0.0
+
+    def __len__(self) -> int:
+        return len(self._takings)
+
+    def decided(self, evictions: Iterable[Evict], kept: Kept) -> None:
+        """These pods are to leave."""
+        for eviction in evictions:
+            pods = kept.get((eviction.beneficiary, eviction.node), ())
+            if not eviction.beneficiary or not pods:
+                continue
+            taking = self._takings.setdefault(eviction.beneficiary, _Taking())
+            taking.room_since = None
+            place = taking.places.setdefault(eviction.node, _Place())
+            place.victims[eviction.uid] = eviction.action
+            place.pods.update(pods)
+        while len(self._takings) > MOST:
+            del self._takings[next(iter(self._takings))]
+
+    def answered(self, eviction: Evict, verdict: EvictionVerdict) -> None:
+        """An eviction was carried out, or not."""
+        if verdict not in GRANTED:
+            self._takings.pop(eviction.beneficiary, None)
+
+    def look(self, now: float, nodes: NodeStatics) -> None:
+        """See who has been placed since, at most once a second; ``now`` is on a steady clock."""
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK_SECONDS
+        for beneficiary, taking in list(self._takings.items()):
+            self._settle(taking, nodes)
+            if not taking.places:
+                del self._takings[beneficiary]
+            elif any(self._is_there(uid) for place in taking.places.values() for uid in place.victims):
+                taking.room_since = None
+            elif taking.room_since is None:
+                taking.room_since = now
+            elif now - taking.room_since >= BOUND_SECONDS:
+                del self._takings[beneficiary]
+                self._tell(beneficiary, taking)
+
+    def _settle(self, taking: _Taking, nodes: NodeStatics) -> None:
+        """Forget nodes that served their purpose, or no longer can."""
+        for name, place in list(taking.places.items()):
+            tasks = [task for uid in place.pods if (task := self._task_of(uid)) is not None]
+            row = nodes.row.get(name)
+            placed = any(task.node and task.status is not Status.BINDING for task in tasks)
+            if placed or not tasks or row is None or nodes.attributes[row].unschedulable:
+                del taking.places[name]
+
+    def _is_there(self, uid: str) -> bool:
+        task = self._task_of(uid)
+        return task is not None and bool(task.node) and HOLDS[task.status].uses
+
+    def _tell(self, beneficiary: str, taking: _Taking) -> None:
+        for name, place in taking.places.items():
+            counts: dict[str, int] = {}
+            for action in place.victims.values():
+                counts[action] = counts.get(action, 0) + 1
+            self._told(beneficiary, name, counts)
+
+
+def kept_by(snapshot: Snapshot, report: CycleReport) -> Kept:
+    """Whom nodes are kept for after a session, of those it evicted pods for."""
+    wanted = {eviction.beneficiary for eviction in report.evictions}
+    kept: dict[tuple[str, str], set[str]] = {}
+    for nomination in report.nominations:
+        if nomination.node and nomination.job in wanted:
+            kept.setdefault((nomination.job, nomination.node), set()).add(nomination.uid)
+    for key in wanted.intersection(snapshot.nominated):
+        for task in snapshot.jobs[key].pending.values():
+            if task.nominated:
+                kept.setdefault((key, task.nominated), set()).add(task.uid)
+    return kept
+
+
+def promised_by(verdict: Verdict) -> Kept:
+    """The same after a round of arbitration."""
+    kept: dict[tuple[str, str], set[str]] = {}
+    for eviction in verdict.evictions:
+        about = (eviction.beneficiary.partition("/")[0], eviction.node)
+        waiting = {uid for uid, each in verdict.promised.items() if (each.namespace, each.node) == about}
+        kept[eviction.beneficiary, eviction.node] = waiting
+    return kept

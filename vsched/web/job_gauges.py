@@ -1,0 +1,166 @@
+"""Gauges of jobs and of the pods that wait: how many, why, and what share of the cluster is whose."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from vsched.model.job import Job
+from vsched.model.plan import Unschedulable
+from vsched.model.resources import Vector, add
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
+from vsched.model.task import Task
+from vsched.web.findings import Findings
+
+MOST_JOBS = 1_000
+"""Jobs with series of their own; the rest is in the totals only."""
+MOST_NAMESPACES = 1_000
+"""Namespaces with series of their own, by name."""
+MOST_REASONS = 40
+"""Reasons with series of their own, those of most pods; the others together are ``other``."""
+
+GATED, UNTRIED, INCOMPLETE, OTHER = "gated", "not tried yet", "its gang is incomplete", "other"
+_PARTICULAR = ((re.compile(r" \{.*"), ""), (re.compile(r"had \S+ usage above .*"), "had usage above the threshold"))
+"""Reasons that name a value (the taint, the threshold), and what is said without it."""
+_PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
+
+
+def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
+    """Every family about jobs, pods that wait, and namespaces of queues."""
+    waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
+    tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
+    for job in islice(waiting, MOST_JOBS):
+        tasks.add_metric((job.key,), len(job.pending))
+    yield tasks
+    yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
+    yield _phases(snapshot)
+    yield _pending(waiting, dict(findings.pods))
+    yield _retries(dict(findings.retries))
+    yield _shares(snapshot)
+    yield from _namespaces(snapshot)
+    yield from _placed(snapshot, dict(findings.placed_at))
+
+
+def _phases(snapshot: Snapshot) -> Metric:
+    phases = GaugeMetricFamily("vsched_jobs", "PodGroups by phase.", labels=("phase",))
+    counts: dict[str, int] = dict.fromkeys(_PHASES, 0)
+    for job in list(snapshot.jobs.values()):
+        counts[job.spec.phase] = counts.get(job.spec.phase, 0) + 1
+    for phase, count in counts.items():
+        phases.add_metric((phase,), count)
+    return phases
+
+
+# -- why pods wait
+
+
+def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> Metric:
+    """How many pods wait, by the reason that most nodes have against each."""
+    counts: Counter[str] = Counter()
+    for task in chain.from_iterable(job.pending.values() for job in waiting):
+        counts[GATED if task.gated else reason_of(task, verdicts.get(task.key))] += 1
+    family = GaugeMetricFamily("vsched_pending_pods", "Pods that wait, by the main reason.", labels=("reason",))
+    told = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    named = dict(told[:MOST_REASONS])
+    if len(told) > MOST_REASONS:
+        named[OTHER] = named.get(OTHER, 0) + sum(count for _, count in told[MOST_REASONS:])
+    for reason, count in named.items():
+        family.add_metric((reason,), count)
+    return family
+
+
+def reason_of(task: Task, verdict: Unschedulable | None) -> str:
+    """Why a pod waits in a few words, without the values that differ from pod to pod or from node to node."""
+    if verdict is None or verdict.uid != task.uid:
+        return UNTRIED
+    if not verdict.reasons:
+        return INCOMPLETE if verdict.reason == "Schedulable" else UNTRIED
+    reason = min(verdict.reasons, key=lambda reason: (-verdict.reasons[reason], reason))
+    for particular, general in _PARTICULAR:
+        reason = particular.sub(general, reason)
+    return reason
+
+
+def _retries(retries: Mapping[str, int]) -> Metric:
+    # A counter in all but its type: the library ends the names of counters in _total, and this one does not.
+    family = GaugeMetricFamily(
+        "volcano_job_retry_counts", "Sessions that ended without the minimum of a job.", labels=("job_id",)
+    )
+    for key, count in islice(retries.items(), MOST_JOBS):
+        family.add_metric((key,), count)
+    return family
+
+
+# -- shares
+
+
+def _dominant(held: Vector, snapshot: Snapshot) -> float:
+    """The largest part of the cluster's total of any resource (reference 4.4)."""
+    total = snapshot.total
+    return max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
+
+
+def _shares(snapshot: Snapshot) -> Metric:
+    family = GaugeMetricFamily(
+        "volcano_job_share", "Dominant share of the cluster that a job holds.", labels=("job_ns", "job_id")
+    )
+    holders = chain.from_iterable(list(jobs.values()) for jobs in list(snapshot.holders.values()))
+    for job in islice(holders, MOST_JOBS):
+        family.add_metric((job.spec.namespace, job.key), _dominant(job.allocated, snapshot))
+    return family
+
+
+def _namespaces(snapshot: Snapshot) -> Iterator[Metric]:
+    """What Volcano's names promise of namespaces: what their jobs hold in all queues together."""
+    held: dict[str, Vector] = {}
+    for (_, namespace), amounts in list(snapshot.shares.items()):
+        add(held.setdefault(namespace, {}), dict(amounts).items())
+    families = {
+        what: GaugeMetricFamily(f"volcano_namespace_{what}", says, labels=("namespace_name",))
+        for what, says in _NAMESPACE_NUMBERS.items()
+    }
+    for namespace in sorted(held)[:MOST_NAMESPACES]:
+        share, known = _dominant(held[namespace], snapshot), snapshot.namespaces.get(namespace)
+        weight = 1 if known is None else known.weight
+        for what, value in (("share", share), ("weight", weight), ("weighted_share", share / weight)):
+            families[what].add_metric((namespace,), value)
+    yield from families.values()
+
+
+_NAMESPACE_NUMBERS = {
+    "share": "Dominant share of the cluster that jobs of a namespace hold.",
+    "weight": "Weight of a namespace.",
+    "weighted_share": "Share of a namespace divided by its weight.",
+}
+
+
+# -- how long it took
+
+
+def _placed(snapshot: Snapshot, placed_at: Mapping[str, float]) -> Iterator[Metric]:
+    """How long jobs took from their creation to running, under Volcano's names."""
+    labels = ("job_name", "queue", "job_namespace")
+    duration, start, last = (
+        GaugeMetricFamily(f"volcano_e2e_job_scheduling_{what}", says, labels=labels)
+        for what, says in _PLACING_TIMES.items()
+    )
+    for key, at in islice(placed_at.items(), MOST_JOBS):
+        job = snapshot.jobs.get(key)
+        if job is not None:
+            values = (job.spec.name, job.spec.queue, job.spec.namespace)
+            duration.add_metric(values, max(0.0, at - job.spec.created) * 1e3)
+            start.add_metric(values, job.spec.created)
+            last.add_metric(values, at)
+    yield from (duration, start, last)
+
+
+_PLACING_TIMES = {
+    "duration": "Milliseconds from a job's creation to its running.",
+    "start_time": "When a job was created, seconds since the epoch.",
+    "last_time": "When a job was first seen running, seconds since the epoch.",
+}

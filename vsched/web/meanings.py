@@ -1,0 +1,27 @@
+"""What the numbers mean that a daemon has read off its parts at every scrape, in a sentence each."""
+
+from __future__ import annotations
+
+MEANINGS: dict[str, str] = {
+    "vsched_watch_events_total": "Lines of watches by kind, bookmarks included.",
+    "vsched_watch_relists_total": "Complete lists of a kind after the first.",
+    "vsched_watch_restarts_total": "Watches of a kind that were opened after the first.",
+    "vsched_watch_silence_seconds": "Since a page, an event or a bookmark of a kind came last.",
+    "vsched_mirror_age_seconds": "The longest silence of a kind that decisions need: so old may the mirror be.",
+    "vsched_mirror_size": "Sizes of the mirror by what is counted.",
+    "vsched_queue_depth": "What waits to be carried out or written, by lane.",
+    "vsched_in_flight": "Bindings and evictions that a worker has in hand.",
+    "vsched_events_dropped_total": "Events that were not written, by reason.",
+    "vsched_leader": "Whether this daemon acts, by the name of the Lease; that name is empty without an election.",
+    "vsched_leader_transitions_total": "How often the Lease has passed from one to another, as it says itself.",
+    "vsched_leader_failures_total": "Attempts to get or renew the Lease that failed.",
+    "vsched_usage_rounds_total": "Rounds of asking for the usage of nodes, by result.",
+    "vsched_usage_nodes": "Nodes by what is known of their usage.",
+    "vsched_usage_age_seconds": "Since the newest figure about the usage of nodes.",
+    "vsched_extender_calls_total": "Calls of the extender of the policy, by kind.",
+}
+
+
+def meaning_of(name: str) -> str:
+    """The sentence about a number; one that has none is told by its name."""
+    return MEANINGS.get(name) or name.replace("_", " ")
