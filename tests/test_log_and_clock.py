@@ -49,6 +49,20 @@ def test_an_exception_is_part_of_its_line() -> None:
     assert "ValueError: broken" in json.loads(line)["exception"]
 
 
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_traceback_tells_where_and_not_what_variables_hold(form: str) -> None:
+    out = io.StringIO()
+    configure("info", form, out)
+    token = "-".join(("secret", "token"))
+    try:
+        raise ValueError(f"broken, with {len(token)} letters")
+    except ValueError:
+        logger("x").exception("failed")
+    assert "broken, with 12 letters" in out.getvalue()
+    assert __file__ in out.getvalue()
+    assert token not in out.getvalue()
+
+
 def test_the_console_is_plain_where_it_is_no_terminal() -> None:
     out = io.StringIO()
     configure("debug", "console", out)

@@ -233,6 +233,76 @@ def test_a_relist_leaves_nothing_of_what_was(
     assert view(cache.snapshot(0.0)) == view(fresh(after[1]).snapshot(0.0))
 
 
+@st.composite
+def relists(draw: st.DrawFn) -> tuple[list[Fields], list[Event], list[Fields]]:
+    """What a list has, what happens after its version, and what is there in the end."""
+    state: dict[tuple[str, str], Fields] = {}
+    listed: list[Fields] = []
+    later: list[Event] = []
+    history = draw(st.lists(objects, max_size=20))
+    begins = draw(st.integers(0, len(history)))
+    for position, fields in enumerate(history):
+        if position == begins:
+            listed = list(state.values())
+        fields["metadata"]["resourceVersion"] = str(position + 1)
+        event = ("DELETED" if draw(sometimes) else "MODIFIED", fields["kind"], fields)
+        if event[0] == "DELETED":
+            state.pop(identity(fields), None)
+        else:
+            state[identity(fields)] = fields
+        if position >= begins:
+            later.append(event)
+    if begins == len(history):
+        listed = list(state.values())
+    return listed, later, list(state.values())
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(streams(), relists(), st.data())
+def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
+    before: tuple[list[Event], list[Fields]],
+    relist: tuple[list[Fields], list[Event], list[Fields]],
+    data: st.DataObject,
+) -> None:
+    cache = Cache(OURS)
+    for type_, kind, fields in before[0]:
+        # Newer than anything that follows: the server may have been restored from a backup.
+        metadata = {**fields["metadata"], "resourceVersion": "1" + fields["metadata"]["resourceVersion"].zfill(4)}
+        cache.apply(kind, type_, make.read({**fields, "metadata": metadata}))
+    listed, later, objects = relist
+    waiting = list(later)
+
+    def meanwhile() -> None:
+        for _ in range(data.draw(st.integers(0, 2), label="events meanwhile")):
+            if waiting:
+                type_, kind, fields = waiting.pop(0)
+                cache.apply(kind, type_, make.read(fields))
+        if data.draw(sometimes, label="assume"):
+            decide(cache, data.draw(st.booleans(), label="bind"))
+
+    kinds = data.draw(st.permutations(tuple(wire.KINDS)), label="order of kinds")
+    for kind in kinds:
+        cache.restart(kind)
+        if data.draw(sometimes, label="fails at first"):
+            for fields in listed[:3]:
+                if fields["kind"] == kind:
+                    cache.include(kind, make.read(fields))
+            cache.restart(kind)
+    for fields in listed:
+        meanwhile()
+        cache.include(fields["kind"], make.read(fields))
+    for kind in kinds:
+        for _ in cache.finish(kind):
+            meanwhile()
+    while waiting:
+        meanwhile()
+    take_back(cache)
+    expected = fresh(objects)
+    assert view(cache.snapshot(0.0)) == view(expected.snapshot(0.0))
+    assert cache.broken == expected.broken
+    assert cache.blemished == expected.blemished
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams())
 def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list[Fields]]) -> None:

@@ -125,6 +125,14 @@ async def test_what_changes_about_a_workload_changes_its_podgroup() -> None:
         assert len(nodes_of(cluster, "w")) == 2
 
 
+async def test_what_is_said_on_a_deployment_reaches_the_podgroup_by_way_of_its_replicaset() -> None:
+    async with Cluster([node("n1")], manifests=[workload("Deployment", "w", 2)]) as cluster, scheduling(cluster.url):
+        await until(lambda: spec_of(cluster).get("minMember") == 1)
+        say(cluster, "Deployment", "w", group_min_member="2")
+        await until(lambda: spec_of(cluster).get("minMember") == 2)
+        assert len(groups(cluster)) == 1
+
+
 async def test_a_workload_that_is_scaled_to_nothing_loses_its_podgroup_and_gets_it_back() -> None:
     made = workload("ReplicaSet", "web", 2)
     async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):

@@ -60,7 +60,7 @@ async def test_kinds_that_can_be_done_without(code: int) -> None:
             await until(lambda: len(nodes_of(cluster, "g-")) == 4)
             ready = daemon.health.ready()
             assert ready.ok
-            assert sorted(ready.details["absent"]) == ["ReplicaSet", "Service", "StatefulSet"]
+            assert sorted(ready.details["absent"]) == ["DaemonSet", "ReplicaSet", "Service", "StatefulSet"]
             assert "not for you" in ready.details["absent"]["Service"]
             proxy.mend()
             await until(lambda: daemon.reflectors["Service"].synced.is_set())

@@ -218,3 +218,30 @@ async def test_a_daemon_without_an_election_always_leads() -> None:
 )
 def test_where_the_lease_is_unless_said(connection: Connection, namespace: str) -> None:
     assert home_of(connection) == namespace
+
+
+async def test_a_lease_that_must_not_be_watched_is_told_once_and_polled(cluster: Cluster) -> None:
+    held = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "vsched", "namespace": "kube-system"},
+        "spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600},
+    }
+    cluster.client.create(LEASES, held)
+    async with faulty(cluster.url) as proxy:
+        proxy.spoil("GET", ".*/leases", 403, times=1_000_000, message="not for you")
+        async with taking_part(proxy.url) as party:
+            await until(lambda: "lease is polled, it cannot be watched" in party.told.events)
+            take(cluster, "")
+            await until(party.election.holds)
+    [told] = [fields for event, fields in party.told.lines if "polled" in event]
+    assert "not for you" in str(told["problem"])
+
+
+async def test_a_lease_is_kept_to_its_end_by_a_daemon_that_may_still_have_writes_on_their_way(cluster: Cluster) -> None:
+    async with taking_part(cluster.url) as party:
+        await until(party.election.leading.is_set)
+        party.task.cancel()
+        await asyncio.wait((party.task,))
+        await party.election.end(release=False)
+        assert spec_of(cluster)["holderIdentity"] == party.election.identity

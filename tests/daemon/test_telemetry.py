@@ -12,7 +12,7 @@ from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.daemon.reload import Reading
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason
-from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 
 TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
 
@@ -144,3 +144,52 @@ def test_readings_of_the_policy_are_told_with_their_problems_and_warnings() -> N
     assert [line["log_level"] for line in lines] == ["error", "info", "warning"]
     assert telemetry.registry.get_sample_value("vsched_policy_generation") == 2
     assert telemetry.registry.get_sample_value("vsched_policy_reloads_total", {"result": "failure"}) == 1
+
+
+def test_evictions_in_vain_are_counted_and_told() -> None:
+    clock, cluster = FakeClock(), small()
+    cluster.task(cluster.jobs["ns/g"], "waits", cluster.shape())
+    telemetry = Telemetry(clock, task_of=cluster.jobs["ns/g"].tasks.get)
+    taken = CycleReport(
+        evictions=(evict(0, beneficiary="ns/g"), evict(1, "reclaim", beneficiary="ns/g")),
+        nominations=(Nominate("ns-waits", "ns", "waits", "n1", "ns/g"),),
+    )
+    telemetry.tell(cluster.snapshot(), taken, TIMING)
+    for eviction in taken.evictions:
+        telemetry.eviction(EvictionOutcome(eviction, EvictionVerdict.EVICTED, 201))
+    with capture_logs() as lines:
+        for _ in range(70):
+            clock.advance(1.0)
+            telemetry.tell(cluster.snapshot(), CycleReport(), TIMING)
+    [told] = [line for line in lines if line["event"] == "evicted in vain"]
+    assert (told["beneficiary"], told["node"], told["evictions"]) == ("ns/g", "n1", 2)
+    for action in ("preempt", "reclaim"):
+        assert telemetry.registry.get_sample_value("vsched_useless_evictions_total", {"action": action}) == 1
+
+
+def test_the_way_back_through_the_watch_is_timed_from_the_answer() -> None:
+    clock = FakeClock()
+    telemetry = Telemetry(clock)
+    telemetry.awaiting("u")
+    clock.advance(0.25)
+    telemetry.arrived("u")
+    telemetry.arrived("u")
+    telemetry.arrived("somebody else")
+    assert telemetry.registry.get_sample_value("vsched_watch_lag_seconds_count") == 1
+    assert telemetry.registry.get_sample_value("vsched_watch_lag_seconds_sum") == 0.25
+
+
+def test_a_job_is_timed_from_its_creation_to_when_it_is_first_seen_running() -> None:
+    clock, cluster = FakeClock(now=1000.0), SmallCluster().node("n1")
+    cluster.job("g", 1, created=997.0)
+    telemetry = Telemetry(clock)
+
+    def outcome(phase: str) -> CycleReport:
+        return CycleReport(jobs={"ns/g": JobOutcome("ns/g", "default", phase, 1, 0, 1, 0, 0, 0)})
+
+    for phase in ("Inqueue", "Running", "Running"):
+        telemetry.tell(cluster.snapshot(), outcome(phase), TIMING)
+    value = telemetry.registry.get_sample_value
+    assert value("volcano_e2e_job_scheduling_latency_milliseconds_count") == 1
+    assert value("volcano_e2e_job_scheduling_latency_milliseconds_sum") == 3000.0
+    assert value("volcano_job_retry_counts", {"job_id": "ns/g"}) == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import yaml
 
 from vsched.cli.run import command, options_of
 from vsched.daemon.options import Options
+from vsched.daemon.permissions import Right
+from vsched.yamltext import KubernetesLoader
 
 helm = pytest.importorskip("helm_python", reason="Helm's library is not installed (pip install helm-python-sdk)")
 
@@ -45,7 +47,7 @@ VALUES: dict[str, Obj] = {
     },
     "beside Volcano's controllers, with Volcano's pods": {
         "schedulerNames": ["vsched", "volcano"],
-        "controllers": {"queues": False, "podGroups": False},
+        "controllers": {"queues": False, "podGroups": False, "gates": False},
         "evictionMode": "delete",
     },
     "one replica without a lease": {
@@ -66,6 +68,7 @@ VALUES: dict[str, Obj] = {
     },
     "a policy as text": {"policy": {"text": "actions: allocate\ntiers:\n- plugins:\n  - name: gang # all or none\n"}},
     "a policy that is somebody else's": {"policy": {"existingConfigMap": "theirs", "key": "volcano-scheduler.conf"}},
+    "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
 }
 """Sets of values, by what they are for."""
@@ -83,12 +86,15 @@ def files_of(values: Obj, release: str = RELEASE) -> dict[str, str]:
 
 
 def objects_of(values: Obj, release: str = RELEASE) -> list[Obj]:
-    """Every object of the chart, definitions apart."""
-    return [each for name, text in files_of(values, release).items() if name != "NOTES.txt" for each in read(text)]
+    """Every object of the chart."""
+    return list(_objects(json.dumps(values), release))
 
 
-def read(text: str) -> Iterator[Obj]:
-    return (each for each in yaml.safe_load_all(text) if each)
+@functools.cache
+def _objects(values: str, release: str) -> tuple[Obj, ...]:
+    """Read once: nobody changes them."""
+    texts = (text for path, text in _rendered(values, release).items() if not path.endswith("NOTES.txt"))
+    return tuple(each for text in texts for each in yaml.load_all(text, KubernetesLoader) if each)
 
 
 def one(objects: Sequence[Obj], kind: str, name: str = "") -> Obj:
@@ -113,3 +119,27 @@ def options_in(objects: Sequence[Obj]) -> Options:
     context = command.make_context("run", [*arguments[1:], *more])
     flags = {name: value for name, value in context.params.items() if name not in OF_THE_PROCESS}
     return options_of(flags, context.params["window_ms"])
+
+
+def rights_in(objects: Sequence[Obj], account: str) -> set[Right]:
+    """What the roles that are bound to an account of the release's namespace allow it."""
+    found = set()
+    for binding in (each for each in objects if each["kind"].endswith("RoleBinding")):
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}]
+        namespace = binding["metadata"].get("namespace", "")
+        roles = [each for each in objects if each["kind"] == binding["roleRef"]["kind"]]
+        role = next(
+            each
+            for each in roles
+            if each["metadata"]["name"] == binding["roleRef"]["name"]
+            and each["metadata"].get("namespace", "") == namespace
+        )
+        for rule in role["rules"]:
+            found |= {
+                Right(verb, group, resource, namespace, name)
+                for verb in rule["verbs"]
+                for group in rule["apiGroups"]
+                for resource in rule["resources"]
+                for name in rule.get("resourceNames", [""])
+            }
+    return found

@@ -24,7 +24,6 @@ from tests.helm.charts import (
     objects_of,
     one,
     options_in,
-    read,
 )
 from tests.helm.foreign import SCHEMAS
 from vsched.cli.run import command
@@ -34,6 +33,7 @@ from vsched.settings.load import default_text, load_text
 from vsched.sim.crds import shipped_definitions
 
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+DEFINITION = "CustomResourceDefinition"
 OLDEST, NEWEST = "1.29", "1.37"
 CASES = pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
 
@@ -119,7 +119,7 @@ def test_pods_have_no_right_that_they_do_not_need(values: Obj) -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert all(mount["readOnly"] for mount in container["volumeMounts"])
+    assert all(mount["readOnly"] for mount in container.get("volumeMounts", ()))
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
     assert one(objects, "ServiceAccount")["automountServiceAccountToken"] is False
     assert set(container["resources"]) == {"requests", "limits"}
@@ -144,8 +144,8 @@ def test_replicas_stay_apart_and_survive_drains(values: Obj) -> None:
 def test_mounts_and_volumes_go_together(values: Obj) -> None:
     objects = objects_of(values)
     pod = one(objects, "Deployment")["spec"]["template"]["spec"]
-    mounts = {mount["name"]: mount["mountPath"] for mount in container_of(objects)["volumeMounts"]}
-    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    mounts = {mount["name"]: mount["mountPath"] for mount in container_of(objects).get("volumeMounts", ())}
+    volumes = {volume["name"]: volume for volume in pod.get("volumes", ())}
     assert set(mounts) == set(volumes)
     options = options_in(objects)
     assert (options.tls_cert_file is not None) == ("tls" in mounts)
@@ -171,10 +171,22 @@ def test_a_policy_as_text_stays_as_it_is() -> None:
 
 
 def test_definitions_are_those_of_the_embedded_cluster() -> None:
-    chart = {path.name: path.read_text() for path in (CHART / "crds").iterdir()}
+    chart = {path.name: path.read_text() for path in (CHART / "files" / "definitions").iterdir()}
     shipped = resources.files("vsched.sim.definitions")
     assert chart == {path.name: path.read_text() for path in shipped.iterdir() if path.name.endswith(".yaml")}
-    assert len(chart) == len(shipped_definitions()) >= 6
+    rendered = {each["metadata"]["name"]: each for each in objects_of({}) if each["kind"] == DEFINITION}
+    assert {name: each["spec"] for name, each in rendered.items()} == {
+        each["metadata"]["name"]: each["spec"] for each in shipped_definitions()
+    }
+    assert len(rendered) >= 6
+    for each in rendered.values():
+        assert each["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    approved = rendered["consumers.kube-arbitrator.incubator.k8s.io"]["metadata"]["annotations"]
+    assert "api-approved.kubernetes.io" in approved
+
+
+def test_definitions_can_be_left_to_others() -> None:
+    assert DEFINITION not in {each["kind"] for each in objects_of({"definitions": {"install": False}})}
 
 
 # -- certificates and the webhook
@@ -202,6 +214,16 @@ def test_with_a_secret_of_ones_own_its_authority_is_trusted() -> None:
     hook = one(objects, "ValidatingWebhookConfiguration")
     assert hook["webhooks"][0]["clientConfig"]["caBundle"] == "Y2E="
     assert hook["webhooks"][0]["failurePolicy"] == "Ignore"
+
+
+def test_prometheus_is_told_how_to_trust_what_is_served_over_tls() -> None:
+    values: Obj = {"serviceMonitor": {"enabled": True, "endpoint": {"interval": "5s"}}}
+    (endpoint,) = one(objects_of(values), "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint == {"port": "http", "path": "/metrics", "interval": "5s", "scrapeTimeout": "10s"}
+    (endpoint,) = one(objects_of({**values, "tls": {"listen": True}}), "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["scheme"] == "https"
+    trust = {"serverName": "vsched.batch.svc", "ca": {"secret": {"name": "vsched-tls", "key": "ca.crt"}}}
+    assert endpoint["tlsConfig"] == trust
 
 
 # -- values
@@ -248,7 +270,10 @@ def test_every_value_that_may_be_set_is_in_the_file_of_values() -> None:
     schema = yaml.safe_load((CHART / "values.schema.json").read_text())
     found = set(stated(yaml.safe_load((CHART / "values.yaml").read_text())))
     missing = {path for path in set(allowed(schema)) - found if not path.startswith("/tls/certificate/issuerRef/")}
-    assert missing == {"/global", "/policy/content/configurations", "/policy/content/metrics"}
+    assert missing == {
+        "/global",
+        *(f"/policy/content/{key}" for key in ("configurations", "metrics", "schedulePeriod")),
+    }
 
 
 def test_flags_of_one_s_own_are_passed_on() -> None:
@@ -271,7 +296,10 @@ NOTES = {
     "names whom pods are to choose": ({}, "spec.schedulerName: vsched"),
     "names the Lease": ({}, "get lease vsched"),
     "warns of Volcano's scheduler": ({"schedulerNames": ["volcano"]}, "scale down Volcano's scheduler"),
-    "warns of Volcano's controllers": ({}, "--set controllers.queues=false,controllers.podGroups=false"),
+    "warns of Volcano's controllers": (
+        {},
+        "--set controllers.queues=false,controllers.podGroups=false,controllers.gates=false",
+    ),
     "warns of a single replica": ({"replicas": 1}, "One replica"),
     "warns of deleting": ({"evictionMode": "delete"}, "Victims are deleted"),
     "says where kube-scheduler asks": (
@@ -299,5 +327,5 @@ def test_the_alerts_that_are_not_wanted_are_left_out() -> None:
     values: Obj = {"prometheusRule": {"enabled": True}}
     everything = [rule["alert"] for rule in one(objects_of(values), "PrometheusRule")["spec"]["groups"][0]["rules"]]
     values["prometheusRule"]["disabled"] = [everything[0]]
-    found = one(list(read(files_of(values)["prometheusrule.yaml"])), "PrometheusRule")
+    found = one(objects_of(values), "PrometheusRule")
     assert [rule["alert"] for rule in found["spec"]["groups"][0]["rules"]] == everything[1:]

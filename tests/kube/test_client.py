@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -310,3 +311,26 @@ async def test_many_requests_share_the_connections(server: StubServer, client: A
     server.script("call", OK)
     await asyncio.gather(*(client.get(POD) for _ in range(200)))
     assert len(server.seen) == 200
+
+
+async def test_the_password_of_a_proxy_is_in_no_complaint(server: StubServer) -> None:
+    proxy = server.url.replace("://", "://somebody:secret@")
+    connection = Connection("https://127.0.0.1:1", tls=ssl.create_default_context(), proxy=proxy)
+    async with ApiClient(connection, ClientSettings(attempts=1)) as client:
+        with pytest.raises(Unavailable, match="the proxy answered 404") as refused:
+            await client.get("/version")
+    assert "secret" not in str(refused.value)
+
+
+async def test_every_request_that_was_sent_is_told_with_its_verb_and_code(
+    server: StubServer, client: ApiClient
+) -> None:
+    told: list[tuple[str, int]] = []
+    client.on_answer = lambda verb, code: told.append((verb, code))
+    server.script("call", refusal(503, "x", "busy"), OK, refusal(404, "NotFound", "gone"), hang_up)
+    await client.get(POD)
+    with pytest.raises(NotFound):
+        await client.delete(POD)
+    with pytest.raises(Unavailable):
+        await client.create(POD, {})
+    assert told == [("GET", 503), ("GET", 200), ("DELETE", 404), ("POST", 0)]

@@ -121,6 +121,10 @@ MISTAKES: dict[str, tuple[object, str]] = {
     ),
     "a cluster that is not there": (clusterless(), "K: context 'here': there is no cluster 'c'; there is d"),
     "a user that is not there": (kubeconfig(users=[]), "K: context 'here': there is no user 'u'; the file has none"),
+    "a password in the server's address": (
+        kubeconfig({"server": "https://u:secret@h"}),
+        "K: context 'here': server of cluster 'c' has a name or a password in it, expected them in the entry of",
+    ),
     "no server": (kubeconfig({"server": ""}), "server of cluster 'c' is '', expected a URL like https://host:6443"),
     "a server without a scheme": (kubeconfig({"server": "host:6443"}), "is 'host:6443', expected a URL"),
     "an authority that is not there": (

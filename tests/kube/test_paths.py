@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vsched.errors import BadInput
-from vsched.kube.paths import ApiResource, target
+from vsched.kube.paths import ApiResource, target, verb_of
 
 PODS = ApiResource("", "v1", "pods")
 NODES = ApiResource("", "v1", "nodes", namespaced=False)
@@ -56,3 +56,22 @@ def test_names_of_groups_and_versions() -> None:
 def test_queries_are_quoted() -> None:
     assert target("/p", {"labelSelector": "a=b,c"}) == "/p?labelSelector=a%3Db%2Cc"
     assert target("/p") == "/p"
+
+
+VERBS = {
+    "a list of all namespaces": ("GET", "/api/v1/pods?limit=500", "LIST"),
+    "a list of one namespace": ("GET", "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups", "LIST"),
+    "a list of namespaces": ("GET", "/api/v1/namespaces", "LIST"),
+    "one namespace": ("GET", "/api/v1/namespaces/ns", "GET"),
+    "one object": ("GET", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/vsched", "GET"),
+    "one object without a namespace": ("GET", "/api/v1/nodes/n1", "GET"),
+    "a subresource": ("GET", "/api/v1/namespaces/ns/pods/p/status", "GET"),
+    "discovery": ("GET", "/apis/scheduling.volcano.sh/v1beta1", "GET"),
+    "the version": ("GET", "/version", "GET"),
+    "a creation": ("POST", "/api/v1/pods", "POST"),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "verb"), VERBS.values(), ids=VERBS)
+def test_verbs_that_requests_are_counted_under(method: str, path: str, verb: str) -> None:
+    assert verb_of(method, path) == verb

@@ -52,6 +52,9 @@ def test_the_history_leads_from_any_state_to_the_present_one(writes: list[tuple[
     for revision, state in states.items():
         keys, records = store.page(KIND, "", revision)
         assert {key: records[key].obj for key in keys} == state
+        assert keys == sorted(state)
+        rest, _ = store.page(KIND, "default", revision, "default/c")
+        assert rest == [key for key in keys if key >= "default/c"]
         replayed = dict(state)
         for event in store.subscribe(KIND, revision).take():
             if event.type == "DELETED":

@@ -6,6 +6,7 @@ from collections import deque
 
 import msgspec
 
+from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
@@ -31,15 +32,21 @@ def allocate(session: Session) -> None:
     """Turn by turn: a job's minimum as one try, then one more task a turn, until nothing more can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
     place_held(session, sheets)
+    gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
+    jobs = [session.jobs[key] for key in dict.fromkeys([*sheets, *sorted(gated)])]
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
-    for queue, job, lane in Turns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
+    for queue, job, lane in Turns(ordering, session.snapshot.queues, jobs):
         if session.plugins.overused(queue):
             lane.end_turn(job)
             lane.closed = True
             for waiting in lane.waiting():
-                note_overused(session, queue, waiting, sheets[waiting.key])
+                if waiting.key in sheets:
+                    note_overused(session, queue, waiting, sheets[waiting.key])
             continue
-        again = take_turn(session, queue, job, sheets[job.key])
+        if job.key in gated:
+            gated.remove(job.key)
+            open_gates(session, queue, job)
+        again = job.key in sheets and take_turn(session, queue, job, sheets[job.key])
         lane.end_turn(job if again else None)
 
 
@@ -72,9 +79,9 @@ def workable(session: Session, job: JobView) -> bool:
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """One try for one job; True where it is to have another turn."""
-    if held_back(session, queue, job, sheet):
-        return False
-    with session.statement() as statement:
+    with session.reservations.lifted(job), session.statement() as statement:
+        if held_back(session, queue, job, sheet):
+            return False
         place_until_ready(session, queue, job, sheet, statement)
         if session.plugins.job_ready(job):
             statement.commit()

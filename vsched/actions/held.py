@@ -7,6 +7,7 @@ cpu" is something to act on, a share that is used up in a full cluster is not.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 
 from vsched.framework.extension import Refusal
 from vsched.framework.fits import Room
@@ -35,13 +36,17 @@ def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet,
 
     Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
     """
-    shape = sheet[0].shape
-    if len(sheet) < missing or any(task.shape is not shape for task in sheet):
-        return False
-    refusal = session.plugins.grantable(queue, job.namespace, shape, missing)
+    refusal = gang_refusal(session, queue, job, sheet, missing)
     if refusal is not None:
         note(session, job, sheet, missing, refusal)
     return refusal is not None
+
+
+def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], missing: int) -> Refusal | None:
+    """The objection of queue or namespace to so many of these tasks at once; None as well where nobody can tell."""
+    if len(tasks) < missing or any(task.shape is not tasks[0].shape for task in tasks):
+        return None
+    return session.plugins.grantable(queue, job.namespace, tasks[0].shape, missing)
 
 
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:

@@ -46,9 +46,11 @@ def preempt(session: Session) -> None:
         for name in sorted(queues, key=lambda name: ordering.queue_key(queues[name])):
             jobs = sorted((job for job in wave if job.queue == name), key=session.plugins.job_key)
             for job in jobs:
-                between_jobs(session, job, pools, pick)
+                with session.reservations.lifted(job):
+                    between_jobs(session, job, pools, pick)
             for job in jobs:
-                within_job(session, job, pools, pick)
+                with session.reservations.lifted(job):
+                    within_job(session, job, pools, pick)
 
 
 def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:

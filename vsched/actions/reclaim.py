@@ -26,7 +26,8 @@ def reclaim(session: Session) -> None:
             if plugins.overused(queues[name]):
                 continue
             for job in jobs:
-                reclaim_for(session, job, pools)
+                with session.reservations.lifted(job):
+                    reclaim_for(session, job, pools)
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from vsched.framework.extension import Opening
+from vsched.framework.extension import Opening, PlacementListener
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -52,7 +52,7 @@ class Trial:
         holdings = Holdings(snapshot)
         self._plugins = PluginSet(placing.policy, placing.registry, Trace())
         self._plugins.open(Opening(snapshot, self.nodes, {}, holdings, snapshot.jobs.get))
-        listeners = self._plugins.listeners()
+        listeners = self._plugins.taking_part(PlacementListener)
         self._ledger = Ledger(self.nodes, holdings, listeners)
         self.fitting = Fitting(self.nodes, self._ledger.journal, self._plugins.judges, lambda _: "")
         self._job = JobView(Job("", JobSpec("", "")))

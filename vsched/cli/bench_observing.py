@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
 import msgspec
@@ -56,14 +56,20 @@ class Observer:
 
     async def until(self, count: int) -> None:
         """Wait until so many pods were bound; raises Unavailable where that takes too long."""
+        await self._until(lambda: count - len(self.bound))
+
+    async def until_all(self, names: Set[str]) -> None:
+        """The same for these pods."""
+        await self._until(lambda: len(names - self.bound.keys()))
+
+    async def _until(self, missing: Callable[[], int]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while len(self.bound) < count:
+                while missing() > 0:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
-            missing = count - len(self.bound)
-            raise Unavailable(f"{missing} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
+            raise Unavailable(f"{missing()} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
 
 
 class Probe:

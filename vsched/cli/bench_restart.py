@@ -83,8 +83,8 @@ class Wanted(NamedTuple):
         ]
 
 
-def measure_restart(wanted: Wanted) -> dict[str, Any]:
-    """Everything that is printed, as one document."""
+def measure_restart(wanted: Wanted, calm_seconds: float = CALM_SECONDS) -> dict[str, Any]:
+    """Everything that is printed, as one document; single pods are timed for ``calm_seconds`` before the relist."""
     room = int(wanted.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
     if wanted.pods > room or not 0 < wanted.pending <= wanted.pods:
         raise BadInput(
@@ -92,7 +92,7 @@ def measure_restart(wanted: Wanted) -> dict[str, Any]:
             f"(expected at most {room} pods, and at least one that is pending)"
         )
     with apart() as core:
-        return run_fast(_measured(wanted, core))
+        return run_fast(_measured(wanted, core, calm_seconds))
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def apart() -> Iterator[int | None]:
         os.sched_setaffinity(0, cores)
 
 
-async def _measured(wanted: Wanted, core: int | None) -> dict[str, Any]:
+async def _measured(wanted: Wanted, core: int | None, calm_seconds: float) -> dict[str, Any]:
     async with AsyncExitStack() as stack:
         directory = await stack.enter_async_context(scratch())
         residents = directory / "residents.yaml"
@@ -119,7 +119,7 @@ async def _measured(wanted: Wanted, core: int | None) -> dict[str, Any]:
         cluster = await stack.enter_async_context(cluster_child(wanted.nodes, directory, *arguments))
         client = await stack.enter_async_context(ApiClient(cluster.connection))
         sender = await stack.enter_async_context(Sender(cluster.connection.server))
-        bench = Bench(wanted, cluster, client, sender, core)
+        bench = Bench(wanted, cluster, client, sender, core, calm_seconds)
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(bench.observer.run()), group.create_task(cluster.child.ended())]
@@ -135,12 +135,19 @@ class Bench:
     """One run: a daemon at a cluster that is there."""
 
     def __init__(
-        self, wanted: Wanted, cluster: ClusterChild, client: ApiClient, sender: Sender, core: int | None
+        self,
+        wanted: Wanted,
+        cluster: ClusterChild,
+        client: ApiClient,
+        sender: Sender,
+        core: int | None,
+        calm_seconds: float,
     ) -> None:
         self._wanted = wanted
         self._cluster = cluster
         self._sender = sender
         self._core = core
+        self._calm_seconds = calm_seconds
         self.observer = Observer(client)
 
     async def run(self, directory: Path) -> dict[str, Any]:
@@ -187,9 +194,9 @@ class Bench:
 
     async def _relist(self, daemon: Child, probe: Probe, metrics: ApiClient) -> dict[str, Any]:
         """Expire the watch of pods, and place single pods until they are listed again."""
-        await asyncio.sleep(CALM_SECONDS)
+        await asyncio.sleep(self._calm_seconds)
         before = await relists(metrics)
-        calm = await self._singles("calm", asyncio.create_task(asyncio.sleep(CALM_SECONDS)))
+        calm = await self._singles("calm", asyncio.create_task(asyncio.sleep(self._calm_seconds)))
         calm_ms, used = probe.longest_ms(), cpu_seconds(daemon.process.pid)
         began = time.perf_counter()
         self._cluster.child.process.send_signal(signal.SIGUSR1)
@@ -211,9 +218,10 @@ class Bench:
     async def _listed_again(self, metrics: ApiClient, before: Any) -> float:
         """When pods were listed again, to half a second."""
         async with asyncio.timeout(RELIST_SECONDS):
-            while (await relists(metrics)).get("Pod", 0) <= before.get("Pod", 0):
+            while True:
+                if (await relists(metrics)).get("Pod", 0) > before.get("Pod", 0):
+                    return time.perf_counter()
                 await asyncio.sleep(LOOK_SECONDS)
-        return time.perf_counter()
 
     async def _singles(self, name: str, until: asyncio.Task[Any]) -> list[float]:
         """Create one pod after another until a task is done; the seconds each waited for its node."""
@@ -225,9 +233,7 @@ class Bench:
             await create(self._sender, pod)
             await asyncio.sleep(SINGLE_SECONDS)
         until.result()
-        async with asyncio.timeout(RELIST_SECONDS):
-            while not sent.keys() <= self.observer.bound.keys():
-                await asyncio.sleep(SINGLE_SECONDS)
+        await self.observer.until_all(sent.keys())
         return [self.observer.bound[pod] - began for pod, began in sent.items()]
 
 

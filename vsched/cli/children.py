@@ -79,7 +79,9 @@ async def _end(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
     try:
-        await asyncio.wait_for(process.wait(), END_SECONDS)
+        # Not wait_for: it may swallow that somebody cancels us when the process ends at that moment.
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
     except TimeoutError:
         process.kill()
         await process.wait()

@@ -108,6 +108,11 @@ PERIOD = Period()
     default=_DEFAULTS.podgroup_controller,
     help="make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
 )
+@click.option(
+    "--gate-controller/--no-gate-controller",
+    default=_DEFAULTS.gate_controller,
+    help="open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
+)
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
 @click.option(

@@ -31,6 +31,8 @@ class AssumedTasks:
         self._moved: dict[str, tuple[Status, str]] = {}
         self._nominated: dict[str, _Nomination] = {}
         self._spared: set[str] = set()
+        self._ungated: set[str] = set()
+        """Pods whose gate is being opened."""
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -47,6 +49,11 @@ class AssumedTasks:
     def spared(self) -> int:
         """Pods that are not offered as victims for now."""
         return len(self._spared)
+
+    @property
+    def ungated(self) -> int:
+        """Pods whose gate is being opened, and which the watch shows with it."""
+        return len(self._ungated)
 
     def begin(self, seen: Task, status: Status, node: str) -> Task:
         """Take a change for granted; returns the task as it is to be seen."""
@@ -92,12 +99,25 @@ class AssumedTasks:
         self._spared.remove(uid)
         return self._settled(uid)
 
+    def ungate(self, seen: Task) -> Task:
+        """Take for granted that the gate of the pod's queue opens: its queue keeps room for it from now on."""
+        self._ungated.add(seen.uid)
+        return self._shown(self._watched.setdefault(seen.uid, seen))
+
+    def ungate_failed(self, uid: str) -> Task | None:
+        """The gate will not open; returns the pod as it is to be seen, None where that was not assumed."""
+        if uid not in self._ungated:
+            return None
+        self._ungated.remove(uid)
+        return self._settled(uid)
+
     def drop(self, uid: str) -> None:
         """The pod is gone, and all that was assumed of it."""
         self._watched.pop(uid, None)
         self._moved.pop(uid, None)
         self._nominated.pop(uid, None)
         self._spared.discard(uid)
+        self._ungated.discard(uid)
 
     def reprice(self, uids: Iterable[str], priced: Callable[[Task], Task]) -> None:
         """Priority classes changed: bring what the watch last said of these pods up to date."""
@@ -118,12 +138,14 @@ class AssumedTasks:
         nomination = self._nominated.get(uid)
         if nomination is not None and _nomination_settled(watched, nomination, version):
             del self._nominated[uid]
+        if not watched.awaits_queue:
+            self._ungated.discard(uid)
         return self._settled(uid)
 
     def _settled(self, uid: str) -> Task:
         """The task as it is to be seen after something ended; with nothing left, only the watch counts."""
         watched = self._watched[uid]
-        if uid not in self._moved and uid not in self._nominated and uid not in self._spared:
+        if all(uid not in known for known in (self._moved, self._nominated, self._spared, self._ungated)):
             del self._watched[uid]
         return self._shown(watched)
 
@@ -133,6 +155,8 @@ class AssumedTasks:
         task = watched if moved is None else watched.moved(*moved)
         nominated = task.nominated if nomination is None else nomination.node
         spared = uid in self._spared
+        if uid in self._ungated:  # gated still: it cannot be bound before the API server has opened the gate
+            task = msgspec.structs.replace(task, awaits_queue=False, reserves=True)
         if not spared and nominated == task.nominated:
             return task
         preemptable = task.preemptable and not spared

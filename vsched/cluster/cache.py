@@ -55,6 +55,7 @@ class Cache(News):
         *,
         open_without_state: bool = False,
         arbitrating: bool = False,
+        queue_gates: bool = True,
         on_change: Callable[[], None] = lambda: None,
         on_arrival: Callable[[str], None] = lambda uid: None,
     ) -> None:
@@ -78,7 +79,7 @@ class Cache(News):
         self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
-        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating)
+        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
             reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority, parties, on_arrival
@@ -121,6 +122,11 @@ class Cache(News):
     def nomination_failed(self, uid: str, node: str) -> None:
         """A nomination cannot be written: the pod is nominated as the watch last said."""
         self._pods.nomination_failed(uid, node)
+
+    def ungate_failed(self, uid: str) -> None:
+        """The gate of a pod's queue could not be opened: the pod waits at it as the watch last said."""
+        if self._pods.ungate_failed(uid):
+            self.on_change()
 
     def status_written(self, key: str, resource_version: str = "") -> None:
         """A PodGroup's status was written, in this version where the API server said which."""
@@ -168,6 +174,7 @@ class Cache(News):
             active=self._jobs.active,
             changed=changed,
             nominated=sorted(self._jobs.nominated),
+            reserving=sorted(self._jobs.reserving),
             holders=self._jobs.holders.by_queue,
             queues=queues,
             books=sums.books,
@@ -224,13 +231,11 @@ class Cache(News):
             **self._pods.describe(),
             "nodes": len(self._nodes),
             "young_tasks": self._nodes.young,
-            "jobs": len(self._jobs.published),
-            "active_jobs": len(self._jobs.active),
+            **self._jobs.describe(),
             "assumed_phases": self._groups.assumed,
             "selectors": len(self._selections),
             "budgets": len(self._budgets),
             "quotas": len(self._quotas),
-            "workloads": len(self._jobs.workloads),
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,
@@ -257,10 +262,10 @@ class Cache(News):
                 case wire.Namespace():
                     matters = self._defaults.put_namespace(namespace_of(found))
                 case wire.ResourceQuota():
-                    matters = self._quotas.put(_namespace(key), key, quota_of(found))
-                    matters |= self._defaults.put_weight(_namespace(key), key, weight_of(found))
+                    matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
+                    matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found))
                 case wire.PodDisruptionBudget():
-                    matters = self._budgets.put(_namespace(key), key, budget_of(found))
+                    matters = self._budgets.put(wire.namespace_in(key), key, budget_of(found))
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
@@ -300,14 +305,14 @@ class Cache(News):
         if issubclass(wire.KINDS[kind], wire.Selecting):
             return self._put_selection(kind, key, None) or said
         if kind == "PodDisruptionBudget":
-            return self._budgets.put(_namespace(key), key, None)
-        limited = kind == "ResourceQuota" and self._quotas.put(_namespace(key), key, None)
+            return self._budgets.put(wire.namespace_in(key), key, None)
+        limited = kind == "ResourceQuota" and self._quotas.put(wire.namespace_in(key), key, None)
         divided = self.arbitrating and self._parties.drop(kind, key)
         return self._defaults.drop(kind, key) or limited or divided or said
 
     def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
         """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
-        self._selections.put(_namespace(key), (kind, key), selector)
+        self._selections.put(wire.namespace_in(key), (kind, key), selector)
         return False
 
     # What one object means for others
@@ -319,7 +324,3 @@ class Cache(News):
             self._jobs.reprice()
         if self._defaults.take_default_queues_changed():
             self._jobs.respecify_implicit()
-
-
-def _namespace(key: str) -> str:
-    return key.partition("/")[0]

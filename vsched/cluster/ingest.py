@@ -26,6 +26,8 @@ from vsched.model.task import Task
 
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+"""Scheduling gate that is opened once the pod's queue has room; the annotation of this name, "true", asks for it."""
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of pods that stand for static pods of a kubelet."""
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
@@ -50,9 +52,13 @@ class PodFacts(NamedTuple):
 class PodReader:
     """Turns pods into tasks; pods of other schedulers count once they have a node, or before where that matters."""
 
-    def __init__(self, axis: ResourceAxis, scheduler_names: frozenset[str], *, strangers: bool = False) -> None:
+    def __init__(
+        self, axis: ResourceAxis, scheduler_names: frozenset[str], *, strangers: bool = False, queue_gates: bool = True
+    ) -> None:
         self.shaper = Shaper(axis, limits=strangers)
         self.scheduler_names = scheduler_names
+        self._queue_gates = queue_gates
+        """Whether somebody opens the gates of queues; else they are gates like others."""
         self._strangers = strangers
         """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
 
@@ -95,6 +101,9 @@ class PodReader:
             group = ""  # whatever it is a member of, it is not ours to place
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
+        status = _pod_status(pod)
+        gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
+        chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true"
         task = Task(
             wire.uid_of(metadata),
             namespace,
@@ -102,12 +111,12 @@ class PodReader:
             intern(f"{namespace}/{group}") if group else "",
             self.shaper.shape(pod, strategy_of(annotations, remarks)),
             self.shaper.labels(namespace, metadata.labels or {}),
-            _pod_status(pod),
+            status,
             intern(spec.node_name or ""),
             DEFAULT_PRIORITY if priority is None else priority,
             created,
             intern(annotations.get(TASK_SPEC) or (metadata.labels or _NONE).get(TASK_SPEC, "")),
-            bool(spec.scheduling_gates),
+            bool(gates),
             pod.status.nominated_node_name or "",
             flag_of(metadata, PREEMPTABLE) is not False,
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
@@ -117,6 +126,8 @@ class PodReader:
             _protected_until(pod, remarks),
             annotations.get(PREFERRED_VICTIM) == "true",
             _returns(metadata),
+            awaits_queue=status is Status.PENDING and chosen and gates == [QUEUE_GATE],
+            reserves=status is Status.PENDING and chosen and not gates,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 

@@ -7,7 +7,7 @@ themselves. Jobs of a snapshot are frozen: the first change after it works on a 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -59,6 +59,8 @@ class JobBooks:
         """Keys of published jobs that a cycle may do something for, sorted."""
         self.nominated: dict[str, None] = {}
         """Keys of published jobs with pending tasks that a node is kept for."""
+        self.reserving: dict[str, None] = {}
+        """Keys of published jobs with pending tasks that their queue keeps room for."""
         self.holders = Holders()
         self._priority_of = priority_of
         self._default_queue_of = default_queue_of
@@ -90,6 +92,10 @@ class JobBooks:
         """Add a task to its job, or replace its earlier record."""
         if task.job:
             self._writable(task.job).put(task)
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {"jobs": len(self.published), "active_jobs": len(self.active), "workloads": len(self.workloads)}
 
     def imply(self, task: Task, spec: JobSpec | None) -> None:
         """The job that a pod stands for, None where it names a PodGroup or belongs to no job."""
@@ -164,12 +170,14 @@ class JobBooks:
                 self.sums.put(key, None)
                 self.holders.put(key, None)
                 self.nominated.pop(key, None)
+                self.reserving.pop(key, None)
                 stopped.add(key)
             else:
                 job.frozen = True
                 self.published[key] = job
                 self.holders.put(key, job)
-                self._note_nominated(key, job)
+                _note(self.nominated, key, job.nominated)
+                _note(self.reserving, key, job.reserving)
                 self.sums.put(key, claim_of(job))
                 (started if _is_active(job) else stopped).add(key)
             changed.append(key)
@@ -177,12 +185,6 @@ class JobBooks:
         self.sums.publish()
         self._activate(started, stopped)
         return tuple(changed)
-
-    def _note_nominated(self, key: str, job: Job) -> None:
-        if job.nominated:
-            self.nominated[key] = None
-        else:
-            self.nominated.pop(key, None)
 
     def _activate(self, started: set[str], stopped: set[str]) -> None:
         if len(started) + len(stopped) > _FEW:
@@ -250,5 +252,12 @@ class JobBooks:
             del self._jobs[key]
 
 
+def _note(keys: dict[str, None], key: str, tasks: int) -> None:
+    if tasks:
+        keys[key] = None
+    else:
+        keys.pop(key, None)
+
+
 def _is_active(job: Job) -> bool:
-    return job.spec.phase == Phase.PENDING or any(not task.gated for task in job.pending.values())
+    return job.spec.phase == Phase.PENDING or bool(job.awaiting) or any(not task.gated for task in job.pending.values())

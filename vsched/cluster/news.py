@@ -43,16 +43,16 @@ class News(ABC):
         """A full list of one kind: what it lacks is gone, what it has is believed whatever its version."""
         self.restart(kind)
         for found in objects:
-            self.listed(kind, found)
+            self.include(kind, found)
         for _ in self.finish(kind):
             pass
 
     def restart(self, kind: str) -> None:
-        """A full list of one kind begins: every object by ``listed``, then ``finish``; ``apply`` goes on meanwhile."""
+        """A full list of one kind begins: every object by ``include``, then ``finish``; ``apply`` goes on meanwhile."""
         if kind in self._seen:
             self._seen[kind].restart()
 
-    def listed(self, kind: str, found: wire.Object) -> None:
+    def include(self, kind: str, found: wire.Object) -> None:
         """An object of the list under way; ignored where ``apply`` has told of it since the list began."""
         seen = self._seen.get(kind)
         if seen is None:

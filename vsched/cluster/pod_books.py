@@ -129,6 +129,11 @@ class PodBooks:
             if task is not None and task.status is Status.PENDING and nomination.lasting:
                 self._store(self._assumed.nominate(task, nomination.node))
 
+        for opened in report.ungated:
+            task = self._tasks.get(opened.uid)
+            if task is not None and task.awaits_queue:
+                self._store(self._assumed.ungate(task))
+
     def settle(self, report: CycleReport, now: float) -> None:
         """What a cycle decided about pods has come true: what is bound runs as of ``now``."""
         for bind in report.binds:
@@ -141,6 +146,10 @@ class PodBooks:
             task = self._tasks.get(nomination.uid)
             if task is not None and nomination.lasting:
                 self._store(msgspec.structs.replace(task, nominated=nomination.node))
+        for opened in report.ungated:
+            task = self._tasks.get(opened.uid)
+            if task is not None:
+                self._store(msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True))
 
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""
@@ -165,6 +174,10 @@ class PodBooks:
         """A nomination cannot be written: the pod is nominated as the watch last said."""
         self._show(self._assumed.nomination_failed(uid, node))
 
+    def ungate_failed(self, uid: str) -> bool:
+        """A gate could not be opened: the pod waits at it as the watch last said; False where it already did."""
+        return self._show(self._assumed.ungate_failed(uid))
+
     # Sizes
 
     def sweep(self) -> None:
@@ -181,6 +194,7 @@ class PodBooks:
             "assumed_tasks": len(self._assumed),
             "assumed_nominations": self._assumed.nominations,
             "spared_tasks": self._assumed.spared,
+            "assumed_ungated": self._assumed.ungated,
             "shapes": len(self._reader.shaper),
         }
 

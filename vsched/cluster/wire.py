@@ -76,6 +76,7 @@ __all__ = [
     "decode",
     "identity_of",
     "named",
+    "namespace_in",
     "read",
     "uid_of",
 ]
@@ -206,6 +207,11 @@ def identity_of(kind: str, metadata: Metadata) -> str:
     if kind == "Pod":
         return uid_of(metadata)
     return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in NAMESPACED else metadata.name
+
+
+def namespace_in(key: str) -> str:
+    """The namespace in the name of an object that has one."""
+    return key.partition("/")[0]
 
 
 class _Identity(Wire):

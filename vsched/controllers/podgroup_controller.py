@@ -47,8 +47,8 @@ class Mirror(Protocol):
 class PodGroupSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about PodGroups and the pods they are made for."""
 
-    groups: LaneSettings = LaneSettings(workers=8, per_second=200.0, burst=400.0)
-    pods: LaneSettings = LaneSettings(workers=8, per_second=400.0, burst=800.0)
+    groups: LaneSettings = LaneSettings(workers=8, per_second=200.0, burst=400.0, limit=500_000)
+    pods: LaneSettings = LaneSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
     """Waits after writes that failed, those decided on old news among them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
@@ -65,23 +65,50 @@ class Feed(Generic[V]):
         self.found: dict[str, V] = {}
         """By name, with its namespace where the kind has one."""
         self.listed = False
+        self._told: dict[str, bool] | None = None
+        """What was told of since the list under way began, and whether by ``apply``; None where no list is."""
         self._cut = cut
         self._changed = changed
         self._note_listed = listed
 
-    def replace(self, items: list[wire.Object], resource_version: str) -> None:
+    def replace(self, items: Iterable[wire.Object], resource_version: str) -> None:
         """These are all there are."""
-        fresh = {_key(item): item for item in items}
-        for key in self.found.keys() - fresh.keys():
-            self._set(key, None)
-        for key, item in fresh.items():
+        self.restart()
+        for item in items:
+            self.include(item)
+        for _ in self.finish(resource_version):
+            pass
+
+    def restart(self) -> None:
+        """A list begins."""
+        self._told = {}
+
+    def include(self, item: wire.Object) -> None:
+        """An object of the list, unless something newer was told of it since the list began."""
+        assert self._told is not None
+        key = _key(item)
+        if not self._told.get(key):
+            self._told[key] = False
             self._set(key, self._cut(item))
+
+    def finish(self, resource_version: str) -> Iterator[None]:
+        """The list is complete: what was not told of is gone, an object at each step."""
+        told = self._told
+        assert told is not None
+        for key in [key for key in self.found if key not in told]:
+            if key not in told:
+                self._set(key, None)
+            yield
+        self._told = None
         self.listed = True
         self._note_listed()
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
         """One of them changed."""
-        self._set(_key(item), None if delta is Delta.DELETED else self._cut(item))
+        key = _key(item)
+        if self._told is not None:
+            self._told[key] = True
+        self._set(key, None if delta is Delta.DELETED else self._cut(item))
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """Nobody knows which object it is, so nothing can be done about it; the reflector counts it."""

@@ -83,6 +83,7 @@ class Daemon:
             # Whoever looks after the states knows that a new queue is about to be opened.
             open_without_state=options.queue_controller,
             arbitrating=options.arbitrate,
+            queue_gates=options.gate_controller,
             on_change=trigger.pull,
             on_arrival=self.telemetry.arrived,
         )
@@ -104,16 +105,12 @@ class Daemon:
         if isinstance(self.policy, PolicyMap):
             self._policy_status = PolicyStatus(self.policy, writer, self.writeback.events)
         self.housekeeping = Housekeeping(options, client, writer, self.writeback.events, self.telemetry, self.cache)
+        sinks, watched = self.housekeeping.sinks, self.telemetry.watch
         self.reflectors = reflectors(
-            client,
-            self.cache,
-            self.housekeeping.sinks,
-            self.telemetry.watch,
-            scheduling=options.schedule,
-            arbitrating=options.arbitrate,
+            client, self.cache, sinks, watched, scheduling=options.schedule, arbitrating=options.arbitrate
         )
         watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
-        self._progress = Progress(watches, self.telemetry.note)
+        self.progress = Progress(watches, self.telemetry.note)
         self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
         self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
@@ -142,6 +139,7 @@ class Daemon:
             self.writeback,
             self.telemetry,
             self.arbitration.arbiter if self.arbitration is not None else None,
+            self.housekeeping.gates,
         )
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
@@ -176,7 +174,7 @@ class Daemon:
             *follow,
             *more,
             LongLived("election", self.election.run, "finds out which of several daemons acts"),
-            LongLived("progress", self._progress.run, "tells of lists that take long"),
+            LongLived("progress", self.progress.run, "tells of lists that take long"),
             LongLived("sessions", self._sessions, "decides, once the mirror is complete"),
             LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
             LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),

@@ -9,6 +9,7 @@ from vsched.cluster import wire
 from vsched.cluster.cache import Cache
 from vsched.cluster.events import EventRecorder
 from vsched.cluster.writer import Writer
+from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
 from vsched.daemon.options import Options
@@ -33,11 +34,14 @@ class Housekeeping:
     ) -> None:
         self.queues: QueueController | None = None
         self.podgroups: PodGroupController | None = None
+        self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
             self.queues = QueueController(client, writer, events, options.default_queue, telemetry.worry)
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, cache, names, telemetry.worry)
+        if options.schedule and options.gate_controller:
+            self.gates = GateKeeper(writer, cache.ungate_failed, telemetry.worry)
 
     @property
     def sinks(self) -> Mapping[str, Sink[wire.Object]]:
@@ -58,4 +62,6 @@ class Housekeeping:
         if self.podgroups is not None:
             what = "makes PodGroups for pods that name none"
             tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
+        if self.gates is not None:
+            tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
         return tuple(tasks)

@@ -17,10 +17,11 @@ from vsched.kube.client import MERGE_PATCH
 from vsched.kube.paths import ApiResource
 
 ENDPOINTS = ApiResource("", "v1", "endpoints")
-"""Rather than an EndpointSlice: API servers that route to webhooks and the like by themselves read these, and the
-cluster makes slices of them."""
+"""Rather than an EndpointSlice: it is part of the chart from the start, so that nobody has to be allowed to create any,
+and the cluster makes a slice of it."""
 AGAIN_SECONDS = 30.0
 """Between two looks: somebody may have made the object anew."""
+FAILED_SECONDS = 5.0
 PORT_NAME = "http"
 
 
@@ -41,7 +42,7 @@ class LeaderEndpoints:
             if not answer.done and not failed and answer.code != NOT_PERMITTED:
                 self._worry("endpoints cannot be written", name=self._endpoints, problem=answer.message)
             failed = not answer.done
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(FAILED_SECONDS if failed else AGAIN_SECONDS)
 
 
 def endpoints_write(namespace: str, name: str, address: str, port: int) -> Write:

@@ -13,6 +13,7 @@ from vsched.clock import Clock
 from vsched.cluster.dispatch import Dispatcher
 from vsched.cluster.evictions import Evictor
 from vsched.cluster.writeback import Writeback
+from vsched.controllers.gates import GateKeeper
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
@@ -58,6 +59,8 @@ class Hands:
     telemetry: Telemetry
     arbiter: Arbitrating | None = None
     """None where nobody arbitrates. Goes before everything else."""
+    gates: GateKeeper | None = None
+    """None where nobody opens the gates of queues."""
 
 
 class Loop:
@@ -109,6 +112,8 @@ class Loop:
         hands.mirror.assume(report)
         hands.evictor.submit(report.evictions)
         hands.dispatcher.submit(report.binds)
+        if hands.gates is not None:
+            hands.gates.submit(report.ungated)
         hands.writeback.submit(report, snapshot)
         ended = time.perf_counter()
         hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))

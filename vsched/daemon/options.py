@@ -28,6 +28,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
     podgroup_controller: bool = True
     """Make PodGroups for pods of ours that name none, and keep them; off where Volcano's controllers do."""
+    gate_controller: bool = True
+    """Open the scheduling gates of pods that wait for room in their queue; else these are gates like others."""
     schedule: bool = True
     """Place pods; off for an arbitrator alone, beside other schedulers."""
     arbitrate: bool = False

@@ -84,6 +84,10 @@ def _keeps_podgroups(options: Options) -> bool:
     return options.schedule and options.podgroup_controller
 
 
+def _opens_gates(options: Options) -> bool:
+    return options.schedule and options.gate_controller
+
+
 _BATCH, _ARBITRATOR = BATCH[0], ARBITRATOR[0]
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
@@ -110,6 +114,7 @@ REQUESTS: tuple[Request, ...] = (
     Request(f"{_PODGROUPS}.PodGroupController._change", "create", _BATCH, "podgroups", _keeps_podgroups),
     Request(f"{_PODGROUPS}.PodGroupController._change", "patch", _BATCH, "podgroups", _keeps_podgroups),
     Request(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
+    Request("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
     Request(f"{_PODGROUPS}._deletion", "delete", _BATCH, "podgroups", _keeps_podgroups),
     Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "consumers", _arbitrates),
     Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "allocations", _arbitrates),

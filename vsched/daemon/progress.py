@@ -18,13 +18,13 @@ class Progress:
     ) -> None:
         self._watches = watches
         self._tell = tell
-        self._period_seconds = period_seconds
+        self.period_seconds = period_seconds
         self._relists = dict.fromkeys(watches, 0)
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
         while True:
-            await asyncio.sleep(self._period_seconds)
+            await asyncio.sleep(self.period_seconds)
             self.look()
 
     def look(self) -> None:

@@ -2,8 +2,8 @@
 
 What counts: all pods that were sent away for a beneficiary have left their nodes, and ``BOUND_SECONDS`` later none of
 the pods for which a node was kept then has been placed anywhere, though one of them still waits. The evictions from
-that node were in vain. What does not: an eviction that was refused (there never was room enough), a node that is gone
-or cordoned, a beneficiary that was withdrawn. It must not happen; this is here to say so if it does.
+that node were in vain. What does not: an eviction that was refused (there never was room enough), a node that is gone,
+cordoned or tainted since, a beneficiary that was withdrawn. It must not happen; this is here to say so if it does.
 """
 
 from __future__ import annotations
@@ -37,6 +37,19 @@ class _Place:
     victims: dict[str, str] = field(default_factory=dict)
     """The action by uid."""
     pods: set[str] = field(default_factory=set)
+    """Uids of those it was kept for."""
+    closed: tuple[object, ...] | None = None
+    """What kept pods off the node when it was looked at first: its cordon and its taints."""
+
+    def is_open(self, name: str, nodes: NodeStatics) -> bool:
+        """Whether the node is still there, and welcomes whomever it did before."""
+        row = nodes.row.get(name)
+        if row is None:
+            return False
+        closed = (nodes.attributes[row].unschedulable, nodes.attributes[row].taints)
+        if self.closed is None:
+            self.closed = closed
+        return self.closed == closed
 
 
 @dataclass(slots=True)
@@ -100,9 +113,8 @@ class Vain:
         """Forget nodes that served their purpose, or no longer can."""
         for name, place in list(taking.places.items()):
             tasks = [task for uid in place.pods if (task := self._task_of(uid)) is not None]
-            row = nodes.row.get(name)
             placed = any(task.node and task.status is not Status.BINDING for task in tasks)
-            if placed or not tasks or row is None or nodes.attributes[row].unschedulable:
+            if placed or not tasks or not place.is_open(name, nodes):
                 del taking.places[name]
 
     def _is_there(self, uid: str) -> bool:

@@ -85,8 +85,8 @@ class MirrorSink:
     def restart(self) -> None:
         self._cache.restart(self._kind)
 
-    def listed(self, item: wire.Object) -> None:
-        self._cache.listed(self._kind, item)
+    def include(self, item: wire.Object) -> None:
+        self._cache.include(self._kind, item)
 
     def finish(self, resource_version: str) -> Iterator[None]:
         return self._cache.finish(self._kind)
@@ -109,9 +109,9 @@ class Both:
         self._first.restart()
         self._second.restart()
 
-    def listed(self, item: wire.Object) -> None:
-        self._first.listed(item)
-        self._second.listed(item)
+    def include(self, item: wire.Object) -> None:
+        self._first.include(item)
+        self._second.include(item)
 
     def finish(self, resource_version: str) -> Iterator[None]:
         yield from self._first.finish(resource_version)

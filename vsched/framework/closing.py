@@ -21,6 +21,7 @@ from vsched.model.plan import (
     NamespaceOutcome,
     Nominate,
     QueueOutcome,
+    Ungate,
     Unschedulable,
 )
 from vsched.model.status import SCHEDULED, Phase, Status
@@ -48,6 +49,7 @@ def close(session: Session, trace: Trace) -> CycleReport:
         binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
         evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
         nominations=tuple(nominations(session, bound)),
+        ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
         jobs=jobs,
         unschedulable=unschedulable,
         queues=queues,

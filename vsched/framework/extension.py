@@ -247,6 +247,16 @@ class NamespaceLimit(Point):
         """None where it may."""
 
 
+class Reserving(Point):
+    """Counts room that a queue keeps for pods to come as if it were held, where it says what may be allocated."""
+
+    point = "allocatable"
+
+    @abstractmethod
+    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+        """Keep this much more room (``sign=1``), or this much less (``sign=-1``)."""
+
+
 class Preemptive(Point):
     """Whether a queue may take from others for a request; all must agree."""
 

@@ -33,7 +33,6 @@ from vsched.framework.extension import (
     NamespaceOrder,
     Opening,
     Overused,
-    PlacementListener,
     Plugin,
     Point,
     Preemptive,
@@ -77,7 +76,10 @@ class PluginSet:
                 for plugin, _ in tier:
                     self._measured += [(plugin, name) for name in _measure(plugin, trace)]
         self.judges = Judges(
-            self._flat(NodeFilter), self._flat(NodeScore), self._flat(QueuePlacement), self._flat(QueuePreference)
+            self.taking_part(NodeFilter),
+            self.taking_part(NodeScore),
+            self.taking_part(QueuePlacement),
+            self.taking_part(QueuePreference),
         )
         self._bind_orders()
         self._bind_decisions()
@@ -89,12 +91,12 @@ class PluginSet:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
                     plugin.open(opening._replace(switches=switches))
-        ordering: list[QueueOrder | QueueScore] = [*self._flat(QueueOrder), *self._flat(QueueScore)]
+        ordering: list[QueueOrder | QueueScore] = [*self.taking_part(QueueOrder), *self.taking_part(QueueScore)]
         self.queues_move_together = any(plugin.queues_move_together() for plugin in ordering)
 
     def end_cycle(self) -> None:
         """Tell whoever wants to know that the actions have run, in tier order."""
-        for plugin in self._flat(CycleEnd):
+        for plugin in self.taking_part(CycleEnd):
             plugin.end_cycle()
 
     def release(self) -> None:
@@ -103,40 +105,37 @@ class PluginSet:
             delattr(plugin, name)
         self._measured.clear()
 
-    def listeners(self) -> list[PlacementListener]:
-        """Plugins whose state follows placements."""
-        return self._flat(PlacementListener)
-
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
         return [list(_parts(tier, point)) for tier in self._tiers]
 
-    def _flat(self, point: type[PointT]) -> list[PointT]:
+    def taking_part(self, point: type[PointT]) -> list[PointT]:
+        """The plugins that take part in a point, in tier order."""
         return [plugin for tier in self._in_tiers(point) for plugin in tier]
 
     def _bind_orders(self) -> None:
-        self._job_keys = [plugin.job_key for plugin in self._flat(JobOrder)]
-        self._task_keys = [plugin.task_key for plugin in self._flat(TaskOrder)]
-        self._queue_keys = [plugin.queue_key for plugin in self._flat(QueueOrder)]
-        self._namespace_keys = [plugin.namespace_key for plugin in self._flat(NamespaceOrder)]
-        self._victim_queue_keys = [plugin.victim_queue_key for plugin in self._flat(VictimQueueOrder)]
-        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self._flat(QueueScore)}
+        self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
+        self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
+        self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
+        self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
+        self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
+        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self.taking_part(QueueScore)}
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
         self.queues_move_together = False
         """Whether what one queue is given can change where another stands; known once the plugins are open."""
 
     def _bind_decisions(self) -> None:
-        self._valid = [plugin.job_valid for plugin in self._flat(JobValid)]
-        self._ready = [plugin.job_ready for plugin in self._flat(JobReady)]
-        self._missing = [plugin.tasks_missing for plugin in self._flat(JobReady)]
-        self._conditions = [plugin.job_condition for plugin in self._flat(JobCondition)]
-        self._overused = [plugin.overused for plugin in self._flat(Overused)]
-        self._allocatable = [plugin.allocatable for plugin in self._flat(Allocatable)]
-        self._namespace_limits = [plugin.namespace_limit for plugin in self._flat(NamespaceLimit)]
-        self._preemptive = [plugin.preemptive for plugin in self._flat(Preemptive)]
-        self._enqueued = [plugin.job_enqueued for plugin in self._flat(JobEnqueued)]
-        self._dividers = [plugin.division for plugin in self._flat(QueueDivider)]
+        self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
+        self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
+        self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
+        self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
+        self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
+        self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
+        self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
+        self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
+        self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
+        self._dividers = [plugin.division for plugin in self.taking_part(QueueDivider)]
 
     def _bind_votes(self) -> None:
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
@@ -151,9 +150,9 @@ class PluginSet:
         self._retaking_across = [[plugin.could_retake for plugin in tier] for tier in reclaiming if tier]
         self._preemptor_classes = [plugin.preemptor_class for tier in preempting for plugin in tier]
         self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
-        self._victim_bounds = [plugin.bounded for plugin in self._flat(VictimBounds)]
+        self._victim_bounds = [plugin.bounded for plugin in self.taking_part(VictimBounds)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
-        self._must_leave = [plugin.must_leave for plugin in self._flat(VictimTasks)]
+        self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
 
     # -- orders -------------------------------------------------------------------------------------------------
 

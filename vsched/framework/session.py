@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.framework.callout import Callout
-from vsched.framework.extension import Opening, Refusal, Standing
+from vsched.framework.extension import Opening, PlacementListener, Refusal, Standing
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -16,6 +16,7 @@ from vsched.framework.ledger import Entry, Ledger
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.reservations import Reservations
 from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
@@ -52,7 +53,7 @@ class Session:
         self.victimised: dict[str, JobView] = {}
         """Jobs without work of their own that others take from, by key."""
         self.plugins = PluginSet(policy, registry, trace)
-        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners())
+        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.taking_part(PlacementListener))
         self.committed: list[Entry] = []
         """Placements and evictions to carry out, in decision order."""
         self.held: dict[str, int] = {}
@@ -68,6 +69,9 @@ class Session:
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """A job by key as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
         self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, callout=callout))
+        self.reservations = Reservations(snapshot, self.plugins)
+        self.ungated: list[Task] = []
+        """Tasks whose gates are to be opened, in the order decided."""
         self.fitting = Fitting(
             self.nodes, self.ledger.journal, self.plugins.judges, lambda task: snapshot.jobs[task.job].spec.queue
         )

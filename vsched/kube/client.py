@@ -337,6 +337,9 @@ def why_no_answer(error: Exception, waited_seconds: float) -> str:
         cause, ssl.SSLError
     ):
         return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # Its own text has the proxy's address, password and all.
+        return f"the proxy answered {error.status}: {one_line(error.message)}"
     if isinstance(error, TimeoutError):
         return f"no answer within {waited_seconds:.1f} s"
     return one_line(str(error)) or type(error).__name__

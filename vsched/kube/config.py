@@ -68,6 +68,12 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
     chosen = choose(config, context)
     cluster = chosen.cluster.value
     server = cluster.server.rstrip("/")
+    if "@" in server.split("://")[-1].partition("/")[0]:
+        # It would be shown wherever the server is.
+        raise BadInput(
+            f"{chosen.where}: server of cluster {chosen.context.cluster!r} has a name or a password in it,"
+            " expected them in the entry of the user"
+        )
     if not server.startswith(("http://", "https://")):
         raise BadInput(
             f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r},"

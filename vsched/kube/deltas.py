@@ -67,7 +67,7 @@ class PartsSink(Protocol[Told]):
         """A list begins; what was known stays known until ``finish``."""
         ...
 
-    def listed(self, item: Told) -> None:
+    def include(self, item: Told) -> None:
         """An object of the list; to be ignored where ``apply`` has told of it since the list began."""
         ...
 
@@ -96,7 +96,7 @@ class Collected(Generic[T]):
     def restart(self) -> None:
         self._items, self._later = [], []
 
-    def listed(self, item: T) -> None:
+    def include(self, item: T) -> None:
         self._items.append(item)
 
     def finish(self, resource_version: str) -> Iterator[None]:

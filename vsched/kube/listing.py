@@ -115,7 +115,7 @@ class Lister(Generic[T]):
         return page
 
     async def _tell(self, page: Page) -> None:
-        decode, listed, statistics = self._decode, self._sink.listed, self._statistics
+        decode, include, statistics = self._decode, self._sink.include, self._statistics
         items = page.items or ()
         statistics.expected = statistics.listed + len(items) + (page.metadata.remaining_item_count or 0)
         turns = Turns(self._settings.slice_seconds)
@@ -126,7 +126,7 @@ class Lister(Generic[T]):
             except UNDECODABLE as error:
                 self._broken.append((raw, complaint(statistics, raw, None, error)))
             else:
-                listed(item)
+                include(item)
                 statistics.listed += 1
             if turns.over:
                 await turns.turn()

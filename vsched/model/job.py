@@ -61,6 +61,7 @@ class Job:
 
     __slots__ = (
         "allocated",
+        "awaiting",
         "counts",
         "frozen",
         "key",
@@ -68,6 +69,7 @@ class Job:
         "pending",
         "pending_request",
         "priority",
+        "reserving",
         "spec",
         "tasks",
     )
@@ -83,6 +85,10 @@ class Job:
         self.pending_request: Vector = {}
         self.nominated = 0
         """Pending tasks that a node is kept for."""
+        self.awaiting = 0
+        """Pending tasks that wait at the gate of their queue."""
+        self.reserving = 0
+        """Pending tasks that their queue keeps room for."""
         self.frozen = False
 
     def clone(self) -> Job:
@@ -92,7 +98,7 @@ class Job:
         other.tasks, other.pending = self.tasks.copy(), self.pending.copy()
         other.counts = self.counts.copy()
         other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
-        other.nominated = self.nominated
+        other.nominated, other.awaiting, other.reserving = self.nominated, self.awaiting, self.reserving
         other.frozen = False
         return other
 
@@ -107,6 +113,8 @@ class Job:
         elif task.status is Status.PENDING:
             self.pending[task.uid] = task
             self.nominated += bool(task.nominated)
+            self.awaiting += task.awaits_queue
+            self.reserving += task.reserves
             add(self.pending_request, task.shape.request)
 
     def drop(self, uid: str) -> Task | None:
@@ -120,6 +128,8 @@ class Job:
         elif task.status is Status.PENDING:
             del self.pending[uid]
             self.nominated -= bool(task.nominated)
+            self.awaiting -= task.awaits_queue
+            self.reserving -= task.reserves
             subtract(self.pending_request, task.shape.request)
         return task
 
@@ -180,9 +190,9 @@ def claim_of(job: Job) -> Claim:
 
 
 def without_gated(job: Job, wanted: Amounts) -> Amounts:
-    """``wanted`` less the requests of pods held back by scheduling gates, not below zero (reference 0.4)."""
+    """``wanted`` less the requests of pods that others' scheduling gates hold back, not below zero (reference 0.4)."""
     gated: Vector = {}
     for task in job.pending.values():
-        if task.gated:
+        if task.gated and not task.awaits_queue:
             add(gated, task.shape.request)
     return shortfall(wanted, gated) if gated else wanted

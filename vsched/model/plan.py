@@ -41,6 +41,15 @@ class Nominate(msgspec.Struct, frozen=True):
     """Whether others were made to leave for it, so that the node is kept from cycle to cycle; else for this one."""
 
 
+class Ungate(msgspec.Struct, frozen=True):
+    """Open the gate of a pod's queue for it: there is room."""
+
+    uid: str
+    namespace: str
+    name: str
+    job: str
+
+
 class Unschedulable(msgspec.Struct, frozen=True):
     """Why one pod was not placed in this cycle."""
 
@@ -111,6 +120,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Evict, ...] = ()
     nominations: tuple[Nominate, ...] = ()
+    ungated: tuple[Ungate, ...] = ()
     jobs: dict[str, JobOutcome] = {}
     """Jobs that were looked at or changed since the last cycle."""
     unschedulable: dict[str, Unschedulable] = {}

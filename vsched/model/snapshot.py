@@ -84,6 +84,8 @@ class Snapshot:
     """ResourceQuotas without scopes, by namespace."""
     priority_range: tuple[int, int] = (0, 0)
     """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""
+    reserving: Sequence[str] = ()
+    """Keys of jobs with pending tasks that their queue keeps room for, sorted."""
     arbitration: Arbitration | None = None
     """What is to be divided among namespaces; None where nobody arbitrates, or it is not yet time to."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)

@@ -44,6 +44,11 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     spared: bool = False
     """Its eviction was refused: for now nobody is to try again. Not preemptable either, as long as that lasts."""
 
+    awaits_queue: bool = False
+    """Gated, by the gate alone that is opened once its queue has room for it (reference 1.12)."""
+    reserves: bool = False
+    """Its gate was opened and it has no node yet: its queue keeps room for it."""
+
     @property
     def key(self) -> str:
         """``namespace/name``, as people and reports write it."""
@@ -74,4 +79,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.preferred_victim,
             self.returns,
             self.spared,
+            self.awaits_queue,
+            self.reserves,
         )

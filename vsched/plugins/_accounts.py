@@ -40,7 +40,7 @@ Standing = tuple[float, bool, int]
 class Account:
     """One queue's terms, its place among the queues, and what it and all below it hold."""
 
-    __slots__ = ("_rank", "_standing", "above", "admitted", "best_effort", "name", "subtree", "terms")
+    __slots__ = ("_rank", "_standing", "above", "admitted", "best_effort", "name", "reserved", "subtree", "terms")
 
     def __init__(
         self, name: str, terms: Terms, above: tuple[Account, ...] = (), *, inner: bool = False, rank: int = 0
@@ -55,12 +55,23 @@ class Account:
         """What a queue with children and all below it hold; None where holdings say it."""
         self.admitted: Vector = {}
         """Admitted but not held yet, less what jobs hold beyond their minimum; all below included."""
+        self.reserved: Vector = {}
+        """Kept for pods to come; all below included."""
         self.best_effort = not any(amount for column, amount in terms.deserved.items() if column != PODS)
         """Whether it deserves nothing, pods apart."""
 
     def held(self, holdings: Holdings) -> Mapping[int, int]:
         """What the queue and all below it hold now."""
         return holdings.queue(self.name) if self.subtree is None else self.subtree
+
+    def taken(self, holdings: Holdings) -> Mapping[int, int]:
+        """What the queue and all below it hold, and what is kept there for pods to come."""
+        held = self.held(holdings)
+        if not self.reserved:
+            return held
+        taken = dict(held)
+        add(taken, self.reserved.items())
+        return taken
 
     def share(self, holdings: Holdings) -> float:
         """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""

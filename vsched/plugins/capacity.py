@@ -26,6 +26,7 @@ from vsched.framework.extension import (
     QueueOrder,
     QueueScore,
     Refusal,
+    Reserving,
     Standing,
     Vote,
 )
@@ -65,6 +66,7 @@ class Capacity(
     Plugin[CapacityArgs],
     QueueOrder,
     Allocatable,
+    Reserving,
     Preemptive,
     Reclaimable,
     VictimQueueOrder,
@@ -132,11 +134,18 @@ class Capacity(
         if isinstance(account, Refusal):
             return account
         for one in (account, *account.above):
-            short = exceeding(self._names, request, one.terms.limit, one.held(self._holdings))
+            short = exceeding(self._names, request, one.terms.limit, one.taken(self._holdings))
             if short:
                 told = f"{_named(one, account)} would hold more than it may of {', '.join(sorted(short))}"
                 return Refusal(QUEUE_FULL, told)
         return None
+
+    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+        """Keep room in the queue and all above it."""
+        account = self._accounts.get(queue.name)
+        if account is not None:
+            for one in (account, *account.above):
+                (add if sign > 0 else subtract)(one.reserved, amounts)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """The queue may hold what is asked for, and deserves some of it; or a queue above it does, as far as asked."""

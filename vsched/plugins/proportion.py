@@ -24,6 +24,7 @@ from vsched.framework.extension import (
     QueueOrder,
     QueueScore,
     Refusal,
+    Reserving,
     Standing,
     Vote,
 )
@@ -49,6 +50,7 @@ class Proportion(
     QueueScore,
     Overused,
     Allocatable,
+    Reserving,
     Preemptive,
     Reclaimable,
     JobEnqueueable,
@@ -75,6 +77,8 @@ class Proportion(
         self._limits: dict[str, dict[int, float]] = {
             queue.name: dict(enumerate(row.tolist())) for queue, row in zip(queues, limits, strict=True)
         }
+        self._reserved: dict[str, Vector] = {}
+        """Kept for pods to come, by queue."""
         self._admitted: dict[str, Vector] = {}
         for queue in queues:
             books = snapshot.books[queue.name]
@@ -107,11 +111,19 @@ class Proportion(
         if not queue.open:
             return not_open(queue)
         deserved = self._deserved.get(queue.name, {})
-        short = exceeding(self._names, request, deserved, self._holdings.queue(queue.name))
+        held, reserved = self._holdings.queue(queue.name), self._reserved.get(queue.name)
+        if reserved:
+            held = dict(held)
+            add(held, reserved.items())
+        short = exceeding(self._names, request, deserved, held)
         if short:
             told = f"queue {queue.name} would hold more than it deserves of {', '.join(sorted(short))}"
             return Refusal(QUEUE_OVER_SHARE, told, passing=True)
         return None
+
+    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+        """Keep room in the queue."""
+        (add if sign > 0 else subtract)(self._reserved.setdefault(queue.name, {}), amounts)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """The same as allocatable: what is taken from others has to be deserved."""

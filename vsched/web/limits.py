@@ -108,7 +108,7 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         # That of uvloop for TLS is one in all but name.
-        self._socket = cast(asyncio.Transport, transport)
+        self._socket = cast("asyncio.Transport", transport)
         self._port.connections[self] = None
         self._made = asyncio.get_running_loop().time()
         self._wait(self._port.limits.head_seconds)

@@ -18,6 +18,7 @@ MEANINGS: dict[str, str] = {
     "vsched_usage_rounds_total": "Rounds of asking for the usage of nodes, by result.",
     "vsched_usage_nodes": "Nodes by what is known of their usage.",
     "vsched_usage_age_seconds": "Since the newest figure about the usage of nodes.",
+    "vsched_http_refusals_total": "Requests to our own addresses that were turned away, by code.",
     "vsched_extender_calls_total": "Calls of the extender of the policy, by kind.",
 }
 

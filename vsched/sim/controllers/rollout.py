@@ -227,7 +227,9 @@ def _next_revision(current: Obj | None, old: Sequence[Obj]) -> int:
 
 def _record_revision(deployment: Obj, current: Obj, revision: int) -> list[Action]:
     actions: list[Action] = []
-    if _revision(current) != revision:
+    said, says = current["metadata"].get("annotations") or {}, _inherited(deployment["metadata"])
+    if _revision(current) != revision or not says.items() <= said.items():
+        current = {**current, "metadata": {**current["metadata"], "annotations": {**said, **says}}}
         actions.append(Update("apps/replicasets", _annotated(current, revision)))
     if _revision(deployment) != revision:
         actions.append(Update("apps/deployments", _annotated(deployment, revision)))

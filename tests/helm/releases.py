@@ -1,0 +1,67 @@
+"""Releases of the chart in the embedded cluster, made by Helm, and what is looked at there."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.helm.charts import CHART, NAMESPACE, RELEASE, Obj, helm
+from vsched.sim.cluster import Cluster
+
+DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
+HOOKS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
+
+
+@contextmanager
+def everybody_rules(cluster: Cluster) -> Iterator[None]:
+    """Helm sends no token over plain HTTP: for a while, whoever has none may do everything."""
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "everybody"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "User", "name": "system:anonymous", "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+    cluster.apply([binding])
+    yield
+    cluster.client.delete("rbac.authorization.k8s.io/clusterrolebindings", "", "everybody")
+
+
+class Released:
+    """A release of the chart in a cluster, by Helm."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        path = folder / "kubeconfig"
+        cluster.write_kubeconfig(path)
+        self._config = helm.Config(kubeconfig_path=path, namespace=NAMESPACE)
+
+    async def install(self, values: Obj) -> Mapping[str, Any]:
+        return await asyncio.to_thread(
+            self._config.install, CHART, RELEASE, values, namespace=NAMESPACE, create_namespace=True
+        )
+
+    async def upgrade(self, values: Obj) -> Mapping[str, Any]:
+        return await asyncio.to_thread(self._config.upgrade, CHART, RELEASE, values)
+
+    async def uninstall(self) -> None:
+        await asyncio.to_thread(self._config.uninstall, RELEASE)
+
+
+def secret_of(cluster: Cluster) -> dict[str, bytes]:
+    found = cluster.client.get("secrets", NAMESPACE, "vsched-tls")
+    assert found is not None
+    return {name: base64.b64decode(value) for name, value in found["data"].items()}
+
+
+def found(cluster: Cluster, resource: str, name: str, where: str = "") -> Obj | None:
+    return cluster.client.get(resource, where, name)
+
+
+def there(cluster: Cluster, resource: str, name: str, where: str = "") -> Obj:
+    obj = found(cluster, resource, name, where)
+    assert obj is not None, f"{resource} {name}"
+    return obj

@@ -1,0 +1,232 @@
+"""The daemon under the account that the chart gives it, in an embedded cluster with authorization on."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+
+from tests.daemon.owners import queue
+from tests.daemon.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
+from tests.daemon.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
+from tests.helm.charts import NAMESPACE, POD_IP, RELEASE, Obj, objects_of, options_in
+from tests.helm.releases import Released, everybody_rules, secret_of, there
+from tests.support.prometheus import free_port
+from vsched.clock import SystemClock
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.daemon.permissions import Right, needed
+from vsched.daemon.policy_map import PolicyMap, map_key
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.kube.credentials import FixedHeaders
+from vsched.kube.errors import ApiError
+from vsched.settings.built_in import REGISTRY
+from vsched.sim.attributes import attributes_of
+from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.sim.controllers import ControllerSettings, PodTimes
+from vsched.sim.requests import Call
+
+LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac")
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
+VALUES: Obj = {
+    "arbitration": {"enabled": True, "interval": "100ms", "grace": "100ms"},
+    "leaderElection": {"leaseDuration": "10s", "renewDeadline": "8s", "retryPeriod": "200ms"},
+    "webhook": {"failurePolicy": "Fail"},
+    "tls": {"listen": True},
+    "access": {"authentication": "tokenreview"},
+}
+
+
+class Recorder:
+    """What accounts of the chart were let in with."""
+
+    def __init__(self) -> None:
+        self.rights: set[Right] = set()
+
+    async def __call__(self, call: Call) -> None:
+        wanted = attributes_of(call)
+        if call.user is not None and call.user.name == ACCOUNT and not wanted.path:
+            self.rights.add(Right(wanted.verb, wanted.group, wanted.combined, wanted.namespace, wanted.name))
+
+
+async def token_of(cluster: Cluster) -> str:
+    """A token for the chart's account, as a pod would be given one."""
+    async with ApiClient(Connection(cluster.url, credentials=bearer(cluster.admin_token))) as client:
+        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token"
+        found = await client.create(
+            path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        )
+        return str(found["status"]["token"])
+
+
+def bearer(token: str) -> FixedHeaders:
+    return FixedHeaders((("Authorization", f"Bearer {token}"),))
+
+
+def options_at_home(cluster: Cluster, folder: Path) -> Options:
+    """The options of the chart, at free ports of this machine, with the certificate that Helm made."""
+    files = secret_of(cluster)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return msgspec.structs.replace(
+        options_in(objects_of(VALUES)),
+        listen_address=f"127.0.0.1:{free_port()}",
+        healthz_address="",
+        webhook_address=f"127.0.0.1:{free_port()}",
+        tls_cert_file=folder / "tls.crt",
+        tls_key_file=folder / "tls.key",
+        drain_seconds=1.0,
+    )
+
+
+@asynccontextmanager
+async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[Daemon]:
+    async with ApiClient(Connection(cluster.url, credentials=bearer(token))) as client, asyncio.TaskGroup() as group:
+        policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
+        daemon = Daemon(options, client, REGISTRY, policy=policy)
+        task = group.create_task(daemon.run())
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+            await asyncio.wait((task,), timeout=10.0)
+            task.cancel()
+
+
+LATER = {
+    ("patch", "podgroups"): "statuses, where the definition has no status subresource",
+    ("patch", "events"): "an Event that is repeated, some time later",
+}
+"""Rights that the run below may have no use for, and why they are needed."""
+
+
+async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_than_it_needs(tmp_path: Path) -> None:
+    recorder = Recorder()
+    async with Cluster(
+        [machine("n1", "2500m", "8Gi"), machine("n2", "2500m", "8Gi")], settings=LOCKED, gate=recorder
+    ) as cluster:
+        with everybody_rules(cluster):
+            await Released(cluster, tmp_path).install(VALUES)
+        options = options_at_home(cluster, tmp_path)
+        stand_behind_the_service(cluster, options)
+        token = await token_of(cluster)
+        async with daemon_of(cluster, options, token) as daemon:
+            await until(lambda: daemon.telemetry.findings.arbitrated is not None)
+            assert daemon.health.ready().details["absent"] == {}
+            second = {"listen_address": "127.0.0.1:0", "webhook_address": "", "leader_endpoints": ""}
+            async with daemon_of(cluster, msgspec.structs.replace(options, **second), token) as standby:
+                await until(lambda: standby.health.ready().ok)
+                assert standby.election.role == "standby"
+            await work(cluster)
+            await review(cluster)
+            await read_pages(cluster, options)
+            codes = answers(daemon)
+            assert {"200", "201"} <= codes
+            assert not codes & {"401", "403"}
+        endpoints = there(cluster, "endpoints", "vsched-leader", NAMESPACE)
+        assert endpoints["subsets"][0]["addresses"] == [{"ip": POD_IP}]
+    wanted = needed(options)
+    unused = {right for right in wanted if not any(covers(right, seen) for seen in recorder.rights)}
+    assert {(right.verb, right.resource) for right in unused} <= set(LATER)
+    assert {seen for seen in recorder.rights if not any(covers(right, seen) for right in wanted)} == set()
+
+
+def answers(daemon: Daemon) -> set[str]:
+    """The codes of all that was asked of the API server."""
+    families = daemon.telemetry.registry.collect()
+    samples = (sample for family in families for sample in family.samples)
+    return {each.labels["code"] for each in samples if each.name == "vsched_api_requests_total"}
+
+
+def covers(right: Right, seen: Right) -> bool:
+    """Whether a right is what a request needed."""
+    return right[:3] == seen[:3] and right.namespace in ("", seen.namespace) and right.name in ("", seen.name)
+
+
+def stand_behind_the_service(cluster: Cluster, options: Options) -> None:
+    """What a kubelet and the endpoints controller would do: the daemon is behind its Service."""
+    port = int(options.webhook_address.rpartition(":")[2])
+    subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "webhook", "port": port}]}
+    metadata = {"name": RELEASE, "namespace": NAMESPACE}
+    cluster.client.create(
+        "endpoints", {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": [subset]}
+    )
+
+
+async def work(cluster: Cluster) -> None:
+    """Something of everything: gangs, bare pods, queues that close, namespaces that take back from one another."""
+    stands_open = queue("other")
+    stands_open["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-state": "open"}
+    cluster.apply([*gang("small", 2, cpu="100m"), *gang("large", 99), pod("bare", cpu="100m"), stands_open])
+    await until(lambda: len(nodes_of(cluster, "small")) == 2 and nodes_of(cluster, "bare"))
+    await until(lambda: status_of(cluster, "large").get("conditions"))
+    cluster.client.delete("pods", "default", "bare")
+
+    nowhere = close(cluster, "other")
+    nowhere["metadata"]["name"] = "close-nowhere"
+    nowhere["target"]["name"] = "nowhere"
+    cluster.apply([close(cluster, "other"), nowhere])
+    await until(lambda: not cluster.client.list("bus.volcano.sh/commands", "default"))
+    await until(lambda: queue_status(cluster, "other").get("state") == "Closed")
+
+    cluster.apply(
+        [bucket("b", weight=2), namespace("one"), consumer("one", parent="b"), deployment("one", 4, "vsched")]
+    )
+    await until(lambda: runs(cluster)["one"] == 4)
+    cluster.apply([namespace("two"), deployment("two", 3, "vsched")])
+    await until(lambda: runs(cluster)["two"] >= 1)
+    spec: Obj = {"spec": {"deserved": {}}}
+    cluster.apply(
+        [
+            {
+                "apiVersion": consumer("two")["apiVersion"],
+                "kind": "Allocation",
+                "metadata": {"name": "stray", "namespace": "two"},
+                **spec,
+            }
+        ]
+    )
+    await until(lambda: cluster.client.get(ALLOCATIONS, "two", "stray") is None)
+    scale(cluster, "one", 0)
+    await until(lambda: not cluster.client.list(PODGROUPS, "one"))
+
+
+def close(cluster: Cluster, name: str) -> Obj:
+    """A Command that closes a queue."""
+    target = there(cluster, "scheduling.volcano.sh/queues", name)
+    owner = {"apiVersion": target["apiVersion"], "kind": "Queue", "name": name, "uid": target["metadata"]["uid"]}
+    metadata = {"name": f"close-{name}", "namespace": "default"}
+    return {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": metadata,
+        "action": "CloseQueue",
+        "target": owner,
+    }
+
+
+async def review(cluster: Cluster) -> None:
+    """The API server asks the daemon about Consumers, and trusts the certificate that Helm made."""
+    async with ApiClient(Connection(cluster.url, credentials=bearer(cluster.admin_token))) as client:
+        wrong = consumer("one", "wrong", reserved={"cpu": "1000"})
+        with pytest.raises(ApiError) as refused:
+            await client.create(f"/apis/{wrong['apiVersion']}/namespaces/one/consumers", wrong)
+    assert 'admission webhook "consumers.vsched.io" denied the request' in str(refused.value)
+
+
+async def read_pages(cluster: Cluster, options: Options) -> None:
+    """With a token that may, with one that nobody has, and with one that may not."""
+    trust = ssl.create_default_context(cadata=secret_of(cluster)["ca.crt"].decode())
+    url = f"https://{options.listen_address}/metrics"
+    async with aiohttp.ClientSession() as session:
+        for token, code in ((cluster.admin_token, 200), ("wrong", 401), (await token_of(cluster), 403)):
+            headers = {"Authorization": f"Bearer {token}"}
+            async with session.get(url, headers=headers, ssl=trust, server_hostname="vsched.batch.svc") as response:
+                assert response.status == code

@@ -1,0 +1,70 @@
+"""A soak for people: a line while it runs, a table at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+UNITS = {"rss_mb": "memory (MB)", "fds": "open files", "tasks": "tasks", "series": "series of metrics"}
+MOST_WARNINGS = 15
+
+
+def as_line(result: Mapping[str, Any]) -> str:
+    """Where it is."""
+    trends, latency = result["trends"], result["latency_ms"]
+    broken = sum(result["violations"].values())
+    return (
+        f"{result['seconds']:>7,.0f} s  {result['created']:>7,} pods, {result['waiting']:>4} wait,"
+        f" {result['evicted']} evicted  p50/p99 {latency['p50']:,.0f}/{latency['p99']:,.0f} ms"
+        f"  {result['kills']} kills  {trends['rss_mb']['last']:.0f} MB, {trends['fds']['last']:.0f} files,"
+        f" {trends['tasks']['last']:.0f} tasks  {broken} broken"
+    )
+
+
+def as_table(result: Mapping[str, Any]) -> RenderableType:
+    """What came of it."""
+    parts: list[RenderableType] = [_figures(result), _growth(result["trends"])]
+    if result["faults"]:
+        parts += ["", *result["faults"]]
+    warnings = list(result["warnings"].items())
+    if warnings:
+        parts += ["", "warnings of the daemons:"]
+        parts += [f"  {count:>7,}  {event}" for event, count in warnings[:MOST_WARNINGS]]
+    for promise, count in result["violations"].items():
+        parts += ["", f"broken: {promise}, {count} times", *(f"  {line}" for line in result["told"][promise])]
+    return Group(*parts)
+
+
+def _figures(result: Mapping[str, Any]) -> Table:
+    table = Table(show_header=False, show_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right")
+    latency, takeover = result["latency_ms"], result["takeover_seconds"]
+    table.add_row("seconds", f"{result['seconds']:,.0f}")
+    table.add_row("pods created, bound, finished", "{created:,}, {bound:,}, {finished:,}".format(**result))
+    table.add_row("pods evicted, works taken back", "{evicted:,}, {cancelled_works:,}".format(**result))
+    table.add_row("creation to binding, p50 / p99 (ms)", f"{latency['p50']:,.0f} / {latency['p99']:,.0f}")
+    table.add_row("pods never bound, gangs left partial", "{waiting}, {partial_gangs}".format(**result))
+    if result["kills"]:
+        table.add_row("daemons killed", f"{result['kills']:,}")
+        shown = f"{takeover['p50']:.2f} / {takeover['p99']:.2f} / {takeover['max']:.2f}"
+        table.add_row("kill to the next binding, p50 / p99 / max (s)", shown)
+    if result["gave_up"]:
+        table.add_row("leaders that gave up", f"{result['gave_up']:,}")
+    return table
+
+
+def _growth(trends: Mapping[str, Any]) -> Table:
+    """What was measured of the daemon process that ran longest."""
+    table = Table(show_edge=False)
+    for column in ("", "first", "last", "peak", "a minute", ""):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, label in UNITS.items():
+        found = trends[name]
+        verdict = ("grows" if found["grows"] else "flat") if found["judged"] else "too short to tell"
+        numbers = (f"{found[key]:,.1f}" for key in ("first", "last", "peak"))
+        table.add_row(label, *numbers, f"{found['per_minute']:+.3f}", verdict)
+    return table

@@ -1,0 +1,82 @@
+"""Opens scheduling gates of pods that sessions have let in: takes the gate of their queue off the object.
+
+The mirror takes it for granted as soon as it is decided, so that no session decides it again; here it is only told
+where it cannot be. A pod is bound by a later session, once the watch shows it without the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+import orjson
+
+from vsched.cluster.lane import Lane, LaneSettings
+from vsched.cluster.limits import Attempts
+from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import MERGE_PATCH
+from vsched.model.plan import Ungate
+
+FINAL = frozenset({NOT_PERMITTED, 404, 409})
+"""The pod is gone, another of its name has taken its place, or nothing may be written any more."""
+
+Worry = Callable[..., None]
+"""Says in the log what is wrong: a sentence, and fields."""
+
+
+class GateSettings(msgspec.Struct, frozen=True):
+    """Bounds of opening gates."""
+
+    lane: LaneSettings = LaneSettings(workers=4, per_second=200.0, burst=400.0)
+    attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=2.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
+
+
+class _Wish(msgspec.Struct):
+    ungate: Ungate
+    back_off: BackOff
+
+
+class GateKeeper:
+    """Opens gates, each until it is open or cannot be opened."""
+
+    def __init__(
+        self, writer: Writer, failed: Callable[[str], None], worry: Worry, settings: GateSettings | None = None
+    ) -> None:
+        self._writer = writer
+        self._failed = failed
+        """Told of the uid of each pod whose gate stays shut."""
+        self._worry = worry
+        self._settings = settings or GateSettings()
+        self._worried = False
+        self.lane: Lane[str, _Wish] = Lane(self._settings.lane, self._write)
+
+    async def run(self) -> None:
+        """Open what is to be opened, until cancelled."""
+        await self.lane.run()
+
+    def submit(self, ungated: Iterable[Ungate]) -> None:
+        """Take note of the gates that a cycle opens."""
+        for ungate in ungated:
+            if not self.lane.put(ungate.uid, _Wish(ungate, BackOff(self._settings.retry))):
+                self._failed(ungate.uid)
+
+    async def _write(self, uid: str, wish: _Wish) -> None:
+        answer = await self._writer.send(gate_write(wish.ungate), self._settings.attempts)
+        if answer.done:
+            self._worried = False
+        elif answer.code in FINAL:
+            self._failed(uid)
+        else:
+            if not self._worried:
+                self._worried = True
+                pod = f"{wish.ungate.namespace}/{wish.ungate.name}"
+                self._worry("gate cannot be opened", pod=pod, code=answer.code, problem=answer.message)
+            self.lane.put(uid, wish, wish.back_off.next_seconds(answer.asked_seconds))
+
+
+def gate_write(ungate: Ungate) -> Write:
+    """Take the gate off a pod: it is the only one, and gates are never added to a pod; the uid makes it this pod."""
+    body = orjson.dumps({"metadata": {"uid": ungate.uid}, "spec": {"schedulingGates": None}})
+    return Write("pod", "PATCH", f"/api/v1/namespaces/{ungate.namespace}/pods/{ungate.name}", body, MERGE_PATCH)

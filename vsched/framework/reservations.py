@@ -1,0 +1,73 @@
+"""Room that queues keep for pods whose gates were opened and that have no node yet (reference 1.12, 4.6).
+
+A gate is opened for a pod when its queue has room for it, long before there may be a node: nodes may have to be bought
+first. Until the pod is placed nobody else of the queue gets that room. The pod's own job is not held up by it: while
+the job is worked on, what is kept for its tasks is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from vsched.framework.extension import Reserving
+from vsched.framework.jobs import JobView
+from vsched.framework.pluginset import PluginSet
+from vsched.model.job import Job
+from vsched.model.queue import Queue
+from vsched.model.resources import NOTHING, Amounts, plus
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+
+NOTHING_KEPT = nullcontext()
+
+
+class Reservations:
+    """What is kept for whom in the course of a cycle; tells the plugins that hold queues to limits."""
+
+    def __init__(self, snapshot: Snapshot, plugins: PluginSet) -> None:
+        self._queues = snapshot.queues
+        self._keepers = plugins.taking_part(Reserving)
+        self._kept: dict[str, Amounts] = {}
+        """By job."""
+        self._let_in: set[str] = set()
+        """Tasks that this cycle lets in."""
+        for key in snapshot.reserving:
+            job = snapshot.jobs[key]
+            queue = self._queues.get(job.spec.queue)
+            if queue is not None:
+                self._keep(queue, key, self._wanted(job, ()))
+
+    def add(self, queue: Queue, task: Task) -> None:
+        """Keep room for a task that is let in."""
+        self._let_in.add(task.uid)
+        self._keep(queue, task.job, task.shape.request)
+
+    def lifted(self, job: JobView) -> AbstractContextManager[None]:
+        """Give up what is kept for a job while it is worked on; afterwards keep it for those still without a place."""
+        return self._lifted(job) if job.key in self._kept else NOTHING_KEPT
+
+    @contextmanager
+    def _lifted(self, job: JobView) -> Iterator[None]:
+        queue = self._queues[job.queue]
+        self._tell(queue, self._kept.pop(job.key), -1)
+        try:
+            yield
+        finally:
+            self._keep(queue, job.key, self._wanted(job.job, job.moved))
+
+    def _keep(self, queue: Queue, key: str, amounts: Amounts) -> None:
+        self._kept[key] = plus(self._kept.get(key, NOTHING), amounts)
+        self._tell(queue, amounts, 1)
+
+    def _tell(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+        for keeper in self._keepers:
+            keeper.reserve(queue, amounts, sign)
+
+    def _wanted(self, job: Job, placed: Container[str]) -> Amounts:
+        """What the job's tasks ask for that have been let in and have no place."""
+        total = NOTHING
+        for task in job.pending.values():
+            if (task.reserves or task.uid in self._let_in) and task.uid not in placed:
+                total = plus(total, task.shape.request)
+        return total
