@@ -30,7 +30,7 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     told = orjson.loads(done.stdout)
     assert told["violations"] == {}
     assert told["kills"] == 1
-    assert told["takeover_seconds"]["max"] > 0
+    assert told["kill_to_binding_seconds"]["max"] > 0
     assert told["created"] > 5
     assert (told["waiting"], told["partial_gangs"]) == (0, 0)
     assert told["bound"] > 5

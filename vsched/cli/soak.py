@@ -17,7 +17,8 @@ from rich.console import Console
 
 from vsched.cli.live import run_fast
 from vsched.cli.soak_churn import Rate, cpus_held
-from vsched.cli.soak_run import FOLLOWED_SECONDS, NODE_CPUS, SoakSettings, soak
+from vsched.cli.soak_kills import FOLLOWED_SECONDS, Killing
+from vsched.cli.soak_run import NODE_CPUS, SoakSettings, soak
 from vsched.cli.soak_view import as_table
 from vsched.errors import BadInput, Unavailable
 from vsched.settings.durations import parse_duration
@@ -102,15 +103,16 @@ def command(
         )
     if kills is not None and kill_every is not None:
         minutes = kills * (kill_every + FOLLOWED_SECONDS) / 60
+    killing = None
+    if kill_every is not None:
+        killing = Killing(kill_every, kills, signal.SIGKILL if signal_name == "kill" else signal.SIGTERM)
     settings = SoakSettings(
         minutes=minutes,
         nodes=nodes,
         rate=Rate(pods_per_minute, seed),
         daemons=daemons or (1 if kill_every is None else 2),
         faults=faults,
-        kill_seconds=kill_every,
-        kills=kills,
-        number=signal.SIGKILL if signal_name == "kill" else signal.SIGTERM,
+        killing=killing,
         lease_seconds=lease_seconds,
     )
     with _folder(keep) as folder:

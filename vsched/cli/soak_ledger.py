@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from vsched.cli.book import FINISHED, LATENCIES, PodSeen
 from vsched.kube.deltas import BrokenObject, Delta
 
+RECENT = 20_000
+"""More pods than are bound while somebody waits for the first of them."""
 MOST_TOLD = 50
 """Violations of one kind that are told one by one; all are counted."""
 
@@ -68,8 +70,8 @@ class Ledger:
         self.created = self.bound = self.finished = self.evicted = 0
         self.latencies: deque[float] = deque(maxlen=LATENCIES)
         """Seconds from the creation of a pod to its binding."""
-        self.last_bound = 0.0
-        """When a pod was last seen to be bound; steady clock."""
+        self.recent: deque[float] = deque(maxlen=RECENT)
+        """When the latest pods were seen to be bound; steady clock."""
         self.done: deque[Work] = deque()
         """All its pods have ended: somebody may clear it away."""
         self.violations = violations
@@ -140,7 +142,8 @@ class Ledger:
 
     def _placed(self, key: str, entry: Entry, node: str) -> None:
         now = time.perf_counter()
-        entry.node, self.last_bound = node, now
+        entry.node = node
+        self.recent.append(now)
         entry.work.bound += 1
         self.bound += 1
         self.latencies.append(now - entry.sent)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ import click
 import msgspec
 
 from vsched.cli.book import PODS, PodSeen, spread_ms
-from vsched.cli.children import cluster_child
+from vsched.cli.children import ClusterChild, cluster_child
 from vsched.cli.live import first_of
 from vsched.cli.sender import Sender
 from vsched.cli.soak_churn import Churn, Rate
 from vsched.cli.soak_daemons import Daemon, leader_of, until
+from vsched.cli.soak_kills import Killer, Killing, Kills
 from vsched.cli.soak_ledger import Ledger, Violations
 from vsched.cli.soak_trend import ALLOWED, trend
 from vsched.cli.soak_view import as_line
@@ -41,10 +42,8 @@ LINE_SECONDS = 10.0
 READY_SECONDS = 60.0
 PATIENCE_SECONDS = 300.0
 """For what waits at the end: a watch that fell silent is found out after two minutes and a half."""
-FOLLOWED_SECONDS = 90.0
-"""Until somebody binds again after a kill."""
-AFTERGLOW_SECONDS = 0.05
-"""What a killed daemon had on the wire is carried out this long after its end."""
+MOST_SAMPLES = 20_000
+"""Of one daemon process: the latest are kept."""
 AGENT = "vsched-soak"
 
 
@@ -57,23 +56,13 @@ class SoakSettings:
     rate: Rate
     daemons: int
     faults: Path | None = None
-    kill_seconds: float | None = None
-    kills: int | None = None
-    """It is over after so many kills, whatever the minutes say."""
-    number: signal.Signals = signal.SIGKILL
+    killing: Killing | None = None
     lease_seconds: float = 15.0
     sample_seconds: float = 5.0
 
 
-@dataclass(slots=True)
-class Measured:
-    """What was measured so far."""
-
-    kills: int = 0
-    takeovers: list[float] = field(default_factory=list)
-    """Seconds from a kill to the next binding by somebody else."""
-    samples: dict[str, list[tuple[float, Mapping[str, float]]]] = field(default_factory=dict)
-    """By daemon process: seconds since the start, and its figures."""
+Samples = deque[tuple[float, Mapping[str, float]]]
+"""Seconds since the start, and the figures of a daemon process."""
 
 
 class Soak:
@@ -85,30 +74,34 @@ class Soak:
         self.ledger = Ledger(NODE_CPUS, self.violations)
         self.churn = Churn(sender, self.ledger, settings.rate)
         self.warnings: Counter[str] = Counter()
-        self.measured = Measured()
+        self._samples: dict[str, Samples] = {}
         self._watch = Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, self.ledger)
         self._daemons: list[Daemon] = []
         self._over = asyncio.Event()
+        self._killer: Killer | None = None
+        if settings.killing is not None:
+            self._killer = Killer(settings.killing, client, self.ledger, self.violations, self._over)
         self._began = self._ended = 0.0
 
-    async def run(self, kubeconfig: Path, folder: Path, cluster_died: asyncio.Future[None], quiet: bool) -> None:
+    async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
         """Run until the time is up, then wait for what still waits."""
-        arguments = _arguments(kubeconfig, self._settings)
+        arguments = _arguments(cluster.kubeconfig, self._settings)
         names = [f"daemon-{number}" for number in range(1, self._settings.daemons + 1)]
         self._daemons = [Daemon(name, arguments, folder, self.violations, self.warnings) for name in names]
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(daemon.run()) for daemon in self._daemons]
-            tasks = [group.create_task(self._watch.run()), group.create_task(_wait(cluster_died))]
+            tasks = [group.create_task(self._watch.run()), group.create_task(cluster.child.ended())]
             await self._ready()
             await self.churn.settle_in()
             self._began = time.perf_counter()
             tasks += [group.create_task(self._sample()), group.create_task(self._tell(quiet))]
             churn = group.create_task(self.churn.run(self._over))
-            killing = group.create_task(self._kill())
+            killing = None if self._killer is None else group.create_task(self._killer.run(self._daemons))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), self._settings.minutes * 60)
             self._over.set()
-            await killing
+            if killing is not None:
+                await killing
             await churn
             tasks.append(group.create_task(self.churn.clear()))
             await until(lambda: not self.ledger.waiting() and not self.ledger.partial(), PATIENCE_SECONDS)
@@ -134,36 +127,13 @@ class Soak:
 
     # -- while it runs
 
-    async def _kill(self) -> None:
-        """Kill whoever leads, again and again."""
-        settings = self._settings
-        while settings.kill_seconds is not None and not self._over.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._over.wait(), settings.kill_seconds)
-                return
-            leader = await leader_of(self._daemons)
-            if leader is not None:
-                await self._kill_one(leader)
-            if settings.kills is not None and self.measured.kills >= settings.kills:
-                self._over.set()
-
-    async def _kill_one(self, leader: Daemon) -> None:
-        sent = time.perf_counter()
-        await leader.end(self._settings.number)
-        ended = time.perf_counter() + AFTERGLOW_SECONDS
-        self.measured.kills += 1
-        if await until(lambda: self.ledger.last_bound > ended, FOLLOWED_SECONDS):
-            self.measured.takeovers.append(self.ledger.last_bound - sent)
-        else:
-            self.violations.add("nobody followed", f"no binding within {FOLLOWED_SECONDS:.0f} s of one")
-
     async def _sample(self) -> None:
         while True:
             for daemon in self._daemons:
                 key, figures = f"{daemon.name}-{daemon.starts}", await daemon.figures()
                 if figures:
                     now = time.perf_counter() - self._began
-                    self.measured.samples.setdefault(key, []).append((now, figures))
+                    self._samples.setdefault(key, deque(maxlen=MOST_SAMPLES)).append((now, figures))
             await asyncio.sleep(self._settings.sample_seconds)
 
     async def _tell(self, quiet: bool) -> None:
@@ -190,7 +160,7 @@ class Soak:
 
     def _trends(self) -> dict[str, Any]:
         """The trends of the daemon process that was measured longest."""
-        longest = max(self.measured.samples.values(), key=len, default=[])
+        longest: Samples = max(self._samples.values(), key=len, default=deque())
         seconds = [when for when, _ in longest]
         found = {}
         for name, allowed in ALLOWED.items():
@@ -199,7 +169,8 @@ class Soak:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known now."""
-        ledger, settings, measured = self.ledger, self._settings, self.measured
+        ledger, settings = self.ledger, self._settings
+        kills = self._killer.kills if self._killer is not None else Kills()
         return {
             "seconds": round((self._ended or time.perf_counter()) - self._began, 1),
             "nodes": settings.nodes,
@@ -214,9 +185,11 @@ class Soak:
             "waiting": len(ledger.waiting()),
             "partial_gangs": len(ledger.partial()),
             "latency_ms": spread_ms(ledger.latencies),
-            "kills": measured.kills,
+            "kills": kills.count,
             "gave_up": sum(daemon.gave_up for daemon in self._daemons),
-            "takeover_seconds": _spread(measured.takeovers),
+            "kill_to_leader_seconds": _spread(kills.to_lead),
+            "leader_to_binding_seconds": _spread(kills.to_bind),
+            "kill_to_binding_seconds": _spread(kills.gap),
             "trends": self._trends(),
             "warnings": dict(self.warnings.most_common()),
             "violations": dict(self.violations.counts),
@@ -227,10 +200,6 @@ class Soak:
 def _spread(seconds: list[float]) -> dict[str, float]:
     spread = {key: round(value / 1000, 2) for key, value in spread_ms(seconds).items()}
     return {**spread, "max": round(max(seconds, default=0.0), 2)}
-
-
-async def _wait(future: asyncio.Future[None]) -> None:
-    await asyncio.shield(future)
 
 
 def _arguments(kubeconfig: Path, settings: SoakSettings) -> tuple[str, ...]:
@@ -269,14 +238,12 @@ async def soak(settings: SoakSettings, folder: Path, *, quiet: bool = False) -> 
         client = await stack.enter_async_context(ApiClient(Connection(cluster.connection.server, credentials=own)))
         sender = await stack.enter_async_context(Sender(cluster.connection.server))
         found = Soak(settings, client, sender)
-        died = asyncio.ensure_future(cluster.child.ended())
-        stack.callback(died.cancel)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, found.stop)
             stack.callback(loop.remove_signal_handler, number)
         try:
-            await found.run(cluster.kubeconfig, folder, died, quiet)
+            await found.run(cluster, folder, quiet)
         except BaseExceptionGroup as errors:
             raise first_of(errors) from errors
         result = found.to_dict()

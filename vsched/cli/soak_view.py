@@ -9,6 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 UNITS = {"rss_mb": "memory (MB)", "fds": "open files", "tasks": "tasks", "series": "series of metrics"}
+KILLS = {
+    "kill_to_leader_seconds": "kill to the next leader",
+    "leader_to_binding_seconds": "next leader to its first binding",
+    "kill_to_binding_seconds": "kill to the next binding",
+}
 MOST_WARNINGS = 15
 
 
@@ -42,7 +47,7 @@ def _figures(result: Mapping[str, Any]) -> Table:
     table = Table(show_header=False, show_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right")
-    latency, takeover = result["latency_ms"], result["takeover_seconds"]
+    latency = result["latency_ms"]
     table.add_row("seconds", f"{result['seconds']:,.0f}")
     table.add_row("pods created, bound, finished", "{created:,}, {bound:,}, {finished:,}".format(**result))
     table.add_row("pods evicted, works taken back", "{evicted:,}, {cancelled_works:,}".format(**result))
@@ -50,8 +55,11 @@ def _figures(result: Mapping[str, Any]) -> Table:
     table.add_row("pods never bound, gangs left partial", "{waiting}, {partial_gangs}".format(**result))
     if result["kills"]:
         table.add_row("daemons killed", f"{result['kills']:,}")
-        shown = f"{takeover['p50']:.2f} / {takeover['p99']:.2f} / {takeover['max']:.2f}"
-        table.add_row("kill to the next binding, p50 / p99 / max (s)", shown)
+        for key, label in KILLS.items():
+            if result[key]["max"]:
+                table.add_row(
+                    f"{label}, p50 / p99 / max (s)", "{p50:.2f} / {p99:.2f} / {max:.2f}".format(**result[key])
+                )
     if result["gave_up"]:
         table.add_row("leaders that gave up", f"{result['gave_up']:,}")
     return table
