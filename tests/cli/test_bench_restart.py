@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 
 import pytest
@@ -47,6 +48,6 @@ def test_a_small_restart_from_end_to_end() -> None:
     assert result["relist"]["single_latency_ms"]["p50"] > 0
     assert result["rss_mb"]["peak"] > 20
     assert "mirror complete" in [line["event"] for line in result["log"]]
-    console = Console(width=120, record=True, quiet=True)
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(as_table(result))
     assert "relist of pods (s), kinds listed again" in console.export_text()

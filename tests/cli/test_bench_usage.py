@@ -51,7 +51,7 @@ def test_figures(shares: list[float], expected: dict[str, float]) -> None:
 
 
 def test_both_runs_are_measured() -> None:
-    result: dict[str, Any] = measure(SMALL)
+    result: dict[str, Any] = measure(SMALL, window_seconds=1.0)
     assert (result["nodes"], result["pods"]) == (3, SMALL.gangs * GANG)
     for run in ("without", "with"):
         assert 0 < result[run]["cpu"]["min"] <= result[run]["cpu"]["mean"] <= result[run]["cpu"]["max"] < 1

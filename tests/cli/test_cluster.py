@@ -141,3 +141,11 @@ def test_a_port_that_is_taken_ends_with_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_bad_file_of_faults_ends_with_one_line(tmp_path: Path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text("rules: [{fault: error, percent: 500}]")
+    refused = CliRunner().invoke(cli, ["cluster", "--faults", str(faults)])
+    assert isinstance(refused.exception, VschedError)
+    assert str(refused.exception) == f"{faults}: rules[0].percent: Expected `float` <= 100.0"

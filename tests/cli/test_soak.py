@@ -25,7 +25,10 @@ from vsched.kube.deltas import Delta
 
 def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     arguments = "soak --minutes 1 --nodes 20 --pods-per-minute 600 --kill-every 700ms --kills 1 --daemons 1 --json"
-    done = CliRunner().invoke(cli, [*arguments.split(), "--keep", str(tmp_path)], catch_exceptions=False)
+    faults = tmp_path / "faults.yaml"
+    faults.write_text("rules: [{fault: slow, percent: 50, delay_ms: 1}]")
+    further = ("--faults", str(faults), "--keep", str(tmp_path))
+    done = CliRunner().invoke(cli, [*arguments.split(), *further], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     told = orjson.loads(done.stdout)
     assert told["violations"] == {}
@@ -36,6 +39,7 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     assert told["bound"] > 5
     assert told["trends"]["rss_mb"]["peak"] > 20
     assert told["trends"]["series"]["peak"] > 50
+    assert [line.split()[0] for line in told["faults"]] == ["fault", "slow"]
     assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not kept"
 
 
@@ -44,6 +48,7 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     [
         pytest.param("--kills 3", "--kills: nothing is killed", id="kills, but when"),
         pytest.param("--nodes 1", "expected --nodes 26 or more", id="no room for the work"),
+        pytest.param("--faults /nowhere", "/nowhere: cannot be read: No such file", id="no such faults"),
         pytest.param("--kill-every soon", "'soon' is not a duration", id="no duration"),
     ],
 )

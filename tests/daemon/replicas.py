@@ -43,7 +43,8 @@ class Replica:
     async def kill(self) -> None:
         """What kill -9 does: nothing is carried out, told or given back."""
         self._task.cancel()
-        await asyncio.wait((self._task,))
+        _, running = await asyncio.wait((self._task,), timeout=10.0)
+        assert not running, "it does not end"
 
     def relists(self) -> dict[str, int]:
         """Lists of each kind beyond the first."""

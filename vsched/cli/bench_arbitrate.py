@@ -44,7 +44,7 @@ EPILOG = """\b
 Examples:
   vsched bench-arbitrate
   vsched bench-arbitrate --overused 0 --requests 0
-  vsched bench-arbitrate --namespaces 5000 --waiting 50000 --json
+  vsched bench-arbitrate --waiting 50000 --json       (half of what is asked for waits)
 
 \b
 In the JSON:

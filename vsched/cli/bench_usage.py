@@ -76,23 +76,23 @@ class Setting(NamedTuple):
         return int(self.nodes * int(DEFAULT_CAPACITY["cpu"]) * self.filled / int(REQUEST["cpu"]) / GANG)
 
 
-def measure(setting: Setting) -> dict[str, Any]:
-    """Everything that is printed, as one document."""
+def measure(setting: Setting, window_seconds: float = WINDOW_SECONDS) -> dict[str, Any]:
+    """Everything that is printed, as one document; load is the mean of so many seconds."""
     if not setting.gangs:
         raise BadInput(f"--filled {setting.filled:g}: no gang of {GANG} pods comes of that: ask for more of the nodes")
-    without = run_fast(_measured(setting, with_usage=False))
+    without = run_fast(_measured(setting, window_seconds, with_usage=False))
     return {
         "nodes": setting.nodes,
         "pods": setting.gangs * GANG,
         "source": setting.source,
         "seed": setting.seed,
         "without": without,
-        "with": run_fast(_measured(setting, with_usage=True)),
+        "with": run_fast(_measured(setting, window_seconds, with_usage=True)),
     }
 
 
-async def _measured(setting: Setting, *, with_usage: bool) -> dict[str, Any]:
-    window = ("--usage", "1", "--usage-window", f"{WINDOW_SECONDS:g}s")
+async def _measured(setting: Setting, window_seconds: float, *, with_usage: bool) -> dict[str, Any]:
+    window = ("--usage", "1", "--usage-window", f"{window_seconds:g}s")
     async with AsyncExitStack() as stack:
         directory = await stack.enter_async_context(scratch())
         policy = directory / "policy.yaml"
@@ -109,7 +109,7 @@ async def _measured(setting: Setting, *, with_usage: bool) -> dict[str, Any]:
                 others.append(group.create_task(watch.run()))
                 await watch.synced.wait()
                 await _fill(setting, sender, book)
-                await asyncio.sleep(WINDOW_SECONDS)
+                await asyncio.sleep(window_seconds)
                 found = {name: figures(await _used(client, metric)) for name, metric in METRICS.items()}
                 for task in others:
                     task.cancel()

@@ -94,7 +94,8 @@ class Demo:
             users = group.create_task(self._users.run(over))
             picture = group.create_task(self._keep_showing(show, frame_seconds))
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._settings.seconds)
+                async with asyncio.timeout(self._settings.seconds):
+                    await stop.wait()
             over.set()
             await users
             self._ended = asyncio.get_running_loop().time()

@@ -22,6 +22,7 @@ from vsched.cli.soak_run import NODE_CPUS, SoakSettings, soak
 from vsched.cli.soak_view import as_table
 from vsched.errors import BadInput, Unavailable
 from vsched.settings.durations import parse_duration
+from vsched.sim.faults import read_faults
 
 EPILOG = """\b
 Examples:
@@ -101,6 +102,8 @@ def command(
             f"{pods_per_minute:g} pods a minute hold {held:.0f} cpus, {nodes} nodes have room for {room:.0f}:"
             f" expected --nodes {int(held / FULLEST / NODE_CPUS) + 1} or more"
         )
+    if faults is not None:
+        read_faults(faults)
     if kills is not None and kill_every is not None:
         minutes = kills * (kill_every + FOLLOWED_SECONDS) / 60
     killing = None

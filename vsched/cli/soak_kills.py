@@ -62,7 +62,8 @@ class Killer:
         """Kill until it is over; says itself that it is once it was often enough."""
         while not self._over.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._over.wait(), self._settings.every_seconds)
+                async with asyncio.timeout(self._settings.every_seconds):
+                    await self._over.wait()
                 return
             leader = await leader_of(daemons)
             if leader is not None:

@@ -98,7 +98,8 @@ class Soak:
             churn = group.create_task(self.churn.run(self._over))
             killing = None if self._killer is None else group.create_task(self._killer.run(self._daemons))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._over.wait(), self._settings.minutes * 60)
+                async with asyncio.timeout(self._settings.minutes * 60):
+                    await self._over.wait()
             self._over.set()
             if killing is not None:
                 await killing

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-WARM_UP = 0.25
-"""The part of the time at the beginning that is not judged: caches fill, pools grow to their size."""
+WARM_UP, WARM_UP_SECONDS = 0.25, 300.0
+"""The part of the time at the beginning that is not judged, and no less than this: caches and heaps find their size."""
 FEWEST = 12
 """Measurements that are needed to judge."""
 SIGMAS = 3.0
@@ -34,7 +34,7 @@ class Trend(NamedTuple):
     """How one figure went."""
 
     first: float
-    """The mean of the first quarter that is judged, and of the last one."""
+    """The mean of the first quarter of what is judged (of everything, where nothing is), and of the last one."""
     last: float
     peak: float
     per_minute: float
@@ -53,11 +53,12 @@ def trend(seconds: Sequence[float], values: Sequence[float], allowed: Allowed) -
     when, what = np.asarray(seconds, float), np.asarray(values, float)
     if not what.size:
         return Trend(0.0, 0.0, 0.0, 0.0, 0.0, judged=False, grows=False)
-    warm = when >= when[0] + WARM_UP * (when[-1] - when[0])
-    x, y = when[warm] - when[warm][0], what[warm]
+    warm = when >= when[0] + max(WARM_UP * (when[-1] - when[0]), WARM_UP_SECONDS)
+    enough = int(warm.sum()) >= FEWEST
+    x, y = (when[warm] - when[warm][0], what[warm]) if enough else (when, what)
     quarter = max(1, y.size // 4)
     first, last, peak = float(y[:quarter].mean()), float(y[-quarter:].mean()), float(what.max())
-    if y.size < FEWEST or not x[-1]:
+    if not enough:
         return Trend(first, last, peak, 0.0, 0.0, judged=False, grows=False)
     spread = x - x.mean()
     slope = float((spread * (y - y.mean())).sum() / (spread**2).sum())

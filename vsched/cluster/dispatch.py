@@ -152,7 +152,8 @@ class Dispatcher:
         """Take nothing new, wait for what is queued and in flight; drops and counts what is left at the deadline."""
         self._closed = True
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), deadline_seconds)
+            async with asyncio.timeout(deadline_seconds):
+                await self._idle.wait()
         left = list(self._queue)
         self._queue.clear()
         for bind in left:

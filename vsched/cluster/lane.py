@@ -130,7 +130,8 @@ class Lane(Generic[K, V]):
                     return heapq.heappop(self._due)
             self._wake.clear()
             try:
-                await asyncio.wait_for(self._wake.wait(), wait_seconds)
+                async with asyncio.timeout(wait_seconds):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 

@@ -238,7 +238,8 @@ class Daemon:
             else:
                 return
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), RETRY_SECONDS)
+                async with asyncio.timeout(RETRY_SECONDS):
+                    await self._stopping.wait()
 
     async def _sessions(self) -> None:
         """Wait for the first lists, and for the lead; then run sessions."""
@@ -265,7 +266,8 @@ class Daemon:
             self.health.turned()
             meanwhile()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), BEAT_SECONDS)
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await event.wait()
         return True
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:

@@ -60,7 +60,8 @@ class Supervision:
             self.beat()
             waited_for = not self._ready or self._reload_until is not None
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), QUICK_BEAT_SECONDS if waited_for else self._calm_seconds)
+                async with asyncio.timeout(QUICK_BEAT_SECONDS if waited_for else self._calm_seconds):
+                    await self._hurry.wait()
             self._hurry.clear()
 
     def beat(self) -> None:

@@ -40,7 +40,8 @@ class Trigger:
         """Wait for the next session; ``busy_seconds`` is what the last one took, a part of which is left to others."""
         reason = Reason.CHANGE
         try:
-            await asyncio.wait_for(self._pulled.wait(), self.period_seconds)
+            async with asyncio.timeout(self.period_seconds):
+                await self._pulled.wait()
         except TimeoutError:
             reason = Reason.TIMER
         else:

@@ -135,7 +135,8 @@ class Elector:
                     watching.cancel()
                     return wait_seconds
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(watch.freed.wait(), wait_seconds)
+                    async with asyncio.timeout(wait_seconds):
+                        await watch.freed.wait()
 
     async def turn(self, client: ApiClient) -> float:
         """One attempt to get or renew the lease; returns the seconds to the next. Raises LeaseLost."""
