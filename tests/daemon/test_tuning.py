@@ -9,11 +9,19 @@ from vsched.daemon.tuning import AT_FIRST, GENERATIONS, SWITCH_SECONDS, listed, 
 
 
 def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
+    callbacks = list(gc.callbacks)
     before = gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()
     with tuned():
         assert gc.get_threshold() == AT_FIRST
+        kept = [[] for _ in range(3 * AT_FIRST[0])]  # type: ignore[var-annotated]  # whatever a collector looks at
+        assert gc.get_freeze_count() > AT_FIRST[0], "what survives a collection is put aside"
+        assert not any(map(len, kept))
         assert abs(sys.getswitchinterval() - SWITCH_SECONDS) < 1e-6
         listed()
         assert gc.get_threshold() == GENERATIONS
-        assert gc.get_freeze_count() > 0
+        frozen = gc.get_freeze_count()
+        assert frozen > len(kept)
+        gc.collect()
+        assert gc.get_freeze_count() == frozen, "and only until then"
     assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == before
+    assert gc.callbacks == callbacks
