@@ -70,7 +70,9 @@ def _reversed(snapshot: Snapshot) -> Snapshot:
     """The same with everything that has no order in another one."""
     assert snapshot.arbitration is not None
     parties = {
-        name: msgspec.structs.replace(one, tasks=dict(reversed(one.tasks.items())))
+        name: msgspec.structs.replace(
+            one, tasks=dict(reversed(one.tasks.items())), pending=dict(reversed(one.pending.items()))
+        )
         for name, one in reversed(snapshot.arbitration.parties.items())
     }
     return replace(snapshot, arbitration=msgspec.structs.replace(snapshot.arbitration, parties=parties))

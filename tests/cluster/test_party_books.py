@@ -347,11 +347,12 @@ def test_the_version_grows_with_changes_and_only_with_them() -> None:
 def test_what_is_published_does_not_change_any_more_and_shares_what_did_not_change() -> None:
     here = Parties(make.node("n1"), make.pod("a"), make.pod("z", namespace="other"), of.bucket())
     first = here.arbitration()
-    tasks = dict(first.parties["ns"].tasks)
+    tasks, pending = dict(first.parties["ns"].tasks), dict(first.parties["ns"].pending)
     here.add(make.pod("b"), make.pod("a", node="n1"), of.bucket("c"))
     second = here.arbitration()
 
-    assert dict(first.parties["ns"].tasks) == tasks
+    assert (dict(first.parties["ns"].tasks), dict(first.parties["ns"].pending)) == (tasks, pending)
+    assert (set(pending), set(second.parties["ns"].pending)) == ({"uid-a"}, {"uid-b"})
     assert (set(first.parties["ns"].tasks), set(second.parties["ns"].tasks)) == ({"uid-a"}, {"uid-a", "uid-b"})
     assert (list(first.buckets), list(second.buckets)) == (["b"], ["b", "c"])
     assert second.parties["other"] is first.parties["other"]
@@ -412,6 +413,9 @@ def check(cache: Cache) -> None:
 
     for namespace, party in known.parties.items():
         assert all(cache.task(uid) is task for uid, task in party.tasks.items())
+        assert party.pending == {
+            uid: task for uid, task in party.tasks.items() if task.status is Status.PENDING and not task.gated
+        }
         held, leaving, waiting = recounted(party.tasks, cache, fits)
         assert (party.held, party.leaving, party.waiting) == (held, leaving, waiting)
         kept = {name: value - leaving.get(name, 0) for name, value in held.items() if value != leaving.get(name, 0)}
@@ -423,7 +427,7 @@ def parties_view(cache: Cache) -> dict[str, Any]:
     known = cache.arbitration()
     return {
         name: (
-            {field: getattr(party, field) for field in party.__struct_fields__ if field != "tasks"},
+            {field: getattr(party, field) for field in party.__struct_fields__ if field not in ("tasks", "pending")},
             {uid: task_view(cache.axis, task) for uid, task in party.tasks.items()},
         )
         for name, party in known.parties.items()

@@ -182,4 +182,5 @@ def _with_pods(party: Party, pods: Sequence[Pod], tasks: dict[str, Task]) -> Par
         leaving=summed([party.leaving, *(pod.request for pod in own if pod.status is Status.RELEASING)]),
         waiting=summed([party.waiting, *waits]),
         tasks=tasks,
+        pending={uid: task for uid, task in tasks.items() if task.status is Status.PENDING and not task.gated},
     )

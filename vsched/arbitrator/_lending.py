@@ -15,7 +15,6 @@ from vsched.model.arbitration import Award, Party
 from vsched.model.counted import Counted
 from vsched.model.nodes import Ints
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 
 Unit = tuple[tuple[str, int], ...]
 """What a pod, or a gang as a whole, asks for by counted name."""
@@ -71,9 +70,7 @@ def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
 
 def _units(party: Party, award: Award, snapshot: Snapshot, asking: Asking) -> Counter[Unit] | None:
     """What waits and is of use, with how many there are of each; None where only amounts are known of what waits."""
-    waiting = Counter(
-        (task.shape, task.job) for task in party.tasks.values() if task.status is Status.PENDING and not task.gated
-    )
+    waiting = Counter((task.shape, task.job) for task in party.pending.values())
     if not waiting:
         return None
     gangs = {job for _, job in waiting if _is_gang(snapshot, job)}
@@ -82,8 +79,8 @@ def _units(party: Party, award: Award, snapshot: Snapshot, asking: Asking) -> Co
         if job not in gangs and asking.is_possible(shape):
             units[_unit(asking.amounts(shape))] += count
     if gangs:
-        of_gangs = {uid: task for uid, task in party.tasks.items() if task.job in gangs}
-        wants = wants_of(msgspec.structs.replace(party, tasks=of_gangs), party.kept, award, snapshot, asking)
+        of_gangs = {uid: task for uid, task in party.pending.items() if task.job in gangs}
+        wants = wants_of(msgspec.structs.replace(party, pending=of_gangs), party.kept, award, snapshot, asking)
         units.update(_unit(want.amounts) for want in wants)
     return units
 

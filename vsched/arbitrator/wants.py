@@ -11,7 +11,6 @@ from vsched.model.arbitration import Award, Party
 from vsched.model.counted import NOTHING, Counted, summed
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 from vsched.model.task import Task
 
 
@@ -77,9 +76,7 @@ def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, aski
     unbegun: dict[str, JobView | None] = {}
     gangs: dict[str, list[Task]] = {}
     found: list[Want] = []
-    for task in party.tasks.values():
-        if task.status is not Status.PENDING or task.gated:
-            continue
+    for task in party.pending.values():
         shape = task.shape
         if shape not in suits:
             suits[shape] = within(kept, asking.amounts(shape), deserved) and asking.is_possible(shape)

@@ -307,6 +307,7 @@ class PartyBooks:
             leaving={**named(pods.leaving), **_there(pods.limits_leaving), **volumes.leaving},
             waiting=waiting_of(pods, self._names, self._nodes),
             tasks=pods.tasks.copy(),
+            pending=pods.pending.copy(),
             claim=claims[0] if claims else None,
             idle_claims=tuple(claims[1:]),
             allocations=tuple(record.allocations[key] for key in sorted(record.allocations)),

@@ -48,10 +48,12 @@ def part_of(task: Task | None) -> Part:
 class PodSums:
     """The pods of one namespace that are not finished, and their sums."""
 
-    __slots__ = ("held", "leaving", "limits", "limits_leaving", "tasks", "waiting")
+    __slots__ = ("held", "leaving", "limits", "limits_leaving", "pending", "tasks", "waiting")
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
+        self.pending: dict[str, Task] = {}
+        """Those that wait."""
         self.held: Vector = {}
         """By column, of all that have a node."""
         self.leaving: Vector = {}
@@ -69,6 +71,10 @@ class PodSums:
         elif old is not None:
             self.tasks.pop(old.uid, None)
         before, after = part_of(old), part_of(new)
+        if new is not None and after is Part.WAITING:
+            self.pending[new.uid] = new
+        elif old is not None and before is Part.WAITING:
+            del self.pending[old.uid]
         if before is after and (old is None or new is None or old.shape is new.shape):
             return False
         if old is not None:

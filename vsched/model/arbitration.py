@@ -113,6 +113,8 @@ class Party(msgspec.Struct, frozen=True):
     """Pods without a node that are not gated and that some node could hold if it were empty."""
     tasks: Mapping[str, Task] = {}
     """Its pods by uid, in no order; without those that are finished."""
+    pending: Mapping[str, Task] = {}
+    """Those of them that have no node and are not gated, by uid, in no order."""
     claim: Claim | None = None
     """Its Consumer: the oldest, by name among equally old ones."""
     idle_claims: tuple[Claim, ...] = ()

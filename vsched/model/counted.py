@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vsched.errors import BadQuantity
-from vsched.model.quantity import format_bytes, format_milli, parse_quantity
-from vsched.model.resources import is_schedulable, scale_of
+from vsched.model.quantity import format_bytes, format_milli
+from vsched.model.resources import is_schedulable, parse_scaled, scale_of
 
 Counted = Mapping[str, int]
 """Base units by counted name; what is not named is nothing, or no limit."""
@@ -65,14 +64,7 @@ def counted_scale(name: str) -> int:
 
 def parse_counted(name: str, quantity: object) -> int:
     """One quantity under a counted name in base units; raises BadQuantity naming it."""
-    text = quantity if isinstance(quantity, str) else str(quantity)
-    try:
-        value = parse_quantity(text.strip(), counted_scale(name))
-    except BadQuantity as error:
-        raise BadQuantity(f"{name}: {error}") from None
-    if value < 0:
-        raise BadQuantity(f"{name}: {text!r} is negative (expected zero or more)")
-    return value
+    return parse_scaled(name, quantity, counted_scale(name))
 
 
 def format_counted(name: str, value: int) -> str:

@@ -89,9 +89,14 @@ class ResourceAxis:
 
 def parse_amount(name: str, quantity: object) -> int:
     """One quantity (text, or the number YAML made of it) in base units; raises BadQuantity naming the resource."""
+    return parse_scaled(name, quantity, scale_of(name))
+
+
+def parse_scaled(name: str, quantity: object, scale: int) -> int:
+    """The same of whatever has a name, and so many base units in one unit."""
     text = quantity if isinstance(quantity, str) else str(quantity)
     try:
-        value = parse_quantity(text.strip(), scale_of(name))
+        value = parse_quantity(text.strip(), scale)
     except BadQuantity as error:
         raise BadQuantity(f"{name}: {error}") from None
     if value < 0:
