@@ -14,10 +14,13 @@ from vsched.kernels.dominant import LARGEST, column_sums
 from vsched.model.arbitration import Award, Party
 from vsched.model.counted import Counted
 from vsched.model.nodes import Ints
+from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
 
 Unit = tuple[tuple[str, int], ...]
 """What a pod, or a gang as a whole, asks for by counted name."""
+Piece = tuple[float, Unit, int]
+"""The largest part of the cluster that one takes, negated; what it asks for; how many."""
 
 
 class Most(NamedTuple):
@@ -57,32 +60,57 @@ def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
     half is spare. Or it would lie idle for ever, since nobody can be short of it.
     """
     usable = np.minimum(deserved, sheet.requested)
-    asking = Asking(snapshot)
+    waiting = _Waiting(sheet, snapshot)
     for row in np.flatnonzero((deserved < sheet.requested).any(axis=1)):
         award = Award(dict(zip(sheet.columns, deserved[row].tolist(), strict=True)), {})
-        units = _units(sheet.parties[row], award, snapshot, asking)
-        if units is not None:
+        pieces = waiting.pieces(sheet.parties[row], award)
+        if pieces is not None:
             room = dict(zip(sheet.columns, (deserved[row] - sheet.kept[row]).tolist(), strict=True))
-            taken = _taken(units, room, sheet)
+            taken = _taken(pieces, room)
             usable[row] = np.minimum(usable[row], sheet.kept[row] + [taken.get(name, 0) for name in sheet.columns])
     return np.maximum(sheet.kept, usable)
 
 
-def _units(party: Party, award: Award, snapshot: Snapshot, asking: Asking) -> Counter[Unit] | None:
-    """What waits and is of use, with how many there are of each; None where only amounts are known of what waits."""
-    waiting = Counter((task.shape, task.job) for task in party.pending.values())
-    if not waiting:
-        return None
-    gangs = {job for _, job in waiting if _is_gang(snapshot, job)}
-    units: Counter[Unit] = Counter()
-    for (shape, job), count in waiting.items():
-        if job not in gangs and asking.is_possible(shape):
-            units[_unit(asking.amounts(shape))] += count
-    if gangs:
-        of_gangs = {uid: task for uid, task in party.pending.items() if task.job in gangs}
-        wants = wants_of(msgspec.structs.replace(party, pending=of_gangs), party.kept, award, snapshot, asking)
-        units.update(_unit(want.amounts) for want in wants)
-    return units
+class _Waiting:
+    """What waits and is of use, in pieces; what follows from a shape alone is worked out once."""
+
+    def __init__(self, sheet: Sheet, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._asking = Asking(snapshot)
+        totals = zip(sheet.columns, sheet.total.tolist(), strict=True)
+        self._totals = {name: total for name, total in totals if total}
+        self._of_shapes: dict[Shape, tuple[float, Unit] | None] = {}
+
+    def pieces(self, party: Party, award: Award) -> list[Piece] | None:
+        """Those of a namespace, in no order; None where only amounts are known of what waits."""
+        pending = party.pending
+        if not pending:
+            return None
+        gangs = {job for job in {task.job for task in pending.values()} if _is_gang(self._snapshot, job)}
+        found: list[Piece] = []
+        for shape, count in Counter(task.shape for task in pending.values() if task.job not in gangs).items():
+            single = self._single(shape)
+            if single is not None:
+                found.append((*single, count))
+        if gangs:
+            of_gangs = {uid: task for uid, task in pending.items() if task.job in gangs}
+            alone = msgspec.structs.replace(party, pending=of_gangs)
+            wants = wants_of(alone, party.kept, award, self._snapshot, self._asking)
+            found += [(*self._sized(want.amounts), 1) for want in wants]
+        return found
+
+    def _single(self, shape: Shape) -> tuple[float, Unit] | None:
+        """A pod of this shape by itself; None where no node could hold it."""
+        if shape not in self._of_shapes:
+            asking = self._asking
+            self._of_shapes[shape] = self._sized(asking.amounts(shape)) if asking.is_possible(shape) else None
+        return self._of_shapes[shape]
+
+    def _sized(self, amounts: Counted) -> tuple[float, Unit]:
+        """What nobody else has an account of makes a piece no larger."""
+        unit = tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
+        totals = self._totals
+        return -max((amount / totals[name] for name, amount in unit if name in totals), default=0.0), unit
 
 
 def _is_gang(snapshot: Snapshot, key: str) -> bool:
@@ -90,22 +118,18 @@ def _is_gang(snapshot: Snapshot, key: str) -> bool:
     return job is not None and (job.spec.min_member > 1 or bool(job.spec.min_task_member))
 
 
-def _unit(amounts: Counted) -> Unit:
-    return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
-
-
-def _taken(units: Counter[Unit], room: dict[str, int], sheet: Sheet) -> dict[str, int]:
-    """What of the units fits into the room, the largest first; what nobody else has an account of needs none."""
+def _taken(pieces: list[Piece], room: dict[str, int]) -> dict[str, int]:
+    """What of the pieces fits into the room, the largest first; what nobody else has an account of needs none."""
     taken: dict[str, int] = {}
-    totals = {name: total for name, total in zip(sheet.columns, sheet.total.tolist(), strict=True) if total}
-    sizes = {
-        unit: max((amount / totals[name] for name, amount in unit if name in totals), default=0.0) for unit in units
-    }
-    for unit in sorted(units, key=lambda unit: (-sizes[unit], unit)):
-        count = min((room[name] // amount for name, amount in unit if name in room), default=0)
+    for _, unit, count in sorted(pieces):
         for name, amount in unit:
-            if name in room:
-                part = amount * max(0, min(count, units[unit]))
-                room[name] -= part
-                taken[name] = taken.get(name, 0) + part
+            if name in room and amount * count > room[name]:
+                count = room[name] // amount
+                if count <= 0:
+                    break
+        if count > 0:
+            for name, amount in unit:
+                if name in room:
+                    room[name] -= amount * count
+                    taken[name] = taken.get(name, 0) + amount * count
     return taken

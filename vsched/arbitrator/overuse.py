@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from vsched.arbitrator.conditions import OVERUSED, TRUE
 from vsched.arbitrator.effects import Overuse
-from vsched.arbitrator.wants import Asking, Want, wants_of
+from vsched.arbitrator.wants import Asking, wants_of
 from vsched.model.arbitration import (
     DEFAULT_CONSUMER,
     SYSTEM_NAMESPACE,
@@ -24,9 +24,6 @@ from vsched.model.counted import Counted
 from vsched.model.snapshot import Snapshot
 
 NO_AWARD = Award({}, {})
-
-Shortages = Mapping[str, list[Want]]
-"""Namespaces that are short, with what waits in them and would stay within what they deserve."""
 
 
 def record_of(party: Party) -> AllocationRecord | None:
@@ -66,25 +63,28 @@ def excesses(arbitration: Arbitration, division: Division) -> dict[str, dict[str
     return found
 
 
-def shortages(snapshot: Snapshot, division: Division, asking: Asking) -> dict[str, list[Want]]:
+def shortages(snapshot: Snapshot, division: Division, asking: Asking) -> tuple[str, ...]:
     """Namespaces where something waits that would stay within what they deserve, sorted."""
     arbitration = snapshot.arbitration
     assert arbitration is not None, "asked where somebody arbitrates"
-    found: dict[str, list[Want]] = {}
+    found: list[str] = []
     for name, party in sorted(arbitration.parties.items()):
         if not any(party.waiting.values()) or party.terminating:
             continue
-        wants = wants_of(party, party.kept, division.namespaces.get(name, NO_AWARD), snapshot, asking)
-        if wants:
-            found[name] = wants
-    return found
+        award = division.namespaces.get(name, NO_AWARD)
+        if any(True for _ in wants_of(party, party.kept, award, snapshot, asking)):
+            found.append(name)
+    return tuple(found)
 
 
 def overuses(
-    arbitration: Arbitration, division: Division, exceeding: Mapping[str, dict[str, int]], short: Shortages, now: float
+    arbitration: Arbitration,
+    division: Division,
+    exceeding: Mapping[str, dict[str, int]],
+    claimants: tuple[str, ...],
+    now: float,
 ) -> dict[str, Overuse]:
     """Who is overused, and since when by its Allocation: nobody, unless somebody is short."""
-    claimants = tuple(sorted(short))
     found: dict[str, Overuse] = {}
     for name, excess in sorted(exceeding.items()) if claimants else ():
         since = _since(arbitration.parties[name], now)

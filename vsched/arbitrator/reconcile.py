@@ -58,7 +58,7 @@ def reconcile(
         return Verdict()
     asking = Asking(snapshot)
     exceeding = excesses(arbitration, division)
-    short = shortages(snapshot, division, asking) if exceeding else {}
+    short = shortages(snapshot, division, asking) if exceeding else ()
     overused = overuses(arbitration, division, exceeding, short, snapshot.now)
     writing = _Writing(arbitration, division, overused, rules.allocated_seconds, before, snapshot.now)
     effects = tuple(writing.effects())

@@ -8,17 +8,16 @@ eviction is in vain.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from vsched.arbitrator.effects import Overuse, Promise
 from vsched.arbitrator.kept import Kept
-from vsched.arbitrator.overuse import Shortages
 from vsched.arbitrator.placing import ACTION, Placing, Trial
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.search import Search
-from vsched.arbitrator.wants import Asking, Want, most_urgent, within
+from vsched.arbitrator.wants import Asking, Want, most_urgent, wants_of, within
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, Party
 from vsched.model.plan import Evict
 from vsched.model.snapshot import Snapshot
@@ -51,7 +50,7 @@ def take(
     snapshot: Snapshot,
     division: Division,
     overused: Mapping[str, Overuse],
-    short: Shortages,
+    short: Sequence[str],
     promised: Mapping[str, Promise],
     rules: ArbitrationRules,
     placing: Placing,
@@ -79,7 +78,7 @@ class _Round:
         arbitration: Arbitration,
         division: Division,
         givers: Iterable[str],
-        short: Shortages,
+        short: Sequence[str],
         promised: Mapping[str, Promise],
         rules: ArbitrationRules,
         placing: Placing,
@@ -90,6 +89,9 @@ class _Round:
         self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
         parties = [arbitration.parties[name] for name in givers]
         self._search = Search(self._trial, parties, self._kept, asking, snapshot.axis)
+        self._snapshot = snapshot
+        self._parties = arbitration.parties
+        self._asking = asking
         self._short = short
         self._promised = promised
         self._looked_at: set[str] = set()
@@ -124,8 +126,8 @@ class _Round:
     def _begun(self) -> list[tuple[str, Want]]:
         """What others were made to leave for already, in the order in which that was promised."""
         begun: list[tuple[float, str, str, Want]] = []
-        for namespace in {promise.namespace for promise in self._promised.values()} & self._short.keys():
-            for want in self._short[namespace]:
+        for namespace in {promise.namespace for promise in self._promised.values()} & set(self._short):
+            for want in self._wants(namespace):
                 until = [self._promised[task.uid].until for task in want.tasks if task.uid in self._promised]
                 if until:
                     begun.append((min(until), want.tasks[0].uid, namespace, want))
@@ -149,7 +151,7 @@ class _Round:
         """What a namespace wants most of what it did not have a turn for."""
         wants = self._left.get(namespace)
         if wants is None:
-            wants = self._left[namespace] = most_urgent(self._short[namespace], WANTS_MAX + self._most)[::-1]
+            wants = self._left[namespace] = most_urgent(self._wants(namespace), WANTS_MAX + self._most)[::-1]
         kept, deserved = self._kept.of(namespace), self._kept.award(namespace).deserved
         while wants:
             want = wants.pop()
@@ -158,6 +160,11 @@ class _Round:
             if self._likeness(want) not in self._hopeless:
                 return want
         return None
+
+    def _wants(self, namespace: str) -> Iterator[Want]:
+        """What would stay within what a namespace deserves beside what it kept when the round began."""
+        party = self._parties[namespace]
+        return wants_of(party, party.kept, self._kept.award(namespace), self._snapshot, self._asking)
 
     def _likeness(self, want: Want) -> Hashable:
         return tuple(self._trial.likeness(task) for task in want.tasks)

@@ -26,14 +26,15 @@ class Victims:
         groups = {party.namespace: _evictable(party, rows) for party in parties}
         self.owners = tuple(groups)
         """Namespaces; pods know theirs by its number."""
-        self.tasks: Sequence[Task] = [task for group in groups.values() for task in group]
+        tasks = [task for group in groups.values() for task in group]
+        self.tasks: Sequence[Task] = tasks
         sizes = [len(group) for group in groups.values()]
         self.owner: Ints = np.repeat(np.arange(len(sizes)), sizes)
         """int64[pods]: number of the namespace."""
-        self.row: Ints = self._each(rows[task.node] for task in self.tasks)
+        self.row: Ints = _ints([rows[task.node] for task in tasks])
         """int64[pods]: row of the node."""
         shapes: dict[Shape, int] = {}
-        self._shape: Ints = self._each(shapes.setdefault(task.shape, len(shapes)) for task in self.tasks)
+        self._shape: Ints = _ints([shapes.setdefault(task.shape, len(shapes)) for task in tasks])
         self._shapes = [dict(shape.request) for shape in shapes]
         self._amounts: dict[int, Ints] = {}
         self.left: Mask = np.ones(len(self.tasks), dtype=np.bool_)
@@ -41,13 +42,11 @@ class Victims:
         self._place = self._places()
         """int64[pods]: who goes first within a namespace: those offered, then of low priority, then young ones."""
 
-    def _each(self, values: Iterable[int]) -> Ints:
-        return np.fromiter(values, np.int64, len(self.tasks))
-
     def _places(self) -> Ints:
-        kept_back = self._each(_kept_back(task) for task in self.tasks)
-        priority = self._each(task.priority for task in self.tasks)
-        created = np.fromiter((task.created for task in self.tasks), np.float64, len(self.tasks))
+        tasks = self.tasks
+        kept_back = _ints([_kept_back(task) for task in tasks])
+        priority = _ints([task.priority for task in tasks])
+        created = np.array([task.created for task in tasks], dtype=np.float64)
         keys = (-created, priority, kept_back)
         order = np.lexsort(keys)
         places: Ints = np.zeros(len(order), dtype=np.int64)
@@ -95,6 +94,10 @@ class Victims:
                 positions[now].tolist(), key=lambda at: (turns.item(at), tasks[at].namespace, tasks[at].name)
             )
             positions, most = positions[~now], most * 4
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
 
 
 def _kept_back(task: Task) -> int:

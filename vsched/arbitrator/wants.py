@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -64,18 +64,17 @@ def within(kept: Counted, more: Counted, deserved: Counted) -> bool:
     )
 
 
-def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking) -> list[Want]:
+def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking) -> Iterator[Want]:
     """Everything that waits in a namespace and, added to what it keeps, stays within what it deserves; in no order.
 
     A gang that has not begun counts as a whole: a few pods are of no use to it.
     """
     deserved = award.deserved
     if not within(kept, NOTHING, deserved):
-        return []
+        return
     suits: dict[Shape, bool] = {}
     unbegun: dict[str, JobView | None] = {}
     gangs: dict[str, list[Task]] = {}
-    found: list[Want] = []
     for task in party.pending.values():
         shape = task.shape
         if shape not in suits:
@@ -85,11 +84,13 @@ def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, aski
         if task.job not in unbegun:
             unbegun[task.job] = _unbegun(snapshot, task.job)
         if unbegun[task.job] is None:
-            found.append(Want((task,), asking.amounts(shape)))
+            yield Want((task,), asking.amounts(shape))
         else:
             gangs.setdefault(task.job, []).append(task)
-    wholes = (_gang(unbegun[key], tasks, snapshot, asking) for key, tasks in gangs.items())
-    return found + [want for want in wholes if want is not None and within(kept, want.amounts, deserved)]
+    for key, tasks in gangs.items():
+        whole = _gang(unbegun[key], tasks, snapshot, asking)
+        if whole is not None and within(kept, whole.amounts, deserved):
+            yield whole
 
 
 def urgency(task: Task) -> tuple[int, float, str, str]:

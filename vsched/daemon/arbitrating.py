@@ -21,7 +21,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.evictions import Evictor
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.telemetry import Telemetry
-from vsched.model.arbitration import Arbitration, Division
+from vsched.model.arbitration import Arbitration, Ceiling, Division
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -88,8 +88,8 @@ class Arbiter:
         if began < self._due_at and based_on == self._based_on:
             return snapshot
         whole = replace(snapshot, arbitration=arbitration)
-        division, verdict = await asyncio.to_thread(self.decide, whole)
-        after = self._carry_out(whole, arbitration, division, verdict)
+        division, verdict, ceilings = await asyncio.to_thread(self.decide, whole)
+        after = self._carry_out(whole, arbitration, verdict, ceilings)
         ended = self._clock.monotonic()
         self._based_on, self._last_at, self._failures = based_on, snapshot.now, 0
         self._resting_until = ended + max(self._rules.pause_seconds, SHARE * (ended - began))
@@ -97,16 +97,16 @@ class Arbiter:
         self._telemetry.arbitrated(Arbitrated(snapshot.now, arbitration, division, verdict), ended - began)
         return after
 
-    def decide(self, snapshot: Snapshot) -> tuple[Division, Verdict]:
-        """Who deserves what, and what follows. Pure; for any thread."""
+    def decide(self, snapshot: Snapshot) -> tuple[Division, Verdict, Mapping[str, Ceiling]]:
+        """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
         division = divide(snapshot)
-        return division, reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
+        verdict = reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
+        return division, verdict, ceilings_of(division, snapshot.axis, lends=not verdict.promised)
 
     def _carry_out(
-        self, snapshot: Snapshot, arbitration: Arbitration, division: Division, verdict: Verdict
+        self, snapshot: Snapshot, arbitration: Arbitration, verdict: Verdict, ceilings: Mapping[str, Ceiling]
     ) -> Snapshot:
         self._promised = verdict.promised
-        ceilings = ceilings_of(division, self._cache.axis, lends=not verdict.promised)
         self._cache.set_ceilings(ceilings)
         self._writer.submit(verdict.effects, arbitration)
         after = replace(snapshot, ceilings=ceilings)

@@ -15,6 +15,7 @@ Everything else a quota may name (``services``, ``count/…``) is nothing that c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from vsched.model.quantity import format_bytes, format_milli
 from vsched.model.resources import is_schedulable, parse_scaled, scale_of
@@ -55,6 +56,7 @@ def of_class(storage_class: str, what: str) -> str:
     return f"{storage_class}{_OF_CLASS}{what}"
 
 
+@lru_cache(maxsize=4096)
 def counted_scale(name: str) -> int:
     """Base units in one unit: bytes and things count as they are, everything else in thousandths."""
     if is_storage(name):
