@@ -181,6 +181,17 @@ async def test_what_was_just_written_is_not_repeated_while_the_watch_lags() -> N
         assert len(test.server.of("podgroups")) == 1
 
 
+async def test_of_a_job_that_is_gone_nothing_is_known() -> None:
+    snapshot, _ = world()
+    async with bench() as at:
+        at.submit(snapshot, jobs={"ns/g": outcome()})
+        await at.quiet()
+        at.submit(replace(snapshot, jobs={}, changed=["ns/g"]))
+        at.submit(snapshot, jobs={"ns/g": outcome()})
+        await at.quiet()
+        assert len(at.server.of("podgroups")) == 2, "another of its name is told what the first one was"
+
+
 async def test_a_condition_keeps_the_time_it_began_and_is_told_as_an_event() -> None:
     snapshot, _ = world()
     async with bench() as test:
@@ -388,10 +399,10 @@ async def test_a_nomination_is_written_at_once(node: str, written: str | None) -
 async def test_an_event_that_happens_again_is_counted() -> None:
     async with bench() as test:
         for _ in range(2):
-            test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+            test.writeback.bind_failed(Bind("u", "ns", "p", "n1", ""), "no")
             await test.quiet()
         made, counted = test.server.sent
-        assert (made.method, made.body["count"], made.body["reason"]) == ("POST", 1, "Scheduled")
+        assert (made.method, made.body["count"], made.body["reason"]) == ("POST", 1, "FailedBinding")
         assert (counted.method, counted.path, counted.body["count"]) == (
             "PATCH",
             f"/api/v1/namespaces/ns/events/{made.body['metadata']['name']}",
@@ -399,12 +410,20 @@ async def test_an_event_that_happens_again_is_counted() -> None:
         )
 
 
+async def test_what_can_happen_only_once_is_not_remembered() -> None:
+    async with bench() as at:
+        for _ in range(2):
+            at.writeback.bound(Bind("u1", "ns", "p", "n1", "ns/g"))
+            await at.quiet()
+        assert [request.method for request in at.server.of("events")] == ["POST", "POST"]
+
+
 async def test_an_event_that_has_expired_is_made_anew() -> None:
     async with bench() as test:
-        test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+        test.writeback.bind_failed(Bind("u", "ns", "p", "n1", ""), "no")
         await test.quiet()
         test.server.reply = lambda sent: Reply(404 if sent.method == "PATCH" else 201)
-        test.writeback.bound(Bind("u", "ns", "p", "n1", ""))
+        test.writeback.bind_failed(Bind("u", "ns", "p", "n1", ""), "no")
         await test.quiet()
         assert [sent.method for sent in test.server.sent] == ["POST", "PATCH", "POST"]
 

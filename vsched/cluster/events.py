@@ -55,6 +55,7 @@ class Occurrence(msgspec.Struct, frozen=True):
     about: Reference
     severity: str
     times: int = 1
+    once: bool = False
 
 
 class Known(NamedTuple):
@@ -78,14 +79,14 @@ class EventRecorder:
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 
-    def record(self, about: Reference, severity: str, reason: str, message: str) -> None:
-        """Say something about an object, within the budget."""
+    def record(self, about: Reference, severity: str, reason: str, message: str, *, once: bool = False) -> None:
+        """Say something about an object, within the budget; what can happen only ``once`` is not remembered."""
         if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, message)
         waiting = self.lane.get(key)
-        occurrence = Occurrence(about, severity, 1 if waiting is None else waiting.times + 1)
+        occurrence = Occurrence(about, severity, 1 if waiting is None else waiting.times + 1, once)
         wait_seconds = self._settings.repeat_seconds if self._known.get(key) else 0.0
         if not self.lane.put(key, occurrence, wait_seconds):
             self.dropped[reason] += 1
@@ -107,7 +108,8 @@ class EventRecorder:
         )
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._known.put(key, Known(name, occurrence.times))
+            if not occurrence.once:
+                self._known.put(key, Known(name, occurrence.times))
         else:
             self.dropped[key.reason] += occurrence.times
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -133,7 +133,8 @@ class JobStatuses:
         self._told = told
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._failures: Recent[str, int] = Recent(settings.remembered)
-        self._since: Recent[tuple[str, str, str], str] = Recent(4 * settings.remembered)
+        self._since: Recent[str, dict[tuple[str, str], str]] = Recent(settings.remembered)
+        """When each condition (type, status) of a job began."""
         self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
@@ -159,6 +160,14 @@ class JobStatuses:
             self.lane.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._wait_seconds(key, content, before, on_its_way)
         self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """These jobs are gone: nothing is to be written of them, and nothing to be known."""
+        for key in keys:
+            self.lane.discard(key)
+            self._written.drop(key)
+            self._failures.drop(key)
+            self._since.drop(key)
 
     def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
         failures = self._failures.get(key)
@@ -192,11 +201,10 @@ class JobStatuses:
         return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
 
     def _with_times(self, outcome: JobOutcome) -> list[dict[str, str]]:
-        since: dict[tuple[str, str], str] = {}
+        since = self._since.get(outcome.key) or {}
         for condition in outcome.conditions:
-            began = self._since.get((outcome.key, condition.kind, condition.status)) or time_stamp(self._clock.now())
-            self._since.put((outcome.key, condition.kind, condition.status), began)
-            since[condition.kind, condition.status] = began
+            since.setdefault((condition.kind, condition.status), time_stamp(self._clock.now()))
+        self._since.put(outcome.key, since)
         return podgroup_conditions(outcome.conditions, since, f"{random.getrandbits(128):032x}")
 
     def _say(self, due: Due) -> None:

@@ -71,6 +71,10 @@ class PodConditions:
             self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
         self._waiting |= waiting
 
+    def placed(self, uid: str) -> None:
+        """The pod waits no more: what it was told last is of no use."""
+        self._written.drop(uid)
+
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
     ) -> None:

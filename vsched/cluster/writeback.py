@@ -86,6 +86,7 @@ class Writeback:
         """Take note of everything a cycle found out; ``snapshot`` is the one it ran on."""
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
+        self.jobs.forget(key for key in snapshot.changed if key not in snapshot.jobs)
         self.queues.submit(snapshot, report)
         self.pods.submit(snapshot, report)
         self.nominations.submit(report)
@@ -94,7 +95,8 @@ class Writeback:
         """Say on a pod that it was placed, if the budget of Events allows."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
-        self.events.record(about, NORMAL, "Scheduled", message)
+        self.events.record(about, NORMAL, "Scheduled", message, once=True)
+        self.pods.placed(bind.uid)
 
     def bind_failed(self, bind: Bind, message: str) -> None:
         """Say on a pod that its placement could not be carried out."""
