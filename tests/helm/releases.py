@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,6 @@ from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
 HOOKS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
-
-
-@contextmanager
-def everybody_rules(cluster: Cluster) -> Iterator[None]:
-    """Helm sends no token over plain HTTP: for a while, whoever has none may do everything."""
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "everybody"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "User", "name": "system:anonymous", "apiGroup": "rbac.authorization.k8s.io"}],
-    }
-    cluster.apply([binding])
-    yield
-    cluster.client.delete("rbac.authorization.k8s.io/clusterrolebindings", "", "everybody")
 
 
 class Released:

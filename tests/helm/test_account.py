@@ -16,7 +16,7 @@ from tests.daemon.owners import queue
 from tests.daemon.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
 from tests.daemon.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
 from tests.helm.charts import NAMESPACE, POD_IP, RELEASE, Obj, objects_of, options_in
-from tests.helm.releases import Released, everybody_rules, secret_of, there
+from tests.helm.releases import Released, secret_of, there
 from tests.support.prometheus import free_port
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
@@ -27,13 +27,14 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import FixedHeaders
 from vsched.kube.errors import ApiError
+from vsched.kube.tls import Material, client_context
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.attributes import attributes_of
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.sim.requests import Call
 
-LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac")
+LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True)
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 VALUES: Obj = {
     "arbitration": {"enabled": True, "interval": "100ms", "grace": "100ms"},
@@ -58,7 +59,7 @@ class Recorder:
 
 async def token_of(cluster: Cluster) -> str:
     """A token for the chart's account, as a pod would be given one."""
-    async with ApiClient(Connection(cluster.url, credentials=bearer(cluster.admin_token))) as client:
+    async with ApiClient(connection(cluster, cluster.admin_token)) as client:
         path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token"
         found = await client.create(
             path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
@@ -66,8 +67,11 @@ async def token_of(cluster: Cluster) -> str:
         return str(found["status"]["token"])
 
 
-def bearer(token: str) -> FixedHeaders:
-    return FixedHeaders((("Authorization", f"Bearer {token}"),))
+def connection(cluster: Cluster, token: str) -> Connection:
+    """The cluster as whoever has this token, trusting its certificate."""
+    authority = cluster.kubeconfig()["clusters"][0]["cluster"]["certificate-authority-data"]
+    tls = client_context("kubeconfig", Material(authority_data=authority))
+    return Connection(cluster.url, tls=tls, credentials=FixedHeaders((("Authorization", f"Bearer {token}"),)))
 
 
 def options_at_home(cluster: Cluster, folder: Path) -> Options:
@@ -88,7 +92,7 @@ def options_at_home(cluster: Cluster, folder: Path) -> Options:
 
 @asynccontextmanager
 async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[Daemon]:
-    async with ApiClient(Connection(cluster.url, credentials=bearer(token))) as client, asyncio.TaskGroup() as group:
+    async with ApiClient(connection(cluster, token)) as client, asyncio.TaskGroup() as group:
         policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
         daemon = Daemon(options, client, REGISTRY, policy=policy)
         task = group.create_task(daemon.run())
@@ -112,8 +116,7 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
     async with Cluster(
         [machine("n1", "2500m", "8Gi"), machine("n2", "2500m", "8Gi")], settings=LOCKED, gate=recorder
     ) as cluster:
-        with everybody_rules(cluster):
-            await Released(cluster, tmp_path).install(VALUES)
+        await Released(cluster, tmp_path).install(VALUES)
         options = options_at_home(cluster, tmp_path)
         stand_behind_the_service(cluster, options)
         token = await token_of(cluster)
@@ -214,7 +217,7 @@ def close(cluster: Cluster, name: str) -> Obj:
 
 async def review(cluster: Cluster) -> None:
     """The API server asks the daemon about Consumers, and trusts the certificate that Helm made."""
-    async with ApiClient(Connection(cluster.url, credentials=bearer(cluster.admin_token))) as client:
+    async with ApiClient(connection(cluster, cluster.admin_token)) as client:
         wrong = consumer("one", "wrong", reserved={"cpu": "1000"})
         with pytest.raises(ApiError) as refused:
             await client.create(f"/apis/{wrong['apiVersion']}/namespaces/one/consumers", wrong)
