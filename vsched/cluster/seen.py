@@ -12,7 +12,7 @@ class Seen:
     whatever its version, and the list is not believed about that object any more.
     """
 
-    REMEMBERED = 4096
+    REMEMBERED = 1024
 
     def __init__(self) -> None:
         self._versions: dict[str, int] = {}
