@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cluster import builders as make
+from tests.support.feeding import tell_list
 from vsched.cluster import wire
 from vsched.controllers.queue_records import Feed
 from vsched.kube.deltas import Delta, PartsSink
@@ -23,7 +24,7 @@ def test_a_list_in_parts_is_not_believed_about_what_changed_meanwhile() -> None:
     lists: list[int] = []
     feed: Feed[str] = Feed(weighing, lambda *change: changes.append(change), lambda: lists.append(1))
     assert isinstance(feed, PartsSink)
-    feed.replace([queue(name, 1) for name in "abcd"], "1")
+    tell_list(feed, [queue(name, 1) for name in "abcd"], "1")
     assert (feed.listed, len(lists)) == (True, 1)
     changes.clear()
     feed.restart()

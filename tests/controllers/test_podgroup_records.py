@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cluster import builders as make
+from tests.support.feeding import tell_list
 from vsched.controllers.podgroup_records import PodGroupRecords
 from vsched.kube.deltas import Delta
 
@@ -43,9 +44,9 @@ def replica_set(replicas: int | None = None) -> Fields:
 
 def test_nothing_is_known_before_pods_and_podgroups_are_listed() -> None:
     feeds = Feeds()
-    feeds.records.feeds["Pod"].replace([make.read(owned())], "1")
+    tell_list(feeds.records.feeds["Pod"], [make.read(owned())], "1")
     assert not feeds.records.complete.is_set()
-    feeds.records.feeds["PodGroup"].replace([], "1")
+    tell_list(feeds.records.feeds["PodGroup"], [], "1")
     assert feeds.records.complete.is_set()
     assert feeds.touched == [KEY]
 

@@ -11,6 +11,7 @@ from tests.cluster.test_cache import World
 from vsched.cluster.implied import StandIn
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, content_of, correction, creation
+from vsched.sim.patches import merge_patch
 
 Fields = dict[str, Any]
 OWNER = Owner("apps/v1", "ReplicaSet", "web", "owner")
@@ -96,19 +97,6 @@ def read(body: Fields) -> Standing:
     return found
 
 
-def patched(target: Any, patch: Any) -> Any:
-    """A JSON merge patch, as RFC 7396 has it."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = patched(result.get(key), value)
-    return result
-
-
 @pytest.mark.parametrize("before", OTHERS)
 @pytest.mark.parametrize("after", OTHERS)
 def test_a_correction_leads_from_any_content_to_any_other_and_then_there_is_nothing_to_correct(
@@ -121,8 +109,8 @@ def test_a_correction_leads_from_any_content_to_any_other_and_then_there_is_noth
     assert (patch is None) is (before == after)
     if patch is not None:
         assert patch["metadata"]["resourceVersion"] == "7"
-        assert read(patched(made, patch)).content == after
-        assert correction(read(patched(made, patch)), after, OWNER) is None
+        assert read(merge_patch(made, patch)).content == after
+        assert correction(read(merge_patch(made, patch)), after, OWNER) is None
 
 
 def test_what_others_wrote_about_a_podgroup_stays() -> None:
@@ -137,7 +125,7 @@ def test_a_podgroup_that_somebody_else_made_is_taken_over() -> None:
     patch = correction(read(made), BASE, OWNER)
     assert patch is not None
     assert patch["metadata"]["ownerReferences"] == [REFERENCE]
-    assert read(patched(made, patch)).made
+    assert read(merge_patch(made, patch)).made
 
 
 def test_podgroups_of_other_names_are_none_of_ours() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.feeding import tell_list
 from vsched.cluster import wire
 from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH, Standing
@@ -41,8 +42,8 @@ class World:
         self.touched: list[str] = []
         self.records = QueueRecords("default", self.touched.append)
         self.feeds = self.records.feeds
-        self.feeds["Queue"].replace(list(queues), "1")
-        self.feeds["PodGroup"].replace(list(podgroups), "1")
+        tell_list(self.feeds["Queue"], list(queues), "1")
+        tell_list(self.feeds["PodGroup"], list(podgroups), "1")
 
     def tell(self, kind: str, item: Any, delta: Delta = Delta.MODIFIED) -> list[str]:
         """An event; who was touched by it."""
@@ -59,10 +60,10 @@ class World:
 def test_nothing_is_touched_before_queues_and_podgroups_are_listed() -> None:
     touched: list[str] = []
     records = QueueRecords("default", touched.append)
-    records.feeds["Command"].replace([command("c", "gone")], "1")
-    records.feeds["Queue"].replace([queue("q")], "1")
+    tell_list(records.feeds["Command"], [command("c", "gone")], "1")
+    tell_list(records.feeds["Queue"], [queue("q")], "1")
     assert (touched, records.complete.is_set()) == ([], False)
-    records.feeds["PodGroup"].replace([], "1")
+    tell_list(records.feeds["PodGroup"], [], "1")
     assert (touched, records.complete.is_set()) == (["q", "gone"], True)
 
 
@@ -147,4 +148,4 @@ def test_counts_are_those_of_the_podgroups_there_are(
             sum(where == name for where in there.values()) for name in "xy"
         ]
         there = dict.fromkeys(there, "y")
-        world.feeds["PodGroup"].replace([podgroup(name, "y") for name in there], "2")
+        tell_list(world.feeds["PodGroup"], [podgroup(name, "y") for name in there], "2")

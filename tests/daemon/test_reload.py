@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.running import REGISTRY, until
 from vsched.clock import FakeClock
-from vsched.daemon.reload import PolicyFile, Reading
+from vsched.daemon.reload import PolicyFile, Reading, policy_of
 from vsched.errors import BadPolicy
 
 GOOD = """
@@ -121,6 +121,6 @@ def test_the_first_reading_must_succeed(tmp_path: Path) -> None:
 
 
 async def test_without_a_file_the_built_in_policy_holds() -> None:
-    policy = PolicyFile(None, REGISTRY, FakeClock())
+    policy = policy_of(None, REGISTRY, FakeClock())
     assert policy.read(asked=True) is None
     assert policy.settings.source == "built-in"

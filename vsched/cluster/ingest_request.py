@@ -6,7 +6,7 @@ name; overhead comes on top; during an in-place resize the larger of wanted and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.cluster.ingest_rules import decoded
@@ -25,6 +25,10 @@ _NO_STATUSES: Mapping[str, ContainerStatus] = {}
 
 Amount = dict[int, int]
 """By column, explicit zeros kept: a container that asks for zero is not one that asks for nothing."""
+
+
+ContainerReader = Callable[[ResourceAxis, Container, str, Mapping[str, ContainerStatus], bool], Amount]
+"""Reads one container: where it is in the pod, what the kubelet has given, and whether a resize was refused."""
 
 
 class Resources(Wire):
@@ -47,17 +51,7 @@ class Request(NamedTuple):
 def request_of(pod: Pod, axis: ResourceAxis) -> Request:
     """The request of a pod; raises BadObject naming the field."""
     spec = pod.spec
-    statuses = resize_statuses(pod)
-    infeasible = bool(statuses) and resize_infeasible(pod)
-
-    def asked(containers: Sequence[Container] | None, field: str) -> list[Amount]:
-        return [
-            _container_request(axis, container, f"spec.{field}[{position}]", statuses, infeasible)
-            for position, container in enumerate(containers or ())
-        ]
-
-    apps, inits = asked(spec.containers, "containers"), asked(spec.init_containers, "initContainers")
-    restartable = [container.restart_policy == "Always" for container in spec.init_containers or ()]
+    apps, inits, restartable = _container_amounts(pod, axis, _container_request)
     total = _aggregate(apps, inits, restartable)
     scoring = _aggregate(list(map(_with_defaults, apps)), list(map(_with_defaults, inits)), restartable)
     pod_level = _pod_level(axis, decoded(spec.resources, Resources, "spec.resources"), total)
@@ -78,19 +72,7 @@ def limits_of(pod: Pod, axis: ResourceAxis) -> tuple[tuple[str, int], ...]:
     Init containers, sidecars, pod-level limits and overhead count as they do for requests; raises BadObject.
     """
     spec = pod.spec
-    statuses = resize_statuses(pod)
-    infeasible = bool(statuses) and resize_infeasible(pod)
-
-    def limited(containers: Sequence[Container] | None, field: str) -> list[Amount]:
-        return [
-            _container_limit(axis, container, f"spec.{field}[{position}]", statuses, infeasible)
-            for position, container in enumerate(containers or ())
-        ]
-
-    restartable = [container.restart_policy == "Always" for container in spec.init_containers or ()]
-    total = _aggregate(
-        limited(spec.containers, "containers"), limited(spec.init_containers, "initContainers"), restartable
-    )
+    total = _aggregate(*_container_amounts(pod, axis, _container_limit))
     pod_level = decoded(spec.resources, Resources, "spec.resources")
     if pod_level is not None:
         total.update(quantities(axis, _counted_a_pod(pod_level.limits), "spec.resources.limits"))
@@ -101,6 +83,31 @@ def limits_of(pod: Pod, axis: ResourceAxis) -> tuple[tuple[str, int], ...]:
             total[column] += value
     named = ((f"limits.{axis.names[column]}", value) for column, value in total.items())
     return tuple(sorted((name, value) for name, value in named if value and name in LIMITS))
+
+
+class ContainerAmounts(NamedTuple):
+    """What each container of a pod asks for, or is limited to."""
+
+    apps: list[Amount]
+    inits: list[Amount]
+    restartable: list[bool]
+    """Of each init container, whether it stays."""
+
+
+def _container_amounts(pod: Pod, axis: ResourceAxis, one: ContainerReader) -> ContainerAmounts:
+    spec = pod.spec
+    statuses = resize_statuses(pod)
+    infeasible = bool(statuses) and resize_infeasible(pod)
+
+    def read(containers: Sequence[Container] | None, field: str) -> list[Amount]:
+        return [
+            one(axis, container, f"spec.{field}[{position}]", statuses, infeasible)
+            for position, container in enumerate(containers or ())
+        ]
+
+    apps, inits = read(spec.containers, "containers"), read(spec.init_containers, "initContainers")
+    restartable = [container.restart_policy == "Always" for container in spec.init_containers or ()]
+    return ContainerAmounts(apps, inits, restartable)
 
 
 def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsched.kube.deltas import ListUnderWay
+
 
 class Seen:
     """Resource versions by key; those of deleted objects are remembered for a while (bounded).
@@ -17,8 +19,7 @@ class Seen:
     def __init__(self) -> None:
         self._versions: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
-        self._told: dict[str, bool] | None = None
-        """What was told since the list under way began, and whether a watch told it; None where no list is."""
+        self._under_way = ListUnderWay()
 
     def version(self, key: str) -> int:
         """The version an object was last seen in, 0 where it was not."""
@@ -26,7 +27,7 @@ class Seen:
 
     def admit(self, key: str, version: int) -> bool:
         """Take note of an object; False where something as new was seen before. Version 0 is always believed."""
-        if version and not self._begins(key):
+        if version and not self._under_way.watched(key):
             known = self._versions.get(key)
             if known is not None and known >= version:
                 return False
@@ -38,7 +39,7 @@ class Seen:
 
     def delete(self, key: str, version: int) -> bool:
         """Take note of a deletion; False where something newer was seen before."""
-        if version and not self._begins(key) and self._versions.get(key, 0) > version:
+        if version and not self._under_way.watched(key) and self._versions.get(key, 0) > version:
             return False
         if version:
             gone = max(version, self._deleted.pop(key, 0))
@@ -48,39 +49,24 @@ class Seen:
         self._versions.pop(key, None)
         return True
 
-    def _begins(self, key: str) -> bool:
-        """Whether a watch tells of an object whose version goes back to before the list under way."""
-        told = self._told
-        if told is None:
-            return False
-        begins = key not in told
-        told[key] = True
-        return begins
-
     def restart(self) -> None:
         """A list begins: its versions may be older than those known, where a server was restored."""
-        self._told = {}
+        self._under_way.restart()
         self._deleted.clear()
 
     def list(self, key: str, version: int) -> bool:
         """Take note of an object of the list; False where it is as it was, or a watch has told of it since."""
-        assert self._told is not None
-        if self._told.get(key):
+        if not self._under_way.listed(key):
             return False
-        self._told[key] = False
         before = self._versions.get(key)
         self._versions[key] = version
         return before is None or not version or before != version
 
     def finish(self) -> Iterator[str]:
         """The list is complete: the keys of what is gone, forgotten one by one; what comes back meanwhile stays."""
-        told = self._told
-        assert told is not None
-        for key in [key for key in self._versions if key not in told]:
-            if key not in told:
-                del self._versions[key]
-                yield key
-        self._told = None
+        for key in self._under_way.finish(self._versions):
+            del self._versions[key]
+            yield key
 
 
 def as_number(resource_version: str) -> int:

@@ -34,7 +34,7 @@ from vsched.controllers.queues import (
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
-from vsched.kube.deltas import Sink
+from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.model.queue import CLOSING, ROOT, UNKNOWN
@@ -83,7 +83,7 @@ class QueueController:
         self._lane: Lane[str, None] = Lane(self._settings.lane, self._look)
 
     @property
-    def sinks(self) -> Mapping[str, Sink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """Who is to be told of which kind."""
         return self._records.feeds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from vsched.cluster import wire
 from vsched.cluster.bodies import BATCH_GROUP, Reference
 from vsched.cluster.ingest_objects import created_of
 from vsched.controllers.queues import CLOSED_BY_PARENT, SHUT, STATE_WISH, WISHES, Standing
-from vsched.kube.deltas import BrokenObject, Delta
+from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.model.queue import CLOSED, OPEN, ROOT
 
 V = TypeVar("V")
@@ -65,49 +65,33 @@ class Feed(Generic[V]):
         self.found: dict[str, V] = {}
         """By name, with its namespace where the kind has one."""
         self.listed = False
-        self._told: dict[str, bool] | None = None
-        """What was told of since the list under way began, and whether by ``apply``; None where no list is."""
+        self._under_way = ListUnderWay()
         self._cut = cut
         self._changed = changed
         self._note_listed = listed
 
-    def replace(self, items: Iterable[wire.Object], resource_version: str) -> None:
-        """These are all there are."""
-        self.restart()
-        for item in items:
-            self.include(item)
-        for _ in self.finish(resource_version):
-            pass
-
     def restart(self) -> None:
         """A list begins."""
-        self._told = {}
+        self._under_way.restart()
 
     def include(self, item: wire.Object) -> None:
         """An object of the list, unless something newer was told of it since the list began."""
-        assert self._told is not None
         key = _key(item)
-        if not self._told.get(key):
-            self._told[key] = False
+        if self._under_way.listed(key):
             self._set(key, self._cut(item))
 
     def finish(self, resource_version: str) -> Iterator[None]:
         """The list is complete: what was not told of is gone, an object at each step."""
-        told = self._told
-        assert told is not None
-        for key in [key for key in self.found if key not in told]:
-            if key not in told:
-                self._set(key, None)
+        for key in self._under_way.finish(self.found):
+            self._set(key, None)
             yield
-        self._told = None
         self.listed = True
         self._note_listed()
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
         """One of them changed."""
         key = _key(item)
-        if self._told is not None:
-            self._told[key] = True
+        self._under_way.watched(key)
         self._set(key, None if delta is Delta.DELETED else self._cut(item))
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:

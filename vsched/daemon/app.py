@@ -34,7 +34,7 @@ from vsched.daemon.options import Options, check
 from vsched.daemon.outcomes import Outcomes
 from vsched.daemon.policy_map import PolicyMap, PolicyStatus
 from vsched.daemon.progress import Progress
-from vsched.daemon.reload import PolicyFile, PolicyInForce, Reading
+from vsched.daemon.reload import PolicyInForce, Reading, policy_of
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
@@ -73,7 +73,7 @@ class Daemon:
         self._client = client
         self._on_listed = on_listed
         self._stopping = asyncio.Event()
-        self.policy = policy or PolicyFile(options.policy_file, registry, clock)
+        self.policy = policy or policy_of(options.policy_file, registry, clock)
         self.telemetry = Telemetry(clock, self._numbers, lambda uid: self.cache.task(uid))
         client.on_answer = self.telemetry.answered
         self._trigger = trigger = Trigger(self._period_seconds(), options.window_seconds)

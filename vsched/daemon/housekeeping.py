@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
@@ -17,7 +16,7 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.watches import Both
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import Sink
+from vsched.kube.deltas import PartsSink
 
 
 class Housekeeping:
@@ -44,9 +43,9 @@ class Housekeeping:
             self.gates = GateKeeper(writer, cache.ungate_failed, telemetry.worry)
 
     @property
-    def sinks(self) -> Mapping[str, Sink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """Who has to be told of objects besides the mirror, by kind."""
-        sinks: dict[str, Any] = {}
+        sinks: dict[str, PartsSink[wire.Object]] = {}
         for controller in (self.queues, self.podgroups):
             if controller is not None:
                 for kind, sink in controller.sinks.items():

@@ -25,7 +25,7 @@ from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.deltas import BrokenObject, Delta
-from vsched.kube.errors import ApiError, NotFound
+from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
 from vsched.settings import Settings, load_text
@@ -97,8 +97,6 @@ class PolicyMap(PolicyInForce):
                 raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
             except msgspec.DecodeError as error:
                 raise BadInput(f"--scheduler-configmap: {at}: {error}") from None
-            except ApiError:
-                raise
             except Unavailable as error:
                 wait_seconds = back_off.next_seconds()
                 worry("API server does not answer", problem=str(error), again_in_seconds=round(wait_seconds, 1))

@@ -48,7 +48,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class PolicyInForce:
-    """Owner of the settings in force; where they are read from is a subclass's business.
+    """Owner of the settings in force: the built-in ones, unless a subclass reads others from somewhere.
 
     The first reading must succeed: raises BadPolicy.
     """
@@ -133,22 +133,19 @@ class PolicyInForce:
 
 
 class PolicyFile(PolicyInForce):
-    """The policy of a file; without one, the built-in one for good."""
+    """The policy of a file."""
 
-    def __init__(self, path: Path | None, registry: Registry, clock: Clock) -> None:
+    def __init__(self, path: Path, registry: Registry, clock: Clock) -> None:
         self.path = path
         super().__init__(registry, clock)
 
     def _load(self, generation: int) -> Settings:
-        if self.path is None:
-            return super()._load(generation)
         return load_file(self.path, self._registry, generation=generation)
 
     def _is_fixed(self) -> bool:
-        return self.path is None
+        return False
 
     async def _watch(self, told: Callable[[Reading], None]) -> None:
-        assert self.path is not None, "nothing is followed that cannot change"
         watch = awatch(
             self.path.parent,
             watch_filter=None,
@@ -161,3 +158,8 @@ class PolicyFile(PolicyInForce):
         )
         async for _ in watch:
             self._tell(self.read(), told)
+
+
+def policy_of(path: Path | None, registry: Registry, clock: Clock) -> PolicyInForce:
+    """The policy of a file; without one, the built-in one for good. Raises BadPolicy."""
+    return PolicyInForce(registry, clock) if path is None else PolicyFile(path, registry, clock)

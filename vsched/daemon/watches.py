@@ -12,7 +12,7 @@ from vsched.cluster import wire
 from vsched.cluster.cache import Cache
 from vsched.controllers.queue_controller import COMMANDS
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Sink, Statistics, in_parts
+from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
 from vsched.model.arbitration import ARBITRATOR_GROUP
@@ -22,7 +22,7 @@ APPS = ("apps", "v1")
 ARBITRATOR = (ARBITRATOR_GROUP, "v1")
 STORAGE = ("storage.k8s.io", "v1")
 
-AnySink = Sink[wire.Object] | PartsSink[wire.Object]
+ObjectSink = PartsSink[wire.Object]
 
 
 class Use(Enum):
@@ -101,9 +101,9 @@ class MirrorSink:
 class Both:
     """Passes everything on to two sinks."""
 
-    def __init__(self, first: AnySink, second: AnySink) -> None:
-        self._first = in_parts(first)
-        self._second = in_parts(second)
+    def __init__(self, first: ObjectSink, second: ObjectSink) -> None:
+        self._first = first
+        self._second = second
 
     def restart(self) -> None:
         self._first.restart()
@@ -129,7 +129,7 @@ class Both:
 def reflectors(
     client: ApiClient,
     cache: Cache,
-    others: Mapping[str, AnySink],
+    others: Mapping[str, ObjectSink],
     on_state: Callable[[Statistics], None],
     *,
     scheduling: bool = True,
@@ -147,7 +147,7 @@ def reflectors(
     return found
 
 
-def _sink(cache: Cache, kind: str, other: AnySink | None) -> AnySink | None:
+def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:
     if kind not in wire.KINDS:
         return other
     mirror = MirrorSink(cache, kind)

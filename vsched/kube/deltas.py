@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -82,6 +82,46 @@ class PartsSink(Protocol[Told]):
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """As for a ``Sink``."""
         ...
+
+
+class ListUnderWay:
+    """Which keys were told of since a list began: what a watch tells meanwhile is newer than what the list has."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self) -> None:
+        self._told: dict[str, bool] | None = None
+        """By key, whether a watch told of it; None where no list is under way."""
+
+    def restart(self) -> None:
+        """A list begins, or begins anew."""
+        self._told = {}
+
+    def watched(self, key: str) -> bool:
+        """A watch tells of this key; True where that is the first that is told of it since a list began."""
+        told = self._told
+        if told is None:
+            return False
+        first = key not in told
+        told[key] = True
+        return first
+
+    def listed(self, key: str) -> bool:
+        """The list has this key; False where a watch has told of it since the list began."""
+        assert self._told is not None, "an object of a list comes after its beginning"
+        if self._told.get(key):
+            return False
+        self._told[key] = False
+        return True
+
+    def finish(self, known: Iterable[str]) -> Iterator[str]:
+        """The list is complete: those of the known keys that are gone, one by one; what comes back meanwhile stays."""
+        told = self._told
+        assert told is not None, "a list that is complete has begun"
+        for key in [key for key in known if key not in told]:
+            if key not in told:
+                yield key
+        self._told = None
 
 
 class Collected(Generic[T]):
