@@ -25,7 +25,7 @@ demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, li
 	@$(BIN)/vsched demo $(ARGS)
 
 test: $(STAMP) ## all tests
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 check: lint test ## the whole gate: format, lint, types, floors, tests
 

@@ -14,6 +14,12 @@ settings.load_profile("shared-machine")
 
 
 @pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as where there is no terminal, wherever the tests are started."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
     """A test that sets up logging, as commands do, sets it up for itself alone."""
     root = logging.getLogger()

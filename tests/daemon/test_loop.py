@@ -17,6 +17,7 @@ from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.cluster.notes import Broken
 from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.daemon import loop as spine
+from vsched.daemon.lookout import Lookout
 from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Reason, Trigger
@@ -67,7 +68,7 @@ async def looping(
             client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
-        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry)
+        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, Lookout(trigger.pull))
         running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]

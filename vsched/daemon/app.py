@@ -34,24 +34,21 @@ from vsched.daemon.options import Options, check
 from vsched.daemon.outcomes import Outcomes
 from vsched.daemon.policy_map import PolicyMap, PolicyStatus
 from vsched.daemon.progress import Progress
+from vsched.daemon.reaching import reach
 from vsched.daemon.reload import PolicyInForce, Reading, policy_of
+from vsched.daemon.showing import Showing
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.daemon.usage import UsageCollector
 from vsched.daemon.watches import awaited, reflectors
-from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import ApiError, UnexpectedAnswer
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 from vsched.web.health import Health
 from vsched.web.routes import Sources, health_routes, public_routes
-
-RETRY_SECONDS = 2.0
-"""Between two attempts to reach the API server at all."""
 
 
 class Daemon:
@@ -130,6 +127,7 @@ class Daemon:
                 self._incomplete,
             )
         self.doors = Doors(options, client, clock, self.telemetry)
+        self.showing = Showing(options, registry, clock, self.telemetry, trigger.pull)
         hands = Hands(
             self.cache,
             deciding(registry, self.caller) if options.schedule else decide_nothing,
@@ -138,6 +136,7 @@ class Daemon:
             self.dispatcher,
             self.writeback,
             self.telemetry,
+            self.showing.lookout,
             self.arbitration.arbiter if self.arbitration is not None else None,
             self.housekeeping.gates,
         )
@@ -163,7 +162,7 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
-        more = [*self.housekeeping.tasks, *self.doors.tasks]
+        more = [*self.housekeeping.tasks, *self.doors.tasks, *self.showing.tasks]
         if self.arbitration is not None:
             more += self.arbitration.tasks
         if self._policy_status is not None:
@@ -191,7 +190,7 @@ class Daemon:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self.caller.close)
             await self._listen(stack)
-            await self._reach_server()
+            await reach(self._client, self.telemetry, self._stopping, self.health.turned)
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
                 await self._stopping.wait()
@@ -213,33 +212,14 @@ class Daemon:
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
         options, arbitration = self._options, self.arbitration
         sources = Sources(self.telemetry.findings, self.telemetry.registry, self.policy.to_dict, self.health)
-        extender = arbitration.extender_routes if arbitration is not None else ()
+        more = (*self.showing.routes, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
-            Served("listen", options.listen_address, public_routes(sources, extender)),
+            Served("listen", options.listen_address, public_routes(sources, more)),
             Served("healthz", options.healthz_address, health_routes(sources)),
         ]
         if arbitration is not None:
             served.append(Served("webhook", options.webhook_address, arbitration.webhook_routes))
         self.ports = await self.doors.listen(stack, served)
-
-    async def _reach_server(self) -> None:
-        """Wait for an API server at the address; raises UnexpectedAnswer where something else is there."""
-        self.telemetry.note("starting", server=self._client.connection.server, source=self._client.connection.source)
-        while not self._stopping.is_set():
-            self.health.turned()
-            try:
-                await self._client.get("/version")
-            except UnexpectedAnswer:
-                raise
-            except Unavailable as error:
-                self.telemetry.worry("API server does not answer", problem=str(error), again_in_seconds=RETRY_SECONDS)
-            except ApiError:
-                return  # it answered; whether it lets us read is for the watches to find out
-            else:
-                return
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RETRY_SECONDS):
-                    await self._stopping.wait()
 
     async def _sessions(self) -> None:
         """Wait for the first lists, and for the lead; then run sessions."""

@@ -14,12 +14,14 @@ from vsched.cluster.dispatch import Dispatcher
 from vsched.cluster.evictions import Evictor
 from vsched.cluster.writeback import Writeback
 from vsched.controllers.gates import GateKeeper
+from vsched.daemon.lookout import Lookout
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.web.sights import Sight
 
 Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
@@ -57,6 +59,7 @@ class Hands:
     dispatcher: Dispatcher
     writeback: Writeback
     telemetry: Telemetry
+    lookout: Lookout
     arbiter: Arbitrating | None = None
     """None where nobody arbitrates. Goes before everything else."""
     gates: GateKeeper | None = None
@@ -99,6 +102,14 @@ class Loop:
 
     async def _session(self, reason: Reason) -> float:
         """One session; returns the seconds it took."""
+        asked = self._hands.lookout.begin()
+        try:
+            return await self._decide(reason, asked)
+        except BaseException:
+            self._hands.lookout.fail(asked)
+            raise
+
+    async def _decide(self, reason: Reason, asked: list[asyncio.Future[Sight]]) -> float:
         hands = self._hands
         began = time.perf_counter()
         snapshot = hands.mirror.snapshot(self._clock.now())
@@ -107,7 +118,8 @@ class Loop:
             snapshot = await hands.arbiter.arbitrate(snapshot)
         agreed = time.perf_counter()
         trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
-        report = await asyncio.to_thread(hands.decide, snapshot, hands.policy(), trace)
+        policy = hands.policy()
+        report = await asyncio.to_thread(hands.decide, snapshot, policy, trace)
         decided = time.perf_counter()
         hands.mirror.assume(report)
         hands.evictor.submit(report.evictions)
@@ -117,4 +129,5 @@ class Loop:
         hands.writeback.submit(report, snapshot)
         ended = time.perf_counter()
         hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
+        await hands.lookout.end(asked, snapshot, policy, report)
         return ended - began

@@ -98,6 +98,15 @@ class PlacedPods:
         self._dirty_terms.clear()
         self._dirty_ports.clear()
 
+    def copy(self) -> PlacedPods:
+        """The same, to be read only; a published index replaces counts and never changes them, so they are shared."""
+        other = PlacedPods()
+        other.counts, other.terms, other.ports = self.counts.copy(), self.terms.copy(), self.ports.copy()
+        other.repelling, other.preferring = self.repelling.copy(), self.preferring.copy()
+        other._by_namespace = {key: group.copy() for key, group in self._by_namespace.items()}
+        other._by_pair = {key: group.copy() for key, group in self._by_pair.items()}
+        return other
+
     def _index(self, labels: PodLabels, present: bool) -> None:
         groups = [self._by_namespace.setdefault(labels.namespace, {})]
         groups += [self._by_pair.setdefault(pair, {}) for pair in labels.pairs]

@@ -49,6 +49,13 @@ class TermIndex:
                         del self._by_pair[pair]
         self._others.pop(key, None)
 
+    def copy(self) -> TermIndex:
+        """The same, independent of what is added later."""
+        other = TermIndex()
+        other._by_pair = {pair: keys.copy() for pair, keys in self._by_pair.items()}
+        other._others = self._others.copy()
+        return other
+
     def about(self, labels: PodLabels) -> list[TermKey]:
         """Carriers with a term that may mean a pod of these labels, each once."""
         found = {id(key): key for key in self._others}

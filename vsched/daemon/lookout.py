@@ -1,0 +1,62 @@
+"""Sights of sessions for those who ask: the next session is frozen for them, and nobody pays while nobody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from vsched.errors import Unavailable
+from vsched.framework.policy import Policy
+from vsched.model.frozen import freeze
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.web.sights import Sight
+
+PATIENCE_SECONDS = 10.0
+"""How long is waited for a session: long ones take a second, and one may be under way."""
+
+
+class Lookout:
+    """Hands the next session to everybody who waits for one."""
+
+    def __init__(self, pull: Callable[[], None]) -> None:
+        self._pull = pull
+        """Has a session start soon."""
+        self._waiting: list[asyncio.Future[Sight]] = []
+        self._number = 0
+
+    async def look(self) -> Sight:
+        """A session that starts from now on; raises Unavailable where none ends in time."""
+        awaited: asyncio.Future[Sight] = asyncio.get_running_loop().create_future()
+        self._waiting.append(awaited)
+        self._pull()
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await awaited
+        except TimeoutError:
+            raise Unavailable(f"no session within {PATIENCE_SECONDS:g} s (is this daemon the leader?)") from None
+        finally:
+            if awaited in self._waiting:
+                self._waiting.remove(awaited)
+
+    def begin(self) -> list[asyncio.Future[Sight]]:
+        """A session starts: those who have asked until now are to have it."""
+        self._number += 1
+        asked, self._waiting = self._waiting, []
+        return asked
+
+    async def end(
+        self, asked: list[asyncio.Future[Sight]], snapshot: Snapshot, policy: Policy, report: CycleReport
+    ) -> None:
+        """The session has decided; to be awaited before the mirror makes its next snapshot."""
+        if not asked:
+            return
+        frozen = await asyncio.to_thread(freeze, snapshot)
+        sight = Sight(frozen, policy, report, self._number)
+        for awaited in asked:
+            if not awaited.done():
+                awaited.set_result(sight)
+
+    def fail(self, asked: list[asyncio.Future[Sight]]) -> None:
+        """The session came to nothing: they are to have the next one."""
+        self._waiting += [awaited for awaited in asked if not awaited.done()]

@@ -1,0 +1,29 @@
+"""A snapshot that stays valid: for whoever looks at it while the mirror goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vsched.model.snapshot import Snapshot
+
+
+def freeze(snapshot: Snapshot) -> Snapshot:
+    """The same snapshot with everything copied that its mirror brings up to date in place; records are shared.
+
+    Costs a copy of the node table and of the maps: about a millisecond for each ten thousand jobs. Has to be done
+    before the mirror makes its next snapshot.
+    """
+    nodes = snapshot.nodes.copy()
+    nodes.allocatable = nodes.allocatable.copy()
+    return replace(
+        snapshot,
+        nodes=nodes,
+        jobs=dict(snapshot.jobs),
+        active=tuple(snapshot.active),
+        holders={queue: dict(jobs) for queue, jobs in snapshot.holders.items()},
+        books=dict(snapshot.books),
+        shares=dict(snapshot.shares),
+        placed=snapshot.placed.copy(),
+        held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
+        held_limits=dict(snapshot.held_limits),
+    )

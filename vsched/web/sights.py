@@ -1,0 +1,27 @@
+"""One session as those see it who look closer: what it was decided on, by which policy, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from vsched.framework.policy import Policy
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+
+class Sight(NamedTuple):
+    """A session whose snapshot stays valid."""
+
+    snapshot: Snapshot
+    """Frozen: the mirror goes on without it."""
+    policy: Policy
+    """In force when it was decided."""
+    report: CycleReport
+    number: int
+    """Of the session, from 1 on."""
+
+
+Look = Callable[[], Awaitable[Sight]]
+"""Asks for a session that has seen everything the mirror knew at the time of asking; raises Unavailable where there is
+none in time (a standby decides nothing)."""
