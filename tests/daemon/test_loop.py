@@ -48,8 +48,11 @@ class SmallMirror:
 class Running:
     """A loop with everything around it."""
 
-    def __init__(self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry) -> None:
+    def __init__(
+        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: Lookout
+    ) -> None:
         self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
+        self.lookout = lookout
         self.turns = 0
 
     def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
@@ -68,8 +71,9 @@ async def looping(
             client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
-        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, Lookout(trigger.pull))
-        running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry)
+        lookout = Lookout(trigger.pull)
+        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
+        running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry, lookout)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
             task = group.create_task(running.loop.run())

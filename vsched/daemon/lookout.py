@@ -59,4 +59,7 @@ class Lookout:
 
     def fail(self, asked: list[asyncio.Future[Sight]]) -> None:
         """The session came to nothing: they are to have the next one."""
-        self._waiting += [awaited for awaited in asked if not awaited.done()]
+        left = [awaited for awaited in asked if not awaited.done()]
+        if left:
+            self._waiting += left
+            self._pull()

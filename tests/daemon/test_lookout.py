@@ -1,0 +1,67 @@
+"""Whoever looks gets the next session, frozen; sessions go on for everybody else."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.daemon.test_loop import POLICY, looping
+from vsched.daemon import lookout as module
+from vsched.errors import Unavailable
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+
+def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+    return CycleReport()
+
+
+async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy() -> None:
+    async with looping(decide) as running:
+        sight = await running.lookout.look()
+
+        assert sight.policy is POLICY
+        assert sight.report == CycleReport()
+        assert sight.snapshot.jobs == {}
+
+
+async def test_those_who_ask_at_once_share_one_session() -> None:
+    async with looping(decide) as running:
+        sights = await asyncio.gather(*(running.lookout.look() for _ in range(5)))
+
+        assert len({id(sight) for sight in sights}) == 1
+
+
+async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:
+    async with looping(decide) as running:
+        first = await running.lookout.look()
+        second = await running.lookout.look()
+
+        assert second.number > first.number
+
+
+async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> None:
+    left = [RuntimeError("once")]
+
+    def fails_once(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        if left:
+            raise left.pop()
+        return CycleReport()
+
+    async with looping(fails_once) as running:
+        sight = await running.lookout.look()
+
+        assert not left
+        assert sight.number == 2
+
+
+async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
+    lookout = module.Lookout(lambda: None)
+
+    with pytest.raises(Unavailable, match="leader"):
+        await lookout.look()
+    assert lookout.begin() == []

@@ -1,0 +1,73 @@
+"""A frozen snapshot says the same for ever, whatever the mirror does next."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests
+from vsched.cluster.cache import Cache
+from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.framework.cycle import run_cycle
+from vsched.model.frozen import freeze
+from vsched.model.snapshot import Snapshot
+from vsched.settings.built_in import REGISTRY
+
+BEFORE = """
+node n1 cpu=4 memory=8Gi zone=a
+node n2 cpu=4 memory=8Gi zone=b
+queue q weight=1
+job ns/runs min=2 pods=0 queue=q
+pods ns/runs 2 cpu=1 on=n1 labels=app:web port=80
+job ns/waits min=3 pods=3 cpu=3 queue=q apart=runs
+"""
+AFTER = """
+node n0 cpu=16 memory=8Gi zone=c
+node n2 cpu=4 memory=8Gi zone=b cordoned
+queue q weight=5
+job ns/other min=1 pods=4 cpu=1 queue=q labels=app:db port=81 apart=waits
+"""
+
+
+def told(cache: Cache, text: str) -> None:
+    found = decode_manifests((Origin("test", str(at)), each) for at, each in enumerate(manifests(text)))
+    for kind, objects in found.objects.items():
+        for each in objects:
+            cache.apply(kind, "ADDED", each)
+
+
+def decided(snapshot: Snapshot) -> object:
+    return run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+
+
+def test_a_frozen_snapshot_decides_as_it_did_after_the_mirror_has_gone_on() -> None:
+    cache = Cache(frozenset({"vsched"}), open_without_state=True)
+    told(cache, BEFORE)
+    snapshot = cache.snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    frozen = freeze(snapshot)
+
+    cache.settle(report)
+    told(cache, AFTER)
+    after = cache.snapshot(NOW + 60)
+
+    assert decided(frozen) == report
+    assert decided(after) != report
+
+
+def test_nothing_that_changes_in_place_is_shared() -> None:
+    cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+    told(cache, BEFORE)
+    snapshot = cache.snapshot(NOW)
+    frozen = freeze(snapshot)
+
+    for field in fields(Snapshot):
+        mine, theirs = getattr(frozen, field.name), getattr(snapshot, field.name)
+        assert type(mine) is type(theirs) or field.name == "active", field.name
+    amounts = [name for name in snapshot.nodes.__slots__ if isinstance(getattr(snapshot.nodes, name), np.ndarray)]
+    assert "idle" in amounts
+    for name in amounts:
+        assert not np.shares_memory(getattr(frozen.nodes, name), getattr(snapshot.nodes, name)), name
+    assert frozen.jobs is not snapshot.jobs
+    assert frozen.placed.counts is not snapshot.placed.counts
