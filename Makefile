@@ -59,8 +59,10 @@ binary-test: ## whether dist/vsched and dist/image are whole
 DESTDIR ?=
 PROGRAM ?= dist/vsched
 
-install: ## PROGRAM (dist/vsched) and what systemd needs, under DESTDIR
+install: ## PROGRAM (dist/vsched), its names as a plugin of kubectl, and what systemd needs, under DESTDIR
 	install -D -m 755 $(PROGRAM) $(DESTDIR)/usr/bin/vsched
+	ln -sf vsched $(DESTDIR)/usr/bin/kubectl-vsched
+	ln -sf vsched $(DESTDIR)/usr/bin/kubectl_complete-vsched
 	install -D -m 644 systemd/vsched.service $(DESTDIR)/usr/lib/systemd/system/vsched.service
 	install -D -m 644 systemd/vsched.sysusers $(DESTDIR)/usr/lib/sysusers.d/vsched.conf
 	install -D -m 644 systemd/vsched.tmpfiles $(DESTDIR)/usr/lib/tmpfiles.d/vsched.conf

@@ -95,7 +95,7 @@ def test_a_gang_that_is_too_large_binds_nothing_and_says_why() -> None:
 
     assert bound(document) == {"batch": 2}
     assert (training["ready"], training["pending"]) == (0, 8)
-    assert "0/2 nodes are available: 2 Insufficient cpu" in training["message"]
+    assert training["message"] == "the gang needs 8, 6 fit: 2 nodes have too little cpu"
 
 
 def test_priorities_decide_among_jobs_and_among_pods() -> None:

@@ -106,30 +106,39 @@ def test_overcommit_alone(text: str, phases: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "message", "headline"),
     [
         pytest.param(
             "job ns/a minResources=cpu:11 pods=1 cpu=1",
             "queue default resource quota insufficient: insufficient cpu",
+            "queue default may hold 10 cpu at most: 11 asked",
             id="the queue is full",
         ),
         pytest.param(
             "job ns/a minResources=cpu:13,memory:13Gi pods=1 cpu=1",
             "resource in cluster is overused: overused cpu, memory",
+            "as much is admitted as the cluster is to be promised: cpu 0 of 12 promised, 13 asked; "
+            "memory 0 of 12Gi promised, 13Gi asked",
             id="the cluster is full",
         ),
         pytest.param(
             "queue q state=Closing\njob ns/a minResources=cpu:1 queue=q pods=1 cpu=1",
             "queue q is Closing, not Open",
+            "queue q is Closing, not Open",
             id="the queue is closing",
         ),
-        pytest.param("job ns/a queue=nowhere pods=1 cpu=1", "queue nowhere does not exist", id="there is no queue"),
+        pytest.param(
+            "job ns/a queue=nowhere pods=1 cpu=1",
+            "queue nowhere does not exist",
+            "queue nowhere does not exist",
+            id="there is no queue",
+        ),
     ],
 )
-def test_what_is_said_of_those_who_are_refused(text: str, message: str) -> None:
+def test_what_is_said_of_those_who_are_refused(text: str, message: str, headline: str) -> None:
     found = plan(f"{CLUSTER}\n{text}")
 
-    assert (found.message("ns/a"), found.why("ns/a.0")) == (message, message)
+    assert (found.message("ns/a"), found.why("ns/a.0")) == (headline, message)
 
 
 def test_admission_goes_on_with_the_queue_of_the_smaller_share() -> None:

@@ -95,7 +95,7 @@ def test_who_is_let_into_a_queue_of_four_cores(text: str, expected: list[str]) -
 def test_what_a_pod_at_the_gate_waits_for_is_said_on_its_job() -> None:
     text = f"node n1 cpu=8\nqueue default capability=cpu:2\njob ns/a min=1 phase=Inqueue pods=1 cpu=3 {SHUT}"
     outcome = cycle(text).jobs["ns/a"]
-    assert "queue default would hold more than it may of cpu" in outcome.message
+    assert outcome.message == "queue default may hold 2 cpu at most: 3 asked"
 
 
 ROOM = "node n1 cpu=8\nqueue default capability=cpu:4\njob ns/old min=1 phase=Inqueue\n"

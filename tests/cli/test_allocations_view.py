@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from vsched.cli.allocations_source import Share, Shares, readable, shares_of
 from vsched.cli.allocations_view import as_document, as_page, as_table, in_tree, share_document
-from vsched.cli.queue_view import Look, look_for
+from vsched.cli.drawing import Look, look_for
 from vsched.errors import BadInput
 from vsched.model.arbitration import Claim, Told
 

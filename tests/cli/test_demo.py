@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -16,10 +17,13 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from tests.support.asking import ask
+from tests.support.demoing import demo_page
 from vsched.cli import cli
 from vsched.cli.demo import judge
 from vsched.cli.demo_mix import BACKLOG, CROWDS, NODE_CPUS, Mix
-from vsched.cli.demo_view import BAR_CELLS, DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, bar
+from vsched.cli.demo_view import LOOK, DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live
+from vsched.cli.drawing import bar
 from vsched.errors import Unavailable
 
 STATE = DemoState(
@@ -58,7 +62,8 @@ async def start(tmp_path: Path, *arguments: str) -> Process:
 async def test_without_a_screen_it_prints_what_happened_as_json_and_leaves_nothing_behind(tmp_path: Path) -> None:
     demo = await start(tmp_path, "--headless", "--seconds", "1.5")
     out, err = await asyncio.wait_for(demo.communicate(), 30.0)
-    assert (demo.returncode, err) == (0, b"")
+    assert demo.returncode == 0
+    assert re.fullmatch(rb"page: http://127\.0\.0\.1:\d+/\n", err)
     told = orjson.loads(out)
     assert told["pods_bound"] > 0
     assert told["gangs_bound"] > 0
@@ -68,11 +73,23 @@ async def test_without_a_screen_it_prints_what_happened_as_json_and_leaves_nothi
     assert os.listdir(tmp_path) == []
 
 
+async def test_it_serves_the_page_and_all_that_the_page_asks_for() -> None:
+    async with demo_page("--nodes", "5") as url:
+        page = await ask(url, Accept="text/html,application/xhtml+xml")
+        assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        for file in re.findall(r'(?:src|href)="(page/[^"]+)"', page.body):
+            assert (await ask(url + file)).status == 200
+        found = await ask(f"{url}overview")
+        assert {"research", "production", "batch", "interactive"} <= found.body["queues"].keys()
+        assert len(found.body["nodes"]) == 5
+
+
 async def test_interrupted_it_says_how_far_it_came_and_clears_up(tmp_path: Path) -> None:
     demo = await start(tmp_path, "--seconds", "60", "--log-file", str(tmp_path / "log"))
     assert demo.stderr is not None
     first = await asyncio.wait_for(demo.stderr.readline(), 20.0)
-    assert b"pods bound" in first
+    assert b"page: http://" in first
+    assert b"pods bound" in await asyncio.wait_for(demo.stderr.readline(), 10.0)
     await asyncio.wait_for(demo.stderr.readline(), 10.0)
     demo.send_signal(signal.SIGINT)
     out, _ = await asyncio.wait_for(demo.communicate(), 10.0)
@@ -88,6 +105,7 @@ async def test_interrupted_it_says_how_far_it_came_and_clears_up(tmp_path: Path)
     [
         pytest.param(["--config", "nowhere.yaml"], "nowhere.yaml", id="a policy that does not exist"),
         pytest.param(["--log-file", "nowhere/at/all.log"], "--log-file: nowhere", id="a log that cannot be written"),
+        pytest.param(["--listen-address", "here"], "--listen-address: 'here' is not", id="an address that is none"),
     ],
 )
 def test_what_cannot_work_is_told_before_anything_starts(arguments: list[str], said: str) -> None:
@@ -135,7 +153,7 @@ class TestWhatIsShown:
         assert "180 pods/s (at most 640)   1,900 bound" in lines[1]
         research = next(line for line in lines if line.startswith("research"))
         assert research.split()[:3] == ["research", "3", "104%"]
-        assert research.count("█") + research.count("·") + research.count("┃") == BAR_CELLS
+        assert research.count("█") + research.count("·") + research.count("┃") == LOOK.cells
         assert any("team-a/gang-7 on 3 nodes" in line for line in lines)
         assert "2 errors, the last: oh" in lines[-1]
 
@@ -144,12 +162,12 @@ class TestWhatIsShown:
         [
             pytest.param(0.0, 0.5, 0, 14, id="nothing"),
             pytest.param(0.5, 0.25, 13, 7, id="more than deserved: the mark covers one"),
-            pytest.param(1.7, 2.0, BAR_CELLS - 1, BAR_CELLS - 1, id="beyond the cluster stays within the bar"),
+            pytest.param(1.7, 2.0, LOOK.cells - 1, LOOK.cells - 1, id="beyond the cluster stays within the bar"),
         ],
     )
     def test_a_bar(self, filled: float, mark: float, full: int, at: int) -> None:
-        text = bar(filled, mark, "cyan").plain
-        assert len(text) == BAR_CELLS
+        text = bar(LOOK, 1.0, filled, fair=mark).plain
+        assert len(text) == LOOK.cells
         assert (text.count("█"), text.index("┃")) == (full, at)
 
 

@@ -79,7 +79,9 @@ async def test_a_list_shows_what_queues_hold(tmp_path: Path) -> None:
         await until(lambda: queue_status(shell.cluster, "b").get("running") == 1)
 
         lines = (await shell.told("list")).splitlines()
-        assert [line.split()[-1] for line in lines[1:5]] == ["0", "0", "1", "0"]
+        assert lines[0].split() == ["queue", "state", "weight", "priority", "share", "cpu", "memory", "jobs", "waiting"]
+        # With those of the queues below: the one job in b is one of a and of the root as well.
+        assert [line.split()[-2:] for line in lines[1:5]] == [["1", "0"], ["1", "0"], ["1", "0"], ["0", "0"]]
         assert [line.strip("└ ").split()[0] for line in lines[1:5]] == ["root", "a", "b", "default"]
         assert "2/3" in lines[2]
         assert "2/4" in lines[1]

@@ -9,7 +9,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.queue_source import Queues, Sight, amounts, sight_of
+from vsched.cli.drawing import look_for
+from vsched.cli.queue_source import Queues, Sight, amounts, sight_of, with_jobs
 from vsched.cli.queue_view import (
     as_document,
     as_page,
@@ -17,7 +18,6 @@ from vsched.cli.queue_view import (
     get_document,
     in_tree,
     list_document,
-    look_for,
     scarcest,
 )
 
@@ -35,7 +35,7 @@ def sight(name: str, parent: str = "root", annotations: dict[str, str] | None = 
 
 def queues(*sights: Sight) -> Queues:
     named = {found.name: found for found in (sight("root", ""), *sights)}
-    return Queues(dict(sorted(named.items())), amounts(TOTAL))
+    return Queues(with_jobs(dict(sorted(named.items()))), amounts(TOTAL))
 
 
 SOME = queues(
@@ -62,7 +62,7 @@ def test_a_table_fits_its_terminal_and_cuts_no_word(width: int) -> None:
     assert max(cell_len(line) for line in lines) <= width
     assert not [line for line in lines if "…" in line]
     assert "20/80" in line_of(lines, "research")
-    assert ("priority" in lines[0], "running" in lines[0]) == (width >= 140, width >= 120)
+    assert ("priority" in lines[0], "waiting" in lines[0]) == (width >= 140, width >= 120)
 
 
 def test_a_wide_table_has_everything() -> None:

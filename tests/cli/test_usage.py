@@ -158,4 +158,4 @@ def test_help_shows_an_example_and_usage_errors_exit_with_2() -> None:
     shown = CliRunner().invoke(cli, ["usage", "--help"])
     assert shown.exit_code == 0
     assert "vsched usage --config" in shown.output
-    assert CliRunner().invoke(cli, ["usage"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["usage", "-o", "table"]).exit_code == 2

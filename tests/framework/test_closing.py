@@ -87,8 +87,7 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
 
     assert (found.ready, found.pending) == (0, 2)
     assert found.message == (
-        "2 tasks wait for others to leave, then the gang has its minimum of 2; "
-        "a.0: will go to n1 once what is leaving it has left"
+        "2 pods have their places and wait for others to leave: a.0 will go to n1 once what is leaving it has left"
     )
 
 
@@ -102,8 +101,7 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
             "job ns/a min=2 pods=2 cpu=3",
             "Unschedulable",
             "NotEnoughResources",
-            "2/2 tasks in gang unschedulable: the gang needs 2 more of its minimum of 2; "
-            "a.1: 0/1 nodes are available: 1 Insufficient cpu.",
+            "the gang needs 2, 1 fits: 1 node has too little cpu",
             id="no room",
         ),
         pytest.param(
@@ -183,8 +181,7 @@ def test_merging_conditions(
             "job ns/a min=3 pods=3 cpu=5",
             "ns/a.2",
             "Unschedulable",
-            "its gang ns/a waits: 3/3 tasks in gang unschedulable: the gang needs 3 more of its minimum of 3; "
-            "a.0: 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.",
+            "its gang ns/a waits: the gang needs 3, none fit: 2 nodes have too little cpu, 1 is cordoned",
             id="what was not tried is not said to fit",
         ),
         pytest.param(
@@ -212,7 +209,7 @@ def test_nothing_is_said_of_pods_that_are_bound_or_gated() -> None:
 def test_a_gang_is_told_of_the_task_that_found_no_place_not_of_those_that_would_wait() -> None:
     found = outcome_of("pods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=3 pods=3 cpu=2")
 
-    assert found.message.endswith("a.2: 0/1 nodes are available: 1 Insufficient cpu.")
+    assert (found.code, found.message) == ("GangSize", "the gang needs 3, 2 fit: 1 node has too little cpu")
     assert found.reasons == {"Insufficient cpu": 1}
 
 

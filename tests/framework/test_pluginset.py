@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from vsched.framework.combining import victims, vote
-from vsched.framework.extension import Refusal, Vote
+from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.model.job import Job, JobSpec
 from vsched.model.shape import ShapeTable
 from vsched.model.status import Status

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.actions.allocate import PlacingArgs
-from vsched.framework.extension import NoArgs, Refusal
+from vsched.framework.extension import NoArgs
 from vsched.framework.policy import Policy
-from vsched.framework.session import Session
+from vsched.framework.session import Session, no_such_queue
 from vsched.framework.trace import Trace
 from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
@@ -33,7 +33,7 @@ def test_jobs_that_could_get_something_are_shown() -> None:
     """)
 
     assert sorted(session.jobs) == ["ns/empty", "ns/pending"]
-    assert session.job_refusals == {"ns/lost": Refusal("QueueNotFound", "queue nowhere does not exist")}
+    assert session.job_refusals == {"ns/lost": no_such_queue("nowhere")}
     assert session.queue(session.jobs["ns/pending"]).name == "default"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.support.small import SmallCluster
-from vsched.framework.extension import Opening, Refusal
+from vsched.framework.extension import Opening
 from vsched.framework.ledger import Ledger
+from vsched.framework.refusal import Refusal
 from vsched.model.job import Job
 from vsched.model.queue import Queue
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts

@@ -6,7 +6,7 @@ import pytest
 
 from tests.plugins.quota_world import Quotas, cpu, memory, pods
 from tests.support.plans import plan, policy_of
-from vsched.framework.extension import Refusal
+from vsched.framework.refusal import Refusal
 from vsched.model.resources import CPU, Amounts
 from vsched.plugins.capacity import CapacityArgs
 

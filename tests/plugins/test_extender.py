@@ -24,10 +24,12 @@ from tests.support.extending import (
 )
 from tests.support.small import SmallCluster
 from vsched.daemon.calling import Caller
-from vsched.framework.extension import Opening, Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import Opening, Vote
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Ledger
+from vsched.framework.refusal import Refusal
 from vsched.model.quantity import format_milli
 from vsched.model.status import Phase, Status
 from vsched.model.task import Task
@@ -238,7 +240,7 @@ def test_without_verbs_it_has_no_opinion_and_nothing_is_sent(server: ExtenderSer
         pytest.param(
             "job_enqueueable",
             {"status": -1},
-            Refusal("ExtenderRejected", "the extender rejected it"),
+            Refusal("ExtenderRejected", "the extender rejected it", code=Code.REFUSED),
             id="a job is rejected",
         ),
         pytest.param("job_ready", {"status": True}, True, id="a job is ready"),
@@ -292,7 +294,7 @@ FAILURES = {
 ALL_OUT = {"n1": SILENT, "n2": SILENT}
 WITHOUT_ANSWER: dict[str, tuple[object, object]] = {
     "queue_overused": (False, True),
-    "job_enqueueable": (Vote.PERMIT, Refusal("ExtenderFailed", SILENT)),
+    "job_enqueueable": (Vote.PERMIT, Refusal("ExtenderFailed", SILENT, code=Code.REFUSED)),
     "job_ready": (True, False),
     "predicate": ({}, ALL_OUT),
     "prioritize": ({"n1": 0.0, "n2": 0.0}, {"n1": 0.0, "n2": 0.0}),
@@ -325,7 +327,7 @@ def test_without_an_answer_an_ignorable_extender_is_passed_over_and_another_hold
 def _reworded(outcome: object) -> object:
     """An answer that cannot be read is told apart from none."""
     if isinstance(outcome, Refusal):
-        return Refusal(outcome.reason, UNREADABLE)
+        return outcome._replace(message=UNREADABLE)
     return dict.fromkeys(outcome, UNREADABLE) if outcome == ALL_OUT and isinstance(outcome, dict) else outcome
 
 

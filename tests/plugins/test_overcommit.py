@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.extension import Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.resources import CPU, MEMORY, Amounts
 from vsched.model.status import Phase
 from vsched.plugins.overcommit import Overcommit, OvercommitArgs
@@ -40,7 +42,10 @@ def test_a_job_that_states_no_minimum_is_admitted() -> None:
 def test_a_refusal_names_what_is_short() -> None:
     answer = asks(SmallCluster().node("n1", cpu=1000, memory=GIB), ((CPU, 9000), (MEMORY, 9 * GIB)))
 
-    assert answer == Refusal("ClusterOverused", "resource in cluster is overused: overused cpu, memory")
+    assert isinstance(answer, Refusal)
+    assert answer.message == "resource in cluster is overused: overused cpu, memory"
+    assert (answer.reason, answer.code) == ("ClusterOverused", Code.QUEUE_ADMISSION)
+    assert answer.shortages[0] == Shortage("cpu", held=0, asked=9000, limit=1200)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.extension import NoArgs, Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.queue import Queue
 from vsched.model.resources import CPU, Amounts
 from vsched.model.status import Phase
@@ -105,12 +107,22 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
         pytest.param(
             {},
             3001,
-            Refusal("QueueOverShare", "queue a would hold more than it deserves of cpu", passing=True),
+            Refusal(
+                "QueueOverShare",
+                "queue a would hold more than it deserves of cpu",
+                True,
+                Code.QUEUE_SHARE,
+                "a",
+                (Shortage("cpu", held=2000, asked=3001, limit=5000),),
+            ),
             id="not past it, by however little",
         ),
         pytest.param({}, 0, None, id="what asks for nothing always may"),
         pytest.param(
-            {"state": "Closed"}, 1, Refusal("QueueNotOpen", "queue a is Closed, not Open"), id="not while it is closed"
+            {"state": "Closed"},
+            1,
+            Refusal("QueueNotOpen", "queue a is Closed, not Open", code=Code.QUEUE_CLOSED, subject="a"),
+            id="not while it is closed",
         ),
     ],
 )

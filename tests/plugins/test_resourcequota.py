@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import plan, policy_of
+from tests.support.small import GIB
 from tests.support.worlds import World
-from vsched.framework.extension import NoArgs, Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import NoArgs, Vote
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.plugins.resourcequota import ResourceQuota
 
 
@@ -49,6 +52,12 @@ def test_a_refusal_names_the_quota_and_the_amounts() -> None:
         "NamespaceQuotaInsufficient",
         "resource quota small insufficient: memory (2Gi asked, 0 used, 1Gi allowed), "
         "requests.cpu (2 asked, 2500m used, 4 allowed)",
+        code=Code.QUOTA,
+        subject="small",
+        shortages=(
+            Shortage("memory", held=0, asked=2 * GIB, limit=GIB),
+            Shortage("requests.cpu", held=2500, asked=2000, limit=4000),
+        ),
     )
 
 

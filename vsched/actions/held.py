@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from vsched.framework.extension import Refusal
+from vsched.framework.codes import Code
 from vsched.framework.fits import Room
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.why import Explanation
 from vsched.model.queue import Queue
@@ -67,14 +68,16 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
     if stopped is None:
         return False  # all of them fit: what is missing is held back by scheduling gates
-    session.task_refusals[stopped.uid] = short_of_room(session.fitting.room(stopped), tasks[stopped.shape])
+    told = short_of_room(session.fitting.room(stopped), tasks[stopped.shape])
+    session.task_refusals[stopped.uid] = told._replace(fits=fits)
     return True
 
 
 def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:
     """What to say of a job whose queue has had its share."""
     missing = max(1, session.plugins.tasks_missing(job))
-    note(session, job, sheet, missing, Refusal(QUEUE_OVERUSED, f"queue {queue.name} holds all that it deserves"))
+    told = f"queue {queue.name} holds all that it deserves"
+    note(session, job, sheet, missing, Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
 
 
 def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal: Refusal) -> None:
@@ -92,11 +95,12 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     if room is None or room.tasks >= wanted:
         return refusal
     told = short_of_room(room, wanted)
-    return Explanation(f"{told.message} Also, {refusal.message}.", told.reasons)
+    return told._replace(message=f"{told.message} Also, {refusal.message}.", also=refusal)
 
 
 def short_of_room(room: Room, wanted: int) -> Explanation:
     """The nodes' reason, with how many would fit where more than one is wanted."""
     if wanted == 1:
         return room.full
-    return Explanation(f"{room.full.message} There is room for {room.tasks} of {wanted}.", room.full.reasons)
+    message = f"{room.full.message} There is room for {room.tasks} of {wanted}."
+    return room.full._replace(message=message, fits=room.tasks)

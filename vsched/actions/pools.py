@@ -14,6 +14,7 @@ import numpy as np
 from vsched.actions.taking import Taking
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry
+from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes import Ints, Mask
 from vsched.model.queue import Queue
@@ -23,6 +24,10 @@ from vsched.model.task import Task
 
 POOLS_MAX = 64
 """Classes of evictors remembered at a time, oldest dropped first."""
+
+
+LOOKS_MAX = 16
+"""So many nodes of a pool are looked at only to tell people who protects the victims there."""
 
 
 class Refusals:
@@ -51,6 +56,10 @@ class Pool:
         self._passing: dict[tuple[Shape, PodLabels], Mask] = {}
         self._passing_at: Entry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
+        self.protections: dict[Shape, Refusal] = {}
+        """What alone kept the only victims from evictors of a shape."""
+        self.looks = LOOKS_MAX
+        """How often it may still be asked who keeps them."""
         self.hopeless: dict[Hashable, Entry | None] = {}
         """What was asked for in vain, with the latest step in the ledger at that time."""
         nodes = len(session.nodes)

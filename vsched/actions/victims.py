@@ -16,9 +16,11 @@ from vsched.actions.allocate import choose, waits_for
 from vsched.actions.pools import Pool, Pools, amount_of
 from vsched.actions.sparing import spare
 from vsched.actions.taking import Taking
-from vsched.framework.extension import Refusal
 from vsched.framework.fitting import Choice
+from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause
+from vsched.framework.protection import only_objection
+from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement
 from vsched.framework.why import Explanation
@@ -199,11 +201,29 @@ class Attempt:
         if victims is not None:
             return self._reprieve(task, row, victims, before)
         self.statement.rollback(before)
+        if not enough:
+            self._note_protection(pool, task, row, candidates)
         if len(candidates) == len(everyone):
             pool.refuse(task, row, lasting=not enough)
             if not enough and before != self._start:
                 self._tentative.append((pool, task.shape, row))
         return None
+
+    def _note_protection(self, pool: Pool, task: Task, row: int, candidates: Sequence[Task]) -> None:
+        """Keep what is to be said where one plugin alone protects victims that would be enough."""
+        if task.shape in pool.protections or not pool.looks or not self.session.snapshot.budgets:
+            return
+        if candidates and self._would_do(task, row, candidates):
+            pool.looks -= 1
+            told = only_objection(
+                self.session.plugins,
+                task,
+                candidates,
+                lambda agreed: self._would_do(task, row, agreed),
+                across=self.taking.across,
+            )
+            if told is not None:
+                pool.protections[task.shape] = told
 
     def _would_do(self, task: Task, row: int, victims: Sequence[Task]) -> bool:
         """Whether the row has room for the task with these gone, amounts alone."""
@@ -269,6 +289,7 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
     job = taking.job
     asked = pools.of(taking, tasks[0]), signature(session, taking, tasks)
     if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
+        note_protection(session, job, asked[0], tasks)
         return False
     with session.statement() as statement:
         attempt = Attempt(session, taking, pools, statement, pick)
@@ -291,7 +312,15 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
                 return True
         attempt.give_up()
     asked[0].hopeless[asked[1]] = session.ledger.latest
+    note_protection(session, job, asked[0], tasks)
     return False
+
+
+def note_protection(session: Session, job: JobView, pool: Pool, tasks: Sequence[Task]) -> None:
+    """Say of a job that gets nothing what protects the only victims, where one thing does."""
+    told = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
+    if told is not None:
+        session.kept[job.key] = told
 
 
 def signature(session: Session, taking: Taking, tasks: Sequence[Task]) -> tuple[object, ...]:

@@ -6,7 +6,9 @@ import sys
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
+from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, called_as, completions, reordered, spoken
 from vsched.errors import VschedError
 
 COMMANDS = {
@@ -14,11 +16,16 @@ COMMANDS = {
     "demo": "an embedded cluster, the daemon and a sample workload, live",
     "cluster": "the embedded cluster alone: a Kubernetes API on loopback",
     "plan": "what would be bound, and why the rest waits, from manifests",
+    "top": "what a running daemon shares out, to whom, and who waits, live",
     "queue": "queues: what they hold, opening and closing them",
+    "job": "jobs: where each stands in the order, and why those that wait do",
     "allocations": "who deserves and holds what of the cluster, by namespace and bucket",
-    "usage": "what nodes really use, as the policy's source of usage says",
+    "usage": "what of each node is allocated, and what it really uses",
+    "dump": "a cycle of a running daemon as a file, to be run again",
+    "replay": "runs a cycle again from its file, or a trace of a cluster under several policies",
     "check": "validates a policy file",
     "rbac": "the roles that a daemon with given flags needs, as manifests",
+    "completion": "a script that has bash, zsh or fish complete commands, flags and names",
     "version": "version, commit, Python and libraries",
     "soak": "work comes and goes for long, requests fail, daemons are killed: is every promise kept?",
     "bench": "measures the decision core on this machine",
@@ -41,7 +48,12 @@ class LazyGroup(click.Group):
             return None
         command = import_module(f"vsched.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
-        return command
+        return spoken(command) if ctx.find_root().info_name == AS_PLUGIN else command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Commands by their names alone: no shell waits for all of them to be loaded."""
+        named = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -68,8 +80,15 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; errors that a person can do something about are one line and exit code 1."""
+    program = called_as(sys.argv[0])
     try:
-        code = cli.main(standalone_mode=False)
+        if program == COMPLETER:
+            click.echo("\n".join(completions(cli, sys.argv[1:])))
+            code = 0
+        elif program == PLUGIN:
+            code = cli.main(reordered(sys.argv[1:]), prog_name=AS_PLUGIN, standalone_mode=False)
+        else:
+            code = cli.main(prog_name=PLAIN, standalone_mode=False)
     except click.exceptions.Abort:
         code = 130
     except click.ClickException as error:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.queue import console_for, look_of, on_client, print_document, reaching, showing
+from vsched.cli.asking import Target, asking_if_named
+from vsched.cli.output import console_for, look_of, print_document, showing
+from vsched.cli.reaching import on_client, reaching
 
 if TYPE_CHECKING:
     from vsched.cli.allocations_source import Shares
@@ -26,9 +28,15 @@ Examples:
 @click.command("allocations", epilog=EPILOG)
 @click.argument("names", metavar="[NAMESPACE|BUCKET]...", nargs=-1)
 @reaching
+@asking_if_named
 @showing
 def command(
-    names: tuple[str, ...], kubeconfig: Path | None, context: str | None, daemon: str, output: str, no_color: bool
+    names: tuple[str, ...],
+    kubeconfig: Path | None,
+    context: str | None,
+    target: Target | None,
+    output: str,
+    no_color: bool,
 ) -> None:
     """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
 
@@ -40,7 +48,7 @@ def command(
     from vsched.clock import SystemClock
 
     async def read(client: ApiClient) -> Shares:
-        return await read_shares(client, daemon)
+        return await read_shares(client, target)
 
     shares = on_client(kubeconfig, context, read)
     chosen = shares.named(names) if names else None

@@ -11,12 +11,12 @@ import orjson
 from msgspec.structs import replace
 
 from vsched.arbitrator.conditions import OVERUSED
+from vsched.cli.asking import Target, asked
 from vsched.cli.queue_source import NODES, Obj
 from vsched.cluster import wire
 from vsched.cluster.ingest_arbitration import allocation_of, bucket_of, claim_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.model.arbitration import ARBITRATOR_GROUP, DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
@@ -121,10 +121,10 @@ def shares_of(
     return Shares(namespaces, dict(sorted(known_buckets.items())), total)
 
 
-async def read_shares(client: ApiClient, daemon: str = "") -> Shares:
-    """Every namespace and bucket; ``daemon`` is the address of one that is asked what may be held for now.
+async def read_shares(client: ApiClient, target: Target | None = None) -> Shares:
+    """Every namespace and bucket; ``target`` is a daemon that is asked what may be held for now.
 
-    Raises what the client raises, and BadInput where the kinds are not served.
+    Raises what the client and ``asked`` raise, and BadInput where the kinds are not served.
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
@@ -138,7 +138,9 @@ async def read_shares(client: ApiClient, daemon: str = "") -> Shares:
                 case wire.Bucket():
                     buckets.append(_readable_bucket(found))
     shares = shares_of(claims, records, buckets, await _total(client))
-    return _with_told(shares, await _ask_daemon(daemon)) if daemon else shares
+    if target is None:
+        return shares
+    return _with_told(shares, await asked(target, lambda daemon: daemon.get("/allocations")))
 
 
 def readable(quantities: Mapping[str, object] | None) -> dict[str, int]:
@@ -226,12 +228,6 @@ async def _total(client: ApiClient) -> Counted:
     except Forbidden:
         return NOTHING
     return summed(readable((node.get("status") or {}).get("allocatable")) for node in listed["items"])
-
-
-async def _ask_daemon(address: str) -> dict[str, Any]:
-    server = address.rstrip("/") if "://" in address else f"http://{address.rstrip('/')}"
-    async with ApiClient(Connection(server)) as client:
-        return await client.get("/allocations")
 
 
 def _with_told(shares: Shares, told: Mapping[str, Any]) -> Shares:

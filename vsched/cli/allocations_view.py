@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.allocations_source import Share, Shares, readable
-from vsched.cli.queue_view import USUAL, Look, short
+from vsched.cli.columns import USUAL, columned
+from vsched.cli.drawing import Look, bar, short
 from vsched.model.arbitration import Told
 from vsched.model.counted import CLAIMS, Counted, counted_scale, format_counted, summed
 from vsched.sim.ages import short_duration
@@ -22,9 +23,6 @@ ALWAYS = ("cpu", "memory")
 """What is told to be nothing where it is nothing."""
 PROBLEMS_MAX = 10
 """Problems that are told below a table."""
-KEPT = {"█": "▒"}
-"""The sign of what is reserved and not held, by the sign of what is held; plain text has another."""
-PLAIN_KEPT = "+"
 
 
 # -- for programs ---------------------------------------------------------------------------------------------------
@@ -93,13 +91,7 @@ def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
     if not shares.namespaces and not shares.buckets:
         return Text("nothing is divided: there are no Consumers and no Allocations")
     resources = shown(shares)
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("namespace", no_wrap=True)
-    if look.ranks:
-        table.add_column("weight", justify="right", no_wrap=True)
-    for resource in resources:
-        table.add_column(resource.rpartition("/")[2], no_wrap=True)
-    table.add_column("overused", no_wrap=True)
+    table = columned(["namespace", *(["weight"] if look.ranks else []), *resources, "overused"], unicode=look.unicode)
     for heading in ("deserved", "allocated", "reserved", "hard") if look.wide else ():
         table.add_column(heading)
     idle = 0
@@ -126,10 +118,7 @@ def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableT
     kinds = ["allocated", "deserved", "reserved", "hard"]
     kinds += [kind for kind in ("ceiling", "waiting") if getattr(share, kind)]
     amounts: list[Counted] = [getattr(share, kind) for kind in kinds]
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("resource", no_wrap=True)
-    if look.cells:
-        table.add_column("held", no_wrap=True)
+    table = columned(["resource", *(["held"] if look.cells else [])], unicode=look.unicode)
     for heading in (*kinds, "cluster"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name in (*USUAL, *sorted({name for one in amounts for name in one} - set(USUAL))):
@@ -167,7 +156,7 @@ def in_tree(shares: Shares) -> Iterator[tuple[int, Share]]:
 def legend(look: Look) -> Text:
     """What the signs of the bars mean."""
     full, empty, mark = look.signs
-    text = f"{full} held  {_kept(look)} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    text = f"{full} held  {look.kept} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
@@ -223,38 +212,20 @@ def _held(shares: Shares, share: Share, resource: str, look: Look) -> Text:
 
 def _bar(shares: Shares, share: Share, resource: str, look: Look) -> Text:
     """What is held of what may be held at most; what is beyond what is deserved in another colour."""
-    full, empty, mark = look.signs
-    scale = _scale(shares, share, resource)
-    if not scale:
-        return Text(" " * look.cells)
-    held, deserved = share.allocated.get(resource, 0), share.deserved.get(resource, 0)
-
-    def cells(amount: int, least: int = 0) -> int:
-        return min(look.cells, max(least, round(amount / scale * look.cells)))
-
-    filled, fair = cells(held, int(held > 0)), cells(min(held, deserved))
-    kept = max(0, cells(share.reserved.get(resource, 0)) - filled)
-    beyond = "red" if share.overused is not None else "yellow"
-    bar = Text.assemble(
-        (full * min(filled, fair), "cyan"),
-        (full * max(0, filled - fair), beyond if held > deserved else "cyan"),
-        (_kept(look) * kept, "green"),
-        (empty * (look.cells - filled - kept), "dim"),
+    return bar(
+        look,
+        _scale(shares, share, resource),
+        share.allocated.get(resource, 0),
+        fair=share.deserved.get(resource, 0) if share.divided else None,
+        kept=share.reserved.get(resource, 0),
+        beyond="red" if share.overused is not None else "yellow",
     )
-    if not share.divided:
-        return bar
-    at = min(look.cells - 1, cells(deserved))
-    return Text.assemble(bar[:at], (mark, f"bold {beyond}" if held > deserved else "bold"), bar[at + 1 :])
 
 
 def _scale(shares: Shares, share: Share, resource: str) -> int:
     """What a full bar stands for: the limit, else the cluster, else what all deserve."""
     bounds = [amounts[resource] for amounts in (share.hard, shares.total) if resource in amounts]
     return min(bounds) if bounds else summed(one.deserved for one in shares.namespaces.values()).get(resource, 0)
-
-
-def _kept(look: Look) -> str:
-    return KEPT.get(look.signs[0], PLAIN_KEPT)
 
 
 def _overused(share: Share, now: float) -> Text:

@@ -10,7 +10,7 @@ import click
 import orjson
 import yaml
 
-from vsched.cli.queue import reaching
+from vsched.cli.reaching import reaching
 from vsched.errors import BadInput
 from vsched.settings import Settings, load_file
 from vsched.settings.built_in import REGISTRY

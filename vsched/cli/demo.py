@@ -38,13 +38,19 @@ from vsched.kube.client import ApiClient
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
+from vsched.web.server import parse_address
 
 EPILOG = """\b
 Examples:
   vsched demo
   vsched demo --seconds 60 --nodes 500 --config config/scheduler.yaml
   vsched demo --headless --seconds 5
+  vsched demo --seconds 600 --listen-address 127.0.0.1:8080    # and look at http://127.0.0.1:8080/ meanwhile
 """
+
+ANYWHERE = "127.0.0.1:0"
+NEARBY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""How this machine reaches addresses that stand for all of its own."""
 
 POLL_SECONDS = 0.02
 FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
@@ -55,6 +61,8 @@ SETTLE_SECONDS = 3.0
 DECISIONS = 6
 
 Show = Callable[[DemoState], None]
+Tell = Callable[[str], None]
+"""Tells people where the page is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,8 @@ class DemoSettings:
     nodes: int
     seed: int
     policy_file: Path | None
+    listen_address: str = ANYWHERE
+    """Where the page is; port 0 for any that is free."""
 
 
 class Demo:
@@ -77,18 +87,22 @@ class Demo:
         self._book = Book(self._gang_bound)
         self._watch = pod_watch(client, self._book)
         self._users = Users(sender, self._book, self._mix)
-        here = "127.0.0.1:0"
-        options = Options(policy_file=settings.policy_file, listen_address=here, healthz_address=here)
+        options = Options(
+            policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
+        )
         self._daemon = Daemon(options, client, REGISTRY, on_listed=listed)
         self._began = self._ended = 0.0
 
-    async def run(self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float) -> DemoState:
+    async def run(
+        self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float, tell_page: Tell
+    ) -> DemoState:
         """Let the users loose until the time is up or ``stop`` is set; the state at the end."""
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(cluster.child.ended()), group.create_task(self._watch.run())]
             daemon = group.create_task(self._daemon.run())
             await self._users.settle_in()
             await self._ready()
+            tell_page(self.page)
             self._began = asyncio.get_running_loop().time()
             over = asyncio.Event()
             users = group.create_task(self._users.run(over))
@@ -144,7 +158,6 @@ class Demo:
         book, findings = self._book, self._daemon.telemetry.findings
         errors, told = self._problems()
         now = self._ended or asyncio.get_running_loop().time()
-        port = self._daemon.ports.get("--listen-address", 0)
         return DemoState(
             elapsed_seconds=now - self._began,
             seconds=self._settings.seconds,
@@ -165,8 +178,15 @@ class Demo:
             errors=errors,
             last_error=told,
             sessions=findings.cycles,
-            page=f"http://127.0.0.1:{port}/" if port else "",
+            page=self.page,
         )
+
+    @property
+    def page(self) -> str:
+        """Where the daemon shows itself; empty until it listens."""
+        port = self._daemon.ports.get("--listen-address", 0)
+        host = self._settings.listen_address.rpartition(":")[0]
+        return f"http://{NEARBY.get(host, host)}:{port}/" if port else ""
 
     def _queues(self) -> tuple[QueueLine, ...]:
         outcomes, waiting = self._daemon.telemetry.findings.queues, self._book.waiting()
@@ -215,7 +235,7 @@ class Demo:
         return self._users.errors + sessions + bindings, told
 
 
-async def play(settings: DemoSettings, show: Show, frame_seconds: float) -> DemoState | None:
+async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_page: Tell) -> DemoState | None:
     """Start everything, run the demo and clear everything away; None where it was interrupted too early."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -229,7 +249,7 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float) -> Demo
                 return None
             client = await stack.enter_async_context(ApiClient(cluster.connection))
             sender = await stack.enter_async_context(Sender(cluster.connection.server))
-            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds)
+            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, tell_page)
             return state if state.bound or not stop.is_set() else None
     except BaseExceptionGroup as group:
         raise first_of(group) from group
@@ -238,20 +258,33 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float) -> Demo
 @click.command("demo", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--seconds", type=click.FloatRange(1, 86_400), default=20.0, help="How long new work comes in.")
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=100, help="Nodes of the embedded cluster.")
-@click.option("--headless", is_flag=True, help="Print nothing but the summary, as JSON.")
+@click.option("--headless", is_flag=True, help="Print nothing but where the page is, and the summary as JSON.")
 @click.option("--seed", type=int, default=1, help="Draws another workload.")
+@click.option("--listen-address", metavar="HOST:PORT", default=ANYWHERE, help="Where the page is; port 0 for any.")
 @click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="Policy file; else the built-in one.")
 @click.option(
     "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where the daemon logs; else nowhere."
 )
-def command(seconds: float, nodes: int, headless: bool, seed: int, config: Path | None, log_file: Path | None) -> None:
+def command(
+    seconds: float,
+    nodes: int,
+    headless: bool,
+    seed: int,
+    listen_address: str,
+    config: Path | None,
+    log_file: Path | None,
+) -> None:
     """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
     if config is not None:
         load_file(config, REGISTRY)
-    settings = DemoSettings(seconds, nodes, seed, config)
+    parse_address(listen_address, "--listen-address")
+    settings = DemoSettings(seconds, nodes, seed, config, listen_address)
     console = Console()
     with _log_to(log_file), _showing(console, headless) as show, tuned():
-        state = run_fast(play(settings, show, FRAME_SECONDS if console.is_terminal else LINE_SECONDS))
+        frame_seconds = FRAME_SECONDS if console.is_terminal else LINE_SECONDS
+        # On a terminal the picture says so all the time.
+        tell = (lambda page: None) if console.is_terminal and not headless else _tell_page
+        state = run_fast(play(settings, show, frame_seconds, tell))
     if state is None:
         raise click.Abort
     if headless:
@@ -259,6 +292,10 @@ def command(seconds: float, nodes: int, headless: bool, seed: int, config: Path 
     else:
         console.print("", as_summary(state), sep="\n")
     judge(state)
+
+
+def _tell_page(page: str) -> None:
+    click.echo(f"page: {page}", err=True)
 
 
 def judge(state: DemoState) -> None:

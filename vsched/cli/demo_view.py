@@ -13,7 +13,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-BAR_CELLS = 28
+from vsched.cli.drawing import Look, bar
+
+LOOK = Look(cells=28, ranks=True, counts=True)
+"""A bar of the demo is of the whole cluster, and longer than others."""
 QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
@@ -154,14 +157,6 @@ def as_summary(state: DemoState) -> RenderableType:
     return table
 
 
-def bar(filled: float, mark: float, style: str) -> Text:
-    """A bar of the whole width for 1.0, with a mark where something should be."""
-    full = min(BAR_CELLS, max(0, round(filled * BAR_CELLS)))
-    text = Text("█" * full, style=style) + Text("·" * (BAR_CELLS - full), style="dim")
-    at = min(BAR_CELLS - 1, max(0, round(mark * BAR_CELLS)))
-    return text[:at] + Text("┃", style="bold") + text[at + 1 :]
-
-
 def _headline(state: DemoState) -> Text:
     left = max(0.0, state.seconds - state.elapsed_seconds)
     text = Text.assemble(
@@ -195,7 +190,7 @@ def _queues(state: DemoState) -> Table:
             Text(queue.name, style=colour),
             str(queue.weight),
             f"{queue.share:.0%}",
-            bar(queue.allocated / whole, queue.deserved / whole, colour),
+            bar(LOOK, whole, queue.allocated, fair=queue.deserved, style=colour, beyond=colour),
             f"{queue.allocated:,.0f}",
             f"{queue.deserved:,.0f}",
             f"{queue.running:,}",

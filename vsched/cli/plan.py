@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
@@ -15,7 +16,13 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.cli.asking import Target, asking
+from vsched.cli.output import console_for, look_of, print_document
 from vsched.cli.plan_arbitrate import AT_ONCE, Rounds, is_wanted
+from vsched.cli.plan_changes_view import as_document as what_if_document
+from vsched.cli.plan_changes_view import as_text as what_if_text
+from vsched.cli.plan_edits import InOrder, editing, edits_of
+from vsched.cli.plan_live import OUR_NAMES, WhatIf, fetch, load, what_if
 from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
 from vsched.cli.run import Period
@@ -30,11 +37,8 @@ from vsched.model.plan import Evict
 from vsched.model.usage import Reading
 from vsched.plugins.allocation import ALLOCATION
 from vsched.plugins.extender import ExtenderArgs
-from vsched.settings import default_settings, load_file
+from vsched.settings import Settings, default_settings, load_file
 from vsched.settings.built_in import REGISTRY
-
-OUR_NAMES = ("vsched", "volcano", "")
-"""Pods of these scheduler names are planned for; the empty one stands for pods that name none."""
 
 COLUMNS_OF_NO_TERMINAL = 120
 MOST_NAMED = 5
@@ -47,6 +51,9 @@ Examples:
   vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
   vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
   vsched plan -f cluster.yaml --arbitrate --cycles 3
+  vsched plan --live --submit new-job.yaml
+  vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3
+  vsched plan --from session.dump --config new-policy.yaml -o json
 """
 
 
@@ -114,8 +121,8 @@ def decide(
     return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
 
 
-@click.command("plan", epilog=EPILOG)
-@click.option("-f", "--filename", "files", multiple=True, required=True, help="Manifests, YAML or JSON; - is stdin.")
+@click.command("plan", cls=InOrder, epilog=EPILOG)
+@click.option("-f", "--filename", "files", multiple=True, help="Manifests, YAML or JSON; - is stdin.")
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
 @click.option("--usage", metavar="FILE", help="What nodes really use: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}.")
 @click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
@@ -133,6 +140,8 @@ def decide(
     metavar="N",
     help="Pods that arbitration evicts in a cycle at most; 1 by default.",
 )
+@editing
+@asking
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
 def command(
     files: tuple[str, ...],
@@ -145,11 +154,29 @@ def command(
     arbitrate_grace: float | None,
     arbitrate_evictions: int | None,
     output: str,
+    live: bool,
+    dump: Path | None,
+    target: Target,
+    **edits: tuple[Any, ...],
 ) -> None:
-    """What would be bound, evicted and nominated, and why the rest waits, from manifests alone."""
-    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
-    for warning in settings.warnings:
-        click.echo(f"vsched: {warning}", err=True)
+    """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
+
+    With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
+    drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
+    """
+    if live or dump is not None:
+        _refuse_with_live(files=files, usage=usage, now=now, arbitrate=arbitrate)
+        changes = edits_of(click.get_current_context(), edits)
+        policy = _policy(config).policy if config else None
+        recording = fetch(target) if dump is None else load(dump)
+        show_what_if(what_if(recording, changes, policy=policy, names=names, cycles=cycles), output)
+        return
+    if not files:
+        raise BadInput("plan: of what? (expected -f FILE, or --live for a running cluster)")
+    if any(edits.values()):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name, given in edits.items() if given)
+        raise BadInput(f"{flags}: changes a running cluster on paper (expected --live or --from DUMP with it)")
+    settings = _policy(config)
     note_extender(settings.policy)
     manifests = decode_manifests(read(files, sys.stdin))
     moment = _moment(now) if now else _newest(manifests)
@@ -161,6 +188,29 @@ def command(
         manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment, usage=reading, rules=rules
     )
     show(planned, output)
+
+
+def _refuse_with_live(**given: object) -> None:
+    flags = [f"--{name}" if name != "files" else "-f" for name, value in given.items() if value]
+    if flags:
+        raise BadInput(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
+
+
+def _policy(config: str | None) -> Settings:
+    """The policy of a file, else the built-in one, with its warnings told."""
+    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
+    for warning in settings.warnings:
+        click.echo(f"vsched: {warning}", err=True)
+    return settings
+
+
+def show_what_if(what: WhatIf, output: str) -> None:
+    """Print the answer to a what-if as people or programs want it."""
+    if output != "text":
+        print_document(what_if_document(what), output)
+        return
+    console = console_for(no_color=False, wide=False)
+    console.print(what_if_text(what, look_of(console, wide=False)))
 
 
 def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:

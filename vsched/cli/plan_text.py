@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.allocations_view import as_table
+from vsched.cli.drawing import look_for
 from vsched.cli.plan_view import Planned, quantities
-from vsched.cli.queue_view import look_for
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queue import Queue
 

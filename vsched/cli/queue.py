@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from vsched.cli.asking import Target, asking_if_named
+from vsched.cli.completing import queue_names
+from vsched.cli.output import console_for, look_of, print_document, showing
+from vsched.cli.reaching import on_client, reaching
 
-    from vsched.cli.queue_view import Look
+if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
 
 EPILOG = """\b
@@ -24,44 +24,7 @@ Examples:
   vsched queue close research
 """
 
-PIPE_COLUMNS = 400
-"""Room for a table that is wide, or goes to a file or a program."""
-OUTPUTS = ("text", "wide", "json", "yaml")
-
 C = TypeVar("C", bound=Callable[..., Any])
-T = TypeVar("T")
-
-
-def reaching(command: C) -> C:
-    """The flags that say which cluster is meant."""
-    for option in (
-        click.option("--context", help="context of the kubeconfig, where not its current one"),
-        click.option(
-            "--kubeconfig",
-            type=click.Path(path_type=Path),
-            help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def showing(command: C) -> C:
-    """The flags that say how to show it."""
-    for option in (
-        click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same"),
-        click.option(
-            "-o", "--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="how to show it"
-        ),
-        click.option(
-            "--daemon",
-            metavar="URL",
-            default="",
-            help="a running daemon's --listen-address: how it divides is shown too",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def waiting(command: C) -> C:
@@ -86,13 +49,14 @@ def command() -> None:
 
 @command.command("list", epilog="Example:  vsched queue list -o wide")
 @reaching
+@asking_if_named
 @showing
-def list_(kubeconfig: Path | None, context: str | None, daemon: str, output: str, no_color: bool) -> None:
-    """Every queue: its state, its share, what it holds, and its PodGroups."""
+def list_(kubeconfig: Path | None, context: str | None, target: Target | None, output: str, no_color: bool) -> None:
+    """Every queue: its state, its share, what it holds, and its jobs."""
     from vsched.cli.queue_source import read_queues
     from vsched.cli.queue_view import as_table, list_document
 
-    queues = on_client(kubeconfig, context, lambda client: read_queues(client, daemon))
+    queues = on_client(kubeconfig, context, lambda client: read_queues(client, target))
     if output in ("json", "yaml"):
         print_document(list_document(queues), output)
     else:
@@ -101,16 +65,19 @@ def list_(kubeconfig: Path | None, context: str | None, daemon: str, output: str
 
 
 @command.command("get", epilog="Example:  vsched queue get research")
-@click.argument("name")
+@click.argument("name", shell_complete=queue_names)
 @reaching
+@asking_if_named
 @showing
-def get(name: str, kubeconfig: Path | None, context: str | None, daemon: str, output: str, no_color: bool) -> None:
+def get(
+    name: str, kubeconfig: Path | None, context: str | None, target: Target | None, output: str, no_color: bool
+) -> None:
     """Everything about one queue."""
     from vsched.cli.queue_source import podgroup_phases, read_queues
     from vsched.cli.queue_view import as_page, get_document
 
     async def read(client: ApiClient) -> Any:
-        queues = await read_queues(client, daemon)
+        queues = await read_queues(client, target)
         return queues, queues.named(name), await podgroup_phases(client, name)
 
     queues, sight, phases = on_client(kubeconfig, context, read)
@@ -122,7 +89,7 @@ def get(name: str, kubeconfig: Path | None, context: str | None, daemon: str, ou
 
 
 @command.command("open", epilog="Example:  vsched queue open research")
-@click.argument("name")
+@click.argument("name", shell_complete=queue_names)
 @reaching
 @waiting
 def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float) -> None:
@@ -133,7 +100,7 @@ def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
 
 
 @command.command("close", epilog="Example:  vsched queue close research")
-@click.argument("name")
+@click.argument("name", shell_complete=queue_names)
 @reaching
 @waiting
 def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float) -> None:
@@ -141,44 +108,3 @@ def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
     from vsched.cli.queue_asking import ask
 
     click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds)))
-
-
-# -- reaching and showing
-
-
-def on_client(kubeconfig: Path | None, context: str | None, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
-    """What comes of using a client of the cluster that the flags name."""
-    from vsched.kube.client import ApiClient
-    from vsched.kube.config import load_connection
-
-    async def run() -> T:
-        async with ApiClient(load_connection(kubeconfig, context)) as client:
-            return await use(client)
-
-    return asyncio.run(run())
-
-
-def console_for(no_color: bool, wide: bool) -> Console:
-    """The terminal, or room enough where a table is wide or goes to a file or a program."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() and not wide else PIPE_COLUMNS
-    return Console(no_color=no_color or None, width=width, highlight=False)
-
-
-def look_of(console: Console, wide: bool) -> Look:
-    """What fits there."""
-    from vsched.cli.queue_view import look_for
-
-    return look_for(console.width, wide, unicode=console.encoding.startswith("utf"))
-
-
-def print_document(document: dict[str, Any], output: str) -> None:
-    """Print data as JSON or YAML."""
-    import orjson
-    import yaml
-
-    if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    else:
-        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)

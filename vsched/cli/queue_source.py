@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+from vsched.cli.asking import Target, asked
 from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.model.queue import ROOT
@@ -27,6 +27,10 @@ NODES = ApiResource("", "v1", "nodes", namespaced=False)
 
 COUNTED = ("pending", "inqueue", "running", "unknown", "completed")
 """Counts of PodGroups in a queue's status, in the order they are shown."""
+WAITING = ("pending", "inqueue")
+"""Those that wait for their minimum."""
+LIVELY = ("pending", "inqueue", "running", "unknown")
+"""Those that wait or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,10 @@ class Sight:
     share: float | None = None
     """Of what it deserves, None where nobody knows what that is."""
     overused: bool = False
+    jobs: int = 0
+    """PodGroups that wait or run, with those of the queues below it."""
+    waiting: int = 0
+    """PodGroups that wait for their minimum, with those of the queues below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +86,20 @@ class Queues:
         return sorted(found.name for found in self.sights.values() if found.parent == name)
 
 
-async def read_queues(client: ApiClient, daemon: str = "", *, with_total: bool = True) -> Queues:
-    """Every queue; ``daemon`` is the address of one that is asked how it divides. Raises what the client raises."""
+async def read_queues(client: ApiClient, target: Target | None = None, *, with_total: bool = True) -> Queues:
+    """Every queue; ``target`` is a daemon that is asked how it divides. Raises what the client and ``asked`` raise."""
     try:
         listed = await client.list(QUEUES.path())
     except NotFound:
         raise BadInput(f"{client.connection.server} serves no {QUEUES} (are the definitions installed?)") from None
     objects = listed["items"]
-    divided = await _ask_daemon(daemon) if daemon else {}
+    divided = await asked(target, lambda daemon: daemon.get("/queues")) if target is not None else {}
     names = {obj["metadata"]["name"] for obj in objects}
     sights = {
         obj["metadata"]["name"]: sight_of(obj, _parent(obj, names), divided.get(obj["metadata"]["name"]))
         for obj in sorted(objects, key=lambda obj: str(obj["metadata"]["name"]))
     }
-    return Queues(sights, await _total(client) if with_total else {})
+    return Queues(with_jobs(sights), await _total(client) if with_total else {})
 
 
 async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:
@@ -130,6 +138,21 @@ def sight_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> Sight:
     )
 
 
+def with_jobs(sights: Mapping[str, Sight]) -> dict[str, Sight]:
+    """The queues, each with the jobs of all below it counted; rings of parents count what each of them has."""
+    sums: dict[str, Counter[str]] = {name: Counter() for name in sights}
+    for sight in sights.values():
+        found = Counter(jobs=sum(sight.counts[name] for name in LIVELY), waiting=sum(sight.counts[n] for n in WAITING))
+        above, seen = sight.name, set[str]()
+        while above in sums and above not in seen:
+            sums[above] += found
+            seen.add(above)
+            above = sights[above].parent
+    return {
+        name: replace(sight, jobs=sums[name]["jobs"], waiting=sums[name]["waiting"]) for name, sight in sights.items()
+    }
+
+
 def amounts(quantities: Mapping[str, object] | None) -> dict[str, int]:
     """A ResourceList in base units, without pods and without what is no quantity."""
     found = {}
@@ -151,12 +174,6 @@ def _parent(obj: Obj, names: Container[str]) -> str:
 
 def _largest_part(held: Named, of: Named) -> float:
     return max((held.get(name, 0) / amount for name, amount in of.items() if amount), default=0.0)
-
-
-async def _ask_daemon(address: str) -> dict[str, Obj]:
-    server = address.rstrip("/") if "://" in address else f"http://{address.rstrip('/')}"
-    async with ApiClient(Connection(server)) as client:
-        return await client.get("/queues")
 
 
 async def _total(client: ApiClient) -> dict[str, int]:

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.columns import QUEUE, QUEUE_COUNTS, USUAL, columned
+from vsched.cli.drawing import Look, bar, short
 from vsched.cli.queue_source import COUNTED, Named, Queues, Sight
 from vsched.controllers.queues import STATE_WISH
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN
-from vsched.model.resources import format_amount, scale_of
+from vsched.model.resources import format_amount
 
 Document = dict[str, Any]
 
+RANKS = ("weight", "priority")
+"""Columns that narrow terminals have no room for."""
 STATE_STYLES = {OPEN: "green", CLOSING: "yellow", CLOSED: "red", UNKNOWN: "magenta"}
-USUAL = ("cpu", "memory")
-"""Resources that are always shown; the scarcest of the others joins them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What fits the terminal."""
-
-    cells: int
-    """Length of a bar; 0 for none."""
-    ranks: bool
-    """Whether priority and weight are shown."""
-    counts: bool
-    """Whether PodGroups are counted."""
-    wide: bool = False
-    signs: tuple[str, str, str] = ("█", "·", "┃")
-    """A full cell, an empty one, and the mark of what is deserved."""
-    branch: str = "└ "
-
-
-def look_for(width: int, wide: bool, unicode: bool) -> Look:
-    """What fits so many columns; a wide table has everything, and short bars."""
-    cells = 8 if wide else next((cells for least, cells in ((180, 20), (160, 14), (100, 8)) if width >= least), 0)
-    look = Look(cells, wide or width >= 140, wide or width >= 120, wide)
-    return look if unicode else replace(look, signs=("#", ".", "|"), branch="- ")
 
 
 def as_document(sight: Sight) -> Document:
@@ -116,28 +94,29 @@ def scarcest(queues: Queues) -> str | None:
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
-def as_table(queues: Queues, look: Look) -> RenderableType:
-    """All queues, those below others indented."""
+def as_table(
+    queues: Queues, look: Look, rows: Iterable[tuple[int, Sight]] | None = None, *, legend: bool = True
+) -> RenderableType:
+    """All queues, those below others indented, or some of these rows of the tree."""
     if not queues.sights:
         return Text("there are no queues")
     extra = scarcest(queues)
     resources = [*USUAL, *([extra] if extra is not None else [])]
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("queue", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    for heading in ("priority", "weight") if look.ranks else ():
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
-    for resource in resources:
-        table.add_column(resource.rpartition("/")[2], no_wrap=True)
-    counted = COUNTED if look.wide else COUNTED[:3] if look.counts else ()
-    for heading in counted:
-        table.add_column(heading, justify="right", no_wrap=True)
+    counted = COUNTED if look.wide else ()
+    table = columned(
+        (
+            *(heading for heading in QUEUE if look.ranks or heading not in RANKS),
+            *resources,
+            *(QUEUE_COUNTS if look.counts else ()),
+            *counted,
+        ),
+        unicode=look.unicode,
+    )
     for heading in ("deserved", "guarantee", "capability", "reclaimable") if look.wide else ():
         table.add_column(heading)
-    for depth, sight in in_tree(queues):
+    for depth, sight in in_tree(queues) if rows is None else rows:
         table.add_row(*_row(queues, sight, depth, resources, counted, look))
-    return Group(table, *([Text(), _legend(queues, look)] if look.cells else []))
+    return Group(table, *([Text(), _legend(queues, look)] if legend and look.cells else []))
 
 
 def _row(
@@ -148,10 +127,12 @@ def _row(
     name = Text.assemble((branch, "dim"), sight.name, (trouble, "bold red"))
     cells: list[RenderableType] = [name, state_text(sight)]
     if look.ranks:
-        cells += [_priority(sight), str(sight.weight)]
+        cells += [str(sight.weight), _priority(sight)]
     cells.append("-" if sight.share is None else Text(f"{sight.share:.0%}", style="red" if sight.overused else ""))
     cells += [_held(queues, sight, resource, look) for resource in resources]
-    cells += [str(sight.counts[name]) if sight.counts[name] else Text("0", style="dim") for name in counted]
+    counts = [sight.jobs, sight.waiting] if look.counts else []
+    counts += [sight.counts[name] for name in counted]
+    cells += [str(count) if count else Text("0", style="dim") for count in counts]
     if look.wide:
         cells += [_told(amounts) for amounts in (sight.deserved, sight.guarantee, sight.capability)]
         cells.append("yes" if sight.reclaimable else "no")
@@ -168,8 +149,8 @@ def as_page(queues: Queues, sight: Sight, phases: Mapping[str, int], look: Look)
         ("state", Text.assemble(state_text(sight), _why(sight, phases))),
         ("parent", sight.parent or "-"),
         ("below", ", ".join(queues.below(sight.name)) or "-"),
-        ("priority", _priority(sight)),
         ("weight", str(sight.weight)),
+        ("priority", _priority(sight)),
         ("reclaimable", "yes" if sight.reclaimable else "no"),
         ("share", "-" if sight.share is None else f"{sight.share:.0%} of what it deserves"),
         ("PodGroups", ", ".join(f"{count} {phase}" for phase, count in phases.items()) or "none"),
@@ -188,10 +169,7 @@ def as_page(queues: Queues, sight: Sight, phases: Mapping[str, int], look: Look)
 def _resources(queues: Queues, sight: Sight, look: Look) -> RenderableType:
     kinds = (sight.allocated, sight.deserved, sight.guarantee, sight.capability)
     named = sorted({name for amounts in kinds for name in amounts} - set(USUAL))
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("resource", no_wrap=True)
-    if look.cells:
-        table.add_column("held", no_wrap=True)
+    table = columned(["resource", *(["held"] if look.cells else [])], unicode=look.unicode)
     for heading in ("allocated", "deserved", "guarantee", "capability", "cluster"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name in (*USUAL, *named):
@@ -238,18 +216,8 @@ def _held(queues: Queues, sight: Sight, resource: str, look: Look) -> Text:
 
 
 def _bar(queues: Queues, sight: Sight, resource: str, look: Look) -> Text:
-    full, empty, mark = look.signs
-    limit = _limit(queues, sight, resource)
-    if not limit:
-        return Text(" " * look.cells)
-    held, deserved = sight.allocated.get(resource, 0), sight.deserved.get(resource)
-    cells = min(look.cells, max(int(held > 0), round(held / limit * look.cells)))
-    over = deserved is not None and held > deserved
-    bar = Text.assemble((full * cells, "yellow" if over else "cyan"), (empty * (look.cells - cells), "dim"))
-    if deserved is None:
-        return bar
-    at = min(look.cells - 1, round(deserved / limit * look.cells))
-    return Text.assemble(bar[:at], (mark, "bold"), bar[at + 1 :])
+    fair = sight.deserved.get(resource)
+    return bar(look, _limit(queues, sight, resource), sight.allocated.get(resource, 0), fair=fair)
 
 
 def _limit(queues: Queues, sight: Sight, resource: str) -> int | None:
@@ -272,16 +240,3 @@ def _quantities(amounts: Named) -> dict[str, str]:
 
 def _told(amounts: Named) -> str:
     return ", ".join(f"{name} {short(name, value)}" for name, value in sorted(amounts.items())) or "-"
-
-
-def short(name: str, value: int | None) -> str:
-    """An amount in three digits or so."""
-    if value is None:
-        return "-"
-    if scale_of(name) == 1000:
-        return f"{value / 1000:.4g}" if value < 10_000_000 else f"{value / 1_000_000:.3g}k"
-    amount, suffixes = float(value), ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
-    while amount >= 1000 and len(suffixes) > 1:
-        amount /= 1024
-        suffixes.pop(0)
-    return f"{amount:.3g}{suffixes[0]}"

@@ -136,6 +136,17 @@ PERIOD = Period()
     help="place pods; off for an arbitrator beside other schedulers",
 )
 @click.option(
+    "--recordings",
+    type=click.IntRange(0, 100),
+    default=_DEFAULTS.recordings,
+    help="cycles in which something looked wrong that are kept for vsched dump; 0 for none",
+)
+@click.option(
+    "--advise/--no-advise",
+    default=_DEFAULTS.advise,
+    help="look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
+)
+@click.option(
     "--arbitrate/--no-arbitrate",
     default=_DEFAULTS.arbitrate,
     help="divide the cluster among namespaces by their Consumers, and take back what is overused",

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.queue import reaching
+from vsched.cli.asking import Target, asking
+from vsched.cli.output import console_for, look_of, print_document, showing_as
+from vsched.cli.reaching import reaching
 from vsched.errors import BadInput
-
-if TYPE_CHECKING:
-    from vsched.cli.usage_source import UsageSight
 
 EPILOG = """\b
 Examples:
-  vsched usage --config config/policies/usage.yaml
+  vsched usage                                                (what a running daemon knows)
+  vsched usage --daemon http://localhost:8080 -o wide
+  vsched usage --config config/policies/usage.yaml            (asks the source itself)
   vsched usage --config policy.yaml -o json
   vsched usage --config policy.yaml -o plan > usage.yaml      (for vsched plan --usage usage.yaml)
 """
 
-PIPE_COLUMNS = 200
-"""Room for a table that goes to a file or a program."""
-OUTPUTS = ("text", "json", "yaml", "plan")
+OUTPUTS = ("text", "wide", "json", "yaml", "plan")
 
 
 @click.command("usage", epilog=EPILOG)
-@click.option("--config", metavar="POLICY", required=True, type=click.Path(path_type=Path), help="the policy file")
+@click.option(
+    "--config", metavar="POLICY", type=click.Path(path_type=Path), help="the policy file whose source is asked itself"
+)
 @reaching
-@click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same")
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="how to show it")
-def command(config: Path, kubeconfig: Path | None, context: str | None, no_color: bool, output: str) -> None:
-    """Ask the source of node usage once, as the daemon would, and show what it knows of each node of the cluster.
+@asking
+@showing_as(OUTPUTS)
+def command(
+    config: Path | None, kubeconfig: Path | None, context: str | None, target: Target, no_color: bool, output: str
+) -> None:
+    """What of each node is allocated and what it really uses, as a running daemon knows it.
 
-    Nodes it does not know are shown, too, and so is what it knows that is no node. Exits 1 where it does not answer,
-    or knows none of the nodes.
+    With --config the source of node usage that the policy describes is asked once, as the daemon would, and what it
+    knows of each node of the cluster is shown: also nodes it does not know, and what it knows that is no node. Exits 1
+    where it does not answer, or knows none of the nodes.
     """
-    from vsched.cli.usage_source import look  # here, so that --help does not load the client
-    from vsched.cli.usage_view import as_document, as_plan, why_nothing
+    if config is not None:
+        _ask_source(config, kubeconfig, context, no_color, output)
+    elif output == "plan":
+        raise BadInput("-o plan: needs the figures of the source itself (expected --config POLICY)")
+    else:
+        _ask_daemon(target, no_color, output)
+
+
+# What each way needs is imported in it, so that --help does not load the client.
+
+
+def _ask_daemon(target: Target, no_color: bool, output: str) -> None:
+    from vsched.cli.node_view import node_document, node_page
+    from vsched.cli.picture import read_picture
+
+    overview = read_picture(target)
+    if output in ("json", "yaml"):
+        print_document(node_document(overview), output)
+    else:
+        console = console_for(no_color, output == "wide")
+        console.print(node_page(overview, look_of(console, output == "wide")))
+
+
+def _ask_source(config: Path, kubeconfig: Path | None, context: str | None, no_color: bool, output: str) -> None:
+    from vsched.cli.usage_source import look
+    from vsched.cli.usage_view import as_document, as_plan, as_table, why_nothing
     from vsched.settings import load_file
     from vsched.settings.built_in import REGISTRY
 
@@ -46,31 +72,14 @@ def command(config: Path, kubeconfig: Path | None, context: str | None, no_color
     for warning in settings.warnings:
         click.echo(f"vsched: {warning}", err=True)
     sight = look(settings, kubeconfig, context)
-    if output == "text":
-        _print_table(sight, no_color)
-    else:
-        _print_document(as_plan(sight) if output == "plan" else as_document(sight), output)
+    match output:
+        case "plan":
+            print_document(as_plan(sight), "yaml")
+        case "json" | "yaml":
+            print_document(as_document(sight), output)
+        case _:
+            console = console_for(no_color, output == "wide")
+            console.print(as_table(sight, look_of(console, output == "wide")))
     problem = why_nothing(sight)
     if problem:
         raise BadInput(problem)
-
-
-def _print_table(sight: UsageSight, no_color: bool) -> None:
-    from rich.console import Console
-
-    from vsched.cli.queue_view import look_for
-    from vsched.cli.usage_view import as_table
-
-    width = None if sys.stdout.isatty() else PIPE_COLUMNS
-    console = Console(no_color=no_color or None, width=width, highlight=False)
-    console.print(as_table(sight, look_for(console.width, False, unicode=console.encoding.startswith("utf"))))
-
-
-def _print_document(document: dict[str, Any], output: str) -> None:
-    import orjson
-    import yaml
-
-    if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    else:
-        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.queue_view import Look
+from vsched.cli.columns import columned
+from vsched.cli.drawing import Look, bar
 from vsched.cli.usage_source import UsageSight
 from vsched.collectors.poll import why_blind
 from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage
@@ -72,16 +72,14 @@ def state_of(sight: UsageSight, usage: NodeUsage | None) -> str:
 
 def as_table(sight: UsageSight, look: Look) -> RenderableType:
     """All nodes, a line each, and what does not fit together below."""
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("node", no_wrap=True)
-    for resource, period in _columns(sight):
-        table.add_column(f"{resource} {period}", no_wrap=True)
-    table.add_column("age", justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True)
+    keys = _columns(sight)
+    table = columned(
+        ["node", *(f"{resource} {period}" for resource, period in keys), "age", "state"], unicode=look.unicode
+    )
     for name in sight.nodes:
         usage = sight.collected.reading.nodes.get(name)
         state = state_of(sight, usage)
-        cells: list[RenderableType] = [_cell(sight, usage, *key, look) for key in _columns(sight)]
+        cells: list[RenderableType] = [_cell(sight, usage, *key, look) for key in keys]
         age = "-" if usage is None else f"{sight.collected.reading.taken - usage.measured:.0f}s"
         table.add_row(Text(name), *cells, age, Text(state, style=STYLES[state]))
     return Group(table, Text(), *(Text(line) for line in remarks(sight)))
@@ -157,12 +155,7 @@ def _cell(sight: UsageSight, usage: NodeUsage | None, resource: str, period: str
     told = Text(f"{figures.average:5.1f}% ±{figures.spread:.1f}")
     if not look.cells:
         return told
-    full, empty, mark = look.signs
-    cells = min(look.cells, round(max(0.0, figures.average) / 100 * look.cells))
-    style = "red" if _above(sight, usage, resource, period) else "cyan"
-    bar = Text.assemble((full * cells, style), (empty * (look.cells - cells), "dim"))
     limit = _limit(sight, resource, period)
-    if limit is not None:
-        at = min(look.cells - 1, round(limit / 100 * look.cells))
-        bar = Text.assemble(bar[:at], (mark, "bold"), bar[at + 1 :])
-    return Text.assemble(bar, " ", told)
+    style = "red" if limit is not None and figures.average > limit else "cyan"
+    filled = bar(look, 100, max(0.0, figures.average), fair=limit, beyond="red", style=style)
+    return Text.assemble(filled, " ", told)

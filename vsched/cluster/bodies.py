@@ -213,8 +213,9 @@ def event_create(
     return Write("event", "POST", f"/api/v1/namespaces/{namespace}/events", orjson.dumps(body))
 
 
-def event_count(namespace: str, name: str, count: int, now: float) -> Write:
-    """Say that an Event happened again."""
-    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now)})
+def event_count(namespace: str, name: str, count: int, now: float, message: str | None = None) -> Write:
+    """Say that an Event happened again, and what is to be said of it now where that has changed."""
+    told = {} if message is None else {"message": message[:1024]}
+    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **told})
     path = f"/api/v1/namespaces/{namespace or 'default'}/events/{name}"
     return Write("event", "PATCH", path, body, STRATEGIC_PATCH)

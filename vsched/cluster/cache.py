@@ -32,6 +32,7 @@ from vsched.cluster.notes import Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
 from vsched.errors import BadObject
+from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
 from vsched.model.nodes import NodeAttributes
@@ -79,6 +80,7 @@ class Cache(News):
         self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
+        self._advice: Mapping[str, Advice] = {}
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
@@ -141,6 +143,10 @@ class Cache(News):
         """How much namespaces may hold by a new division; snapshots carry it from now on."""
         self._ceilings = ceilings
 
+    def advise(self, advice: Mapping[str, Advice]) -> None:
+        """What would let waiting jobs start; snapshots carry it from now on."""
+        self._advice = advice
+
     def settle(self, report: CycleReport) -> None:
         """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
         self._pods.settle(report, self._previous)
@@ -188,9 +194,12 @@ class Cache(News):
             budgets=self._budgets.publish(),
             quotas=self._quotas.publish(),
             priority_range=self._defaults.priority_range(queues),
+            priority_classes=self._defaults.classes(),
             ceilings=self._ceilings,
             held=held,
             held_limits=held_limits,
+            advice=self._advice,
+            strays=self._jobs.strays,
         )
 
     def arbitration(self) -> Arbitration:

@@ -10,9 +10,9 @@ from collections.abc import Container, Mapping
 import msgspec
 
 from vsched.cluster.ingest import DEFAULT_PRIORITY
-from vsched.cluster.ingest_objects import ClassFacts, QueueFacts
+from vsched.cluster.ingest_objects import QueueFacts
 from vsched.model.job import JobSpec
-from vsched.model.queue import Namespace, Queue
+from vsched.model.queue import Namespace, PriorityClass, Queue
 
 USER_PRIORITY_MAX = 1_000_000_000
 """The highest value Kubernetes lets users give a priority class; what is above belongs to the system."""
@@ -23,7 +23,8 @@ class ClusterDefaults:
 
     def __init__(self, default_queue: str) -> None:
         self._default_queue = default_queue
-        self._classes: dict[str, ClassFacts] = {}
+        self._classes: dict[str, PriorityClass] = {}
+        self._published_classes: Mapping[str, PriorityClass] | None = None
         self._queues: dict[str, QueueFacts] = {}
         self._namespaces: dict[str, Namespace] = {}
         self._weights: dict[str, dict[str, int]] = {}
@@ -35,7 +36,7 @@ class ClusterDefaults:
         self._priorities_changed = False
         self._default_queues_changed = False
 
-    def put_class(self, facts: ClassFacts) -> bool:
+    def put_class(self, facts: PriorityClass) -> bool:
         """A priority class as its object says it; True where that is new."""
         if self._classes.get(facts.name) == facts:
             return False
@@ -97,6 +98,14 @@ class ClusterDefaults:
                 return self.put_weight(key.partition("/")[0], key, 0)
         return False
 
+    def queue_facts(self, name: str) -> QueueFacts | None:
+        """What the object of a queue says, None where there is none."""
+        return self._queues.get(name)
+
+    def queue_names(self) -> list[str]:
+        """Names of queues that have an object, sorted."""
+        return sorted(self._queues)
+
     def take_priorities_changed(self) -> bool:
         """Whether priorities may have changed since this was last asked."""
         changed, self._priorities_changed = self._priorities_changed, False
@@ -146,6 +155,12 @@ class ClusterDefaults:
             return {**self._published_queues, default: Queue(default)}
         return self._published_queues
 
+    def classes(self) -> Mapping[str, PriorityClass]:
+        """Every priority class."""
+        if self._published_classes is None:
+            self._published_classes = dict(sorted(self._classes.items()))
+        return self._published_classes
+
     def namespaces(self) -> Mapping[str, Namespace]:
         """Every namespace that has an object or a weight."""
         if self._published_namespaces is None:
@@ -159,7 +174,7 @@ class ClusterDefaults:
 
     def _note_priorities(self) -> None:
         self._priorities_changed = True
-        self._published_queues = None
+        self._published_queues = self._published_classes = None
 
     def _queue_priority(self, facts: QueueFacts) -> int | None:
         """What a queue's object or class says, None where neither says anything."""

@@ -33,6 +33,8 @@ class EventSettings(msgspec.Struct, frozen=True):
     """Events that may wait for their turn."""
     repeat_seconds: float = 10.0
     """How long repeats of a known Event are gathered before its count is written."""
+    reword_seconds: float = 300.0
+    """An Event with a cause is counted, and says the newest message, this seldom: often enough never to expire."""
     remembered: int = 10_000
     """Events whose repeats are counted; older ones are created anew."""
     attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
@@ -46,7 +48,8 @@ class EventKey(NamedTuple):
     name: str
     uid: str
     reason: str
-    message: str
+    cause: str
+    """Its message, unless whoever says it has a word for what stays when the message counts something else."""
 
 
 class Occurrence(msgspec.Struct, frozen=True):
@@ -54,15 +57,21 @@ class Occurrence(msgspec.Struct, frozen=True):
 
     about: Reference
     severity: str
+    message: str
     times: int = 1
     once: bool = False
 
 
 class Known(NamedTuple):
-    """An Event that exists: its name and how often it says it happened."""
+    """An Event that exists: its name, how often it says it happened, and what it says."""
 
     name: str
     times: int
+    message: str
+    at: float
+    """When it was written last, by the monotonic clock."""
+    unsaid: int = 0
+    """How often it has happened since, without a word about it."""
 
 
 class EventRecorder:
@@ -79,15 +88,23 @@ class EventRecorder:
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 
-    def record(self, about: Reference, severity: str, reason: str, message: str, *, once: bool = False) -> None:
-        """Say something about an object, within the budget; what can happen only ``once`` is not remembered."""
+    def record(
+        self, about: Reference, severity: str, reason: str, message: str, *, cause: str = "", once: bool = False
+    ) -> None:
+        """Say something about an object, within the budget; what can happen only ``once`` is not remembered.
+
+        What is said for the same ``cause`` in other words is the same Event, brought up to date now and then.
+        """
         if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return
-        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, message)
-        waiting = self.lane.get(key)
-        occurrence = Occurrence(about, severity, 1 if waiting is None else waiting.times + 1, once)
-        wait_seconds = self._settings.repeat_seconds if self._known.get(key) else 0.0
+        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause or message)
+        waiting, known = self.lane.get(key), self._known.get(key)
+        if cause and known and self._clock.monotonic() - known.at < self._settings.reword_seconds:
+            self._known.put(key, known._replace(unsaid=known.unsaid + 1))
+            return
+        occurrence = Occurrence(about, severity, message, 1 if waiting is None else waiting.times + 1, once)
+        wait_seconds = self._settings.repeat_seconds if known else 0.0
         if not self.lane.put(key, occurrence, wait_seconds):
             self.dropped[reason] += 1
 
@@ -101,7 +118,7 @@ class EventRecorder:
             name,
             occurrence.severity,
             key.reason,
-            key.message,
+            occurrence.message,
             self._settings.component,
             occurrence.times,
             self._clock.now(),
@@ -109,17 +126,18 @@ class EventRecorder:
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             if not occurrence.once:
-                self._known.put(key, Known(name, occurrence.times))
+                self._known.put(key, Known(name, occurrence.times, occurrence.message, self._clock.monotonic()))
         else:
             self.dropped[key.reason] += occurrence.times
 
     async def _count(self, key: EventKey, known: Known, occurrence: Occurrence) -> bool:
-        """Raise the count of an Event that exists; False where it has expired."""
-        count = known.times + occurrence.times
-        write = event_count(key.namespace, known.name, count, self._clock.now())
+        """Raise the count of an Event that exists, and have it say the newest message; False where it has expired."""
+        count = known.times + known.unsaid + occurrence.times
+        news = occurrence.message if occurrence.message != known.message else None
+        write = event_count(key.namespace, known.name, count, self._clock.now(), news)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._known.put(key, Known(known.name, count))
+            self._known.put(key, Known(known.name, count, occurrence.message, self._clock.monotonic()))
             return True
         self._known.drop(key)
         return answer.code != 404

@@ -11,7 +11,7 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
-from vsched.cluster.implied import group_named, implied_job, implied_name
+from vsched.cluster.implied import controller_of, group_named, implied_job, implied_name
 from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, strategy_of
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
@@ -128,6 +128,7 @@ class PodReader:
             _returns(metadata),
             awaits_queue=status is Status.PENDING and chosen and gates == [QUEUE_GATE],
             reserves=status is Status.PENDING and chosen and not gates,
+            owned=_is_owned(metadata),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 
@@ -169,6 +170,12 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
             since = decoded(condition.last_transition_time, Timestamp, at)
             return 0.0 if since is None else since.timestamp() + seconds
     return 0.0
+
+
+def _is_owned(metadata: wire.Metadata) -> bool:
+    """Whether something makes another pod where this one goes: a node owns its mirror pods, but starts them itself."""
+    owner = controller_of(metadata)
+    return owner is not None and owner.kind != "Node"
 
 
 def _returns(metadata: wire.Metadata) -> bool:

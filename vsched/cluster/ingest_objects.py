@@ -21,7 +21,7 @@ from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import parse_quantity
-from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, Queue
+from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
 from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
 from vsched.model.shape import Selector
 from vsched.model.status import Phase
@@ -67,14 +67,6 @@ class QueueFacts(NamedTuple):
     queue: Queue
     priority: int | None
     priority_class: str
-
-
-class ClassFacts(NamedTuple):
-    """A priority class."""
-
-    name: str
-    value: int
-    is_default: bool
 
 
 def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, remarks: Remarks) -> JobSpec:
@@ -187,12 +179,12 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
     return NodeFacts(attributes, plus(allocatable, lent) if lent else allocatable)
 
 
-def class_of(found: wire.PriorityClass) -> ClassFacts:
+def class_of(found: wire.PriorityClass) -> PriorityClass:
     """What a PriorityClass says; raises BadObject."""
     if not -_INT32 <= found.value < _INT32:
         name = wire.named("PriorityClass", found.metadata)
         raise BadObject(f"{name}: value: {found.value} (expected a 32-bit integer)")
-    return ClassFacts(found.metadata.name, found.value, bool(found.global_default))
+    return PriorityClass(found.metadata.name, found.value, bool(found.global_default))
 
 
 def namespace_of(found: wire.Namespace) -> Namespace:

@@ -78,6 +78,11 @@ class Shaper:
         return self._table.labels(namespace, labels)
 
     @property
+    def table(self) -> ShapeTable:
+        """Where shapes and label sets are interned."""
+        return self._table
+
+    @property
     def overgrown(self) -> bool:
         """Whether the tables have doubled since the last sweep."""
         return len(self._table) + self._table.labels_count >= self._sweep_at

@@ -7,7 +7,7 @@ themselves. Jobs of a snapshot are frozen: the first change after it works on a 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -55,6 +55,8 @@ class JobBooks:
     def __init__(self, priority_of: Callable[[JobSpec], int], default_queue_of: Callable[[str], str]) -> None:
         self.sums = QueueSums()
         self.published: dict[str, Job] = {}
+        self.strays: dict[str, Job] = {}
+        """Jobs with pods that name a PodGroup which does not exist, by key; no cycle does anything for them."""
         self.active: Sequence[str] = ()
         """Keys of published jobs that a cycle may do something for, sorted."""
         self.nominated: dict[str, None] = {}
@@ -79,6 +81,14 @@ class JobBooks:
     def group(self, key: str) -> JobSpec | None:
         """The PodGroup of this key as it is to be seen, None where there is none."""
         return self._groups.get(key)
+
+    def group_keys(self) -> list[str]:
+        """Keys of all PodGroups, sorted."""
+        return sorted(self._groups)
+
+    def everyone(self) -> Iterator[Job]:
+        """Every job as it is now, those included whose PodGroup has not been seen; not to be changed."""
+        yield from self._jobs.values()
 
     def set_group(self, key: str, spec: JobSpec | None) -> None:
         """The PodGroup of this key now says this, None where it is gone."""
@@ -164,7 +174,11 @@ class JobBooks:
         stopped: set[str] = set()
         for key in sorted(self._dirty):
             job = self._jobs.get(key)
+            self.strays.pop(key, None)
             if job is None or job.spec is _UNSEEN:
+                if job is not None:
+                    job.frozen = True
+                    self.strays[key] = job
                 if self.published.pop(key, None) is None:
                     continue
                 self.sums.put(key, None)

@@ -18,6 +18,7 @@ from vsched.cluster.node_books import NodeBooks
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
+from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -84,6 +85,14 @@ class PodBooks:
         self._store(task)
         self._jobs.imply(task, facts.implicit)
         return before is None or _matters(before, task)
+
+    def restore(self, task: Task, implicit: JobSpec | None) -> None:
+        """A pod as another mirror saw it, and the job it stands for where it names none."""
+        shape, labels = self._reader.shaper.table.adopt(task.shape, task.labels)
+        if shape is not task.shape or labels is not task.labels:
+            task = msgspec.structs.replace(task, shape=shape, labels=labels)
+        self._store(task)
+        self._jobs.imply(task, implicit)
 
     def drop(self, uid: str) -> bool:
         """A pod is gone, and all that was assumed of it; True where it was known."""

@@ -111,11 +111,16 @@ class PodConditions:
         if answer.done:
             self._written.put(key, Written(what.reason, what.message, self._clock.monotonic()))
             about = pod_reference(what.namespace, what.name, what.uid)
-            self._events.record(about, WARNING, "FailedScheduling", what.message)
+            self._events.record(about, WARNING, "FailedScheduling", what.message, cause=cause_of(what))
             return
         if answer.code in RETRIED:
             # Told again at the next opportunity: the verdict is no longer known, so it counts as new.
             self._waiting.get(what.job, {}).pop(what.uid, None)
+
+
+def cause_of(what: Unschedulable) -> str:
+    """Why a pod waits in a word or two that stay while the numbers change: what most nodes have against it."""
+    return min(what.reasons, key=lambda reason: (-what.reasons[reason], reason), default=what.reason)
 
 
 def condition_text(reason: str, message: str) -> str:

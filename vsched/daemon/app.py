@@ -62,6 +62,8 @@ class Daemon:
         *,
         clock: Clock | None = None,
         policy: PolicyInForce | None = None,
+        trigger: Trigger | None = None,
+        writeback: WritebackSettings | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
@@ -73,7 +75,7 @@ class Daemon:
         self.policy = policy or policy_of(options.policy_file, registry, clock)
         self.telemetry = Telemetry(clock, self._numbers, lambda uid: self.cache.task(uid))
         client.on_answer = self.telemetry.answered
-        self._trigger = trigger = Trigger(self._period_seconds(), options.window_seconds)
+        self._trigger = trigger = trigger or Trigger(self._period_seconds(), options.window_seconds)
         self.cache = Cache(
             frozenset(options.scheduler_names if options.schedule else ()),
             options.default_queue,
@@ -94,7 +96,7 @@ class Daemon:
         evictions = EvictionSettings(delete=options.eviction_mode == "delete")
         self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
-        settings = WritebackSettings(events=events)
+        settings = writeback or WritebackSettings(events=events)
         self.writeback = outcomes.teller = Writeback(
             client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
@@ -127,10 +129,12 @@ class Daemon:
                 self._incomplete,
             )
         self.doors = Doors(options, client, clock, self.telemetry)
-        self.showing = Showing(options, registry, clock, self.telemetry, trigger.pull)
+        self.showing = Showing(
+            options, registry, clock, self.telemetry, trigger.pull, self.policy, self._standing, self.cache.advise
+        )
         hands = Hands(
             self.cache,
-            deciding(registry, self.caller) if options.schedule else decide_nothing,
+            deciding(registry, self.caller, self.showing.lookout.hear) if options.schedule else decide_nothing,
             self._policy,
             self.evictor,
             self.dispatcher,
@@ -139,6 +143,7 @@ class Daemon:
             self.showing.lookout,
             self.arbitration.arbiter if self.arbitration is not None else None,
             self.housekeeping.gates,
+            self.showing.recorder,
         )
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
@@ -190,6 +195,7 @@ class Daemon:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self.caller.close)
             await self._listen(stack)
+            stack.callback(self.showing.close)
             await reach(self._client, self.telemetry, self._stopping, self.health.turned)
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
@@ -211,7 +217,10 @@ class Daemon:
 
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
         options, arbitration = self._options, self.arbitration
-        sources = Sources(self.telemetry.findings, self.telemetry.registry, self.policy.to_dict, self.health)
+        telemetry, showing = self.telemetry, self.showing
+        sources = Sources(
+            telemetry.findings, telemetry.registry, self.policy.to_dict, self.health, showing.front, showing.positions
+        )
         more = (*self.showing.routes, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
             Served("listen", options.listen_address, public_routes(sources, more)),
@@ -296,6 +305,10 @@ class Daemon:
 
     def _role(self) -> str:
         return "stopping" if self._stopping.is_set() else self.election.role
+
+    def _standing(self) -> str:
+        """The same for those who look on, who want to know whether there is anything to see yet."""
+        return self._role() if self._stopping.is_set() or not self._incomplete() else "starting"
 
     def _idle(self) -> str:
         """Why this daemon does not act; empty where it does."""

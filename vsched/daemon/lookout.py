@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
+from vsched.model.dump import Call
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -24,12 +26,17 @@ class Lookout:
         """Has a session start soon."""
         self._waiting: list[asyncio.Future[Sight]] = []
         self._number = 0
+        self._heard: tuple[tuple[Call, ...], int] = ((), 0)
+        self.at_rest = threading.Event()
+        """Set while no session is under way: other threads that take long wait for it now and then."""
+        self.at_rest.set()
 
-    async def look(self) -> Sight:
-        """A session that starts from now on; raises Unavailable where none ends in time."""
+    async def look(self, *, urgent: bool = True) -> Sight:
+        """A session that starts from now on, at once where it is urgent; raises Unavailable where none ends in time."""
         awaited: asyncio.Future[Sight] = asyncio.get_running_loop().create_future()
         self._waiting.append(awaited)
-        self._pull()
+        if urgent:
+            self._pull()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await awaited
@@ -42,6 +49,8 @@ class Lookout:
     def begin(self) -> list[asyncio.Future[Sight]]:
         """A session starts: those who have asked until now are to have it."""
         self._number += 1
+        self._heard = ((), 0)
+        self.at_rest.clear()
         asked, self._waiting = self._waiting, []
         return asked
 
@@ -49,16 +58,25 @@ class Lookout:
         self, asked: list[asyncio.Future[Sight]], snapshot: Snapshot, policy: Policy, report: CycleReport
     ) -> None:
         """The session has decided; to be awaited before the mirror makes its next snapshot."""
+        self.at_rest.set()
         if not asked:
             return
-        frozen = await asyncio.to_thread(freeze, snapshot)
-        sight = Sight(frozen, policy, report, self._number)
+        sight = self.sight(await asyncio.to_thread(freeze, snapshot), policy, report)
         for awaited in asked:
             if not awaited.done():
                 awaited.set_result(sight)
 
+    def sight(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> Sight:
+        """The session that has just decided."""
+        return Sight(frozen, policy, report, self._number, *self._heard)
+
+    def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
+        """What services outside answered in the course of the session, and how many answers are not among these."""
+        self._heard = (calls, unrecorded)
+
     def fail(self, asked: list[asyncio.Future[Sight]]) -> None:
         """The session came to nothing: they are to have the next one."""
+        self.at_rest.set()
         left = [awaited for awaited in asked if not awaited.done()]
         if left:
             self._waiting += left

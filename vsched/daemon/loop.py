@@ -48,6 +48,14 @@ class Arbitrating(Protocol):
         ...
 
 
+class Recording(Protocol):
+    """What the spine needs of whoever keeps cycles in which something looks wrong; it is asked before the next one."""
+
+    async def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None: ...
+
+    async def died(self, snapshot: Snapshot, policy: Policy, error: Exception) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hands:
     """Everything a session passes through, in this order."""
@@ -64,6 +72,8 @@ class Hands:
     """None where nobody arbitrates. Goes before everything else."""
     gates: GateKeeper | None = None
     """None where nobody opens the gates of queues."""
+    recorder: Recording | None = None
+    """None where nothing is kept."""
 
 
 class Loop:
@@ -119,7 +129,7 @@ class Loop:
         agreed = time.perf_counter()
         trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
         policy = hands.policy()
-        report = await asyncio.to_thread(hands.decide, snapshot, policy, trace)
+        report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
         hands.mirror.assume(report)
         hands.evictor.submit(report.evictions)
@@ -130,4 +140,15 @@ class Loop:
         ended = time.perf_counter()
         hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
         await hands.lookout.end(asked, snapshot, policy, report)
+        if hands.recorder is not None:
+            await hands.recorder.decided(snapshot, policy, report)
         return ended - began
+
+    async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        """What the cycle decides, in a thread of its own; a cycle that dies is kept."""
+        try:
+            return await asyncio.to_thread(self._hands.decide, snapshot, policy, trace)
+        except Exception as error:
+            if self._hands.recorder is not None:
+                await self._hands.recorder.died(snapshot, policy, error)
+            raise

@@ -32,6 +32,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Open the scheduling gates of pods that wait for room in their queue; else these are gates like others."""
     schedule: bool = True
     """Place pods; off for an arbitrator alone, beside other schedulers."""
+    advise: bool = True
+    """Look for what would let waiting jobs start, and say it with why they wait."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
     rules: ArbitrationRules = ArbitrationRules()
@@ -68,6 +70,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     access: AccessOptions = AccessOptions()
     """Who may ask, and where over TLS."""
     eviction_mode: EvictionMode = "eviction"
+    recordings: int = 8
+    """Cycles in which something looked wrong that are kept, to be fetched and run again; 0 for none."""
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0

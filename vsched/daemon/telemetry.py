@@ -18,15 +18,18 @@ from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.cluster.limits import Recent, TokenBucket
 from vsched.collectors.poll import Standing
 from vsched.daemon.reload import Reading
+from vsched.daemon.summary import Summary
 from vsched.daemon.triggers import Reason
 from vsched.daemon.vain import Vain, kept_by, promised_by
 from vsched.kube.deltas import Statistics
 from vsched.log import logger
+from vsched.model.dump import Head
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.gauges import Gauges
+from vsched.web.history import History, session_row
 from vsched.web.metrics import Metrics
 
 RESULTS = {
@@ -58,27 +61,12 @@ class Timing(msgspec.Struct, frozen=True):
     handover: float
 
     @property
+    def parts(self) -> tuple[float, float, float]:
+        return self.snapshot, self.decide, self.handover
+
+    @property
     def total(self) -> float:
-        return self.snapshot + self.decide + self.handover
-
-
-class Summary(msgspec.Struct):
-    """What sessions did since the last line about them."""
-
-    sessions: int = 0
-    placed: int = 0
-    evicted: int = 0
-    waiting: int = 0
-    """Pods that waited at the end of the last one."""
-    longest_seconds: float = 0.0
-
-    def add(self, report: CycleReport, timing: Timing) -> None:
-        """Count one session."""
-        self.sessions += 1
-        self.placed += len(report.binds)
-        self.evicted += len(report.evictions)
-        self.waiting = len(report.unschedulable)
-        self.longest_seconds = max(self.longest_seconds, timing.total)
+        return sum(self.parts)
 
 
 class Telemetry:
@@ -93,6 +81,7 @@ class Telemetry:
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry)
         self.findings = Findings()
+        self.history = History()
         self._clock = clock
         self._log = logger("vsched")
         self._created: dict[str, float] = {}
@@ -100,6 +89,10 @@ class Telemetry:
         self._accepted: Recent[str, float] = Recent(MOST_AWAITED)
         """When bindings were accepted that the watch does not show yet, by the pod's uid."""
         self._vain = Vain(task_of, self._useless)
+        self.follows = self._vain.follows
+        """Whether it is still open what becomes of evictions for a beneficiary."""
+        self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
+        """Told of evictions in vain: for whom, and the node they were from."""
         self._last_failure = ""
         self._last_quarrel = ""
         """The error that arbitration last ended in, empty while it does not."""
@@ -117,6 +110,7 @@ class Telemetry:
         self._last_failure = ""
         for key in self.findings.take(snapshot, report):
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
+        self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
         self._measure(report, timing)
         for bind in report.binds:
             self._assumed(snapshot, bind)
@@ -126,7 +120,7 @@ class Telemetry:
         self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
         if report.unschedulable:
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
-        self._summary.add(report, timing)
+        self._summary.add(report, timing.total)
         self._say_summary()
 
     def _say_summary(self) -> None:
@@ -184,6 +178,13 @@ class Telemetry:
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
         self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
+        self.on_useless(beneficiary, node)
+
+    def kept(self, head: Head, size: int) -> None:
+        """A cycle in which something looked wrong was kept."""
+        self.metrics.recordings.labels(head.why).inc()
+        fetch = f"vsched dump --recording {head.number}"
+        self._log.warning("cycle kept", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: told in full the first time, counted ever after."""
@@ -248,6 +249,7 @@ class Telemetry:
         self.metrics.stage.labels("Bind").observe(outcome.seconds * 1e3)
         if outcome.bound:
             self.metrics.bound.inc()
+            self.history.bound += 1
             if created is not None:
                 self.metrics.task.labels("Bound").observe(self._age_ms(created))
             return
@@ -259,6 +261,7 @@ class Telemetry:
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
         self._vain.answered(eviction, verdict)
+        self.history.evicted += verdict is EvictionVerdict.EVICTED
         if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
             self.findings.arbitrated_away[eviction.namespace] += 1
         if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):
@@ -324,6 +327,16 @@ class Telemetry:
         """The event loop was late by this much, and has so many tasks."""
         self.metrics.loop_lag.observe(seconds)
         self.metrics.loop_tasks.set(tasks)
+
+    def advised(self, results: Iterable[str], seconds: float) -> None:
+        """What searches for changes that help came to, and the processor time they took together."""
+        self.metrics.advice_seconds.inc(seconds)
+        for result in results:
+            self.metrics.advice.labels(result).inc()
+
+    def picture_failed(self, error: Exception) -> None:
+        """A picture for those who watch could not be made; sessions go on."""
+        self._log.error("picture failed", exc_info=error)
 
     def note(self, event: str, **fields: object) -> None:
         """A step of the daemon's own life: started, synced, stopping."""

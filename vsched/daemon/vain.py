@@ -73,6 +73,10 @@ class Vain:
     def __len__(self) -> int:
         return len(self._takings)
 
+    def follows(self, beneficiary: str) -> bool:
+        """Whether pods have been sent away for somebody of whom it is not known yet what becomes."""
+        return beneficiary in self._takings
+
     def decided(self, evictions: Iterable[Evict], kept: Kept) -> None:
         """These pods are to leave."""
         for eviction in evictions:

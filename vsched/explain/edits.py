@@ -1,8 +1,15 @@
-"""Changes to a cluster that may let something start, as records, and what a snapshot is with one of them made. Pure."""
+"""Edits that a person could make to let something start, as records. Amounts are base units, and in all, not more.
+
+What a cluster is with one of them made: ``applying``. What each says to people and to ``kubectl``: ``telling``.
+"""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+# -- of the job itself ------------------------------------------------------------------------------------------------
 
 
 class SetMinMember(msgspec.Struct, frozen=True, tag_field="edit", tag="minMember"):
@@ -10,17 +17,203 @@ class SetMinMember(msgspec.Struct, frozen=True, tag_field="edit", tag="minMember
 
     job: str
     minimum: int
+    min_resources: dict[str, int] = {}
+    """What ``minResources`` is to say with it, by resource; empty where the job states none."""
+
+
+class SetRoleMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="roleMinimum"):
+    """Let a gang start with fewer pods of one role."""
+
+    job: str
+    role: str
+    minimum: int
+    members: int
+    """The minimum of the whole gang with it."""
+
+
+class SetRequest(msgspec.Struct, frozen=True, tag_field="edit", tag="request"):
+    """Have each waiting pod of a job ask for at most so much of a resource, and the job's minimum with them."""
+
+    job: str
+    resource: str
+    amount: int
+
+
+class SetJobQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="jobQueue"):
+    """Put a job into another queue."""
+
+    job: str
+    queue: str
+
+
+class SetPriority(msgspec.Struct, frozen=True, tag_field="edit", tag="priority"):
+    """Give a job another priority."""
+
+    job: str
+    priority: int
+    priority_class: str = ""
+    """The class of that value; empty where there is none yet."""
+
+
+class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
+    """Have the waiting pods of a job tolerate a taint."""
+
+    job: str
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+Rule = Literal["nodeSelector", "hostPorts", "podAffinity", "podAntiAffinity", "topologySpread"]
+"""What of a pod keeps it off nodes; the first stands for selector, node affinity and node name together."""
+
+
+class DropRule(msgspec.Struct, frozen=True, tag_field="edit", tag="dropRule"):
+    """Have the waiting pods of a job do without one kind of rule about nodes or about other pods."""
+
+    job: str
+    rule: Rule
+
+
+class RemoveGates(msgspec.Struct, frozen=True, tag_field="edit", tag="removeGates"):
+    """Take the scheduling gates from the pods of a job."""
+
+    job: str
+
+
+class AddPods(msgspec.Struct, frozen=True, tag_field="edit", tag="addPods"):
+    """Make more pods of a job, like one there is."""
+
+    job: str
+    like: str
+    """Name of a pod."""
+    count: int
+    role: str = ""
+    """The role they are to have."""
+
+
+class CreatePodGroup(msgspec.Struct, frozen=True, tag_field="edit", tag="createPodGroup"):
+    """Make the PodGroup that pods name and that does not exist."""
+
+    job: str
+    queue: str
+    minimum: int = 1
+
+
+# -- of queues --------------------------------------------------------------------------------------------------------
+
+
+class CreateQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="createQueue"):
+    """Make a queue that jobs name and that does not exist."""
+
+    queue: str
+
+
+class OpenQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="openQueue"):
+    """Open a queue that takes no jobs."""
+
+    queue: str
 
 
 class SetQueueAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="queueAmount"):
-    """Let a queue hold more of one resource, deserve more of it, or guarantee more of it."""
+    """Let a queue hold more of one resource, or deserve more of it."""
 
     queue: str
-    field: str
-    """``capability``, ``deserved`` or ``guarantee``."""
+    field: Literal["capability", "deserved", "guarantee"]
     resource: str
     amount: int
-    """Base units, in all."""
+
+
+class SetQueueWeight(msgspec.Struct, frozen=True, tag_field="edit", tag="queueWeight"):
+    """Let a queue count for more when the cluster is divided."""
+
+    queue: str
+    weight: int
+
+
+class SetReclaimable(msgspec.Struct, frozen=True, tag_field="edit", tag="reclaimable"):
+    """Let others take back what a queue has of theirs."""
+
+    queue: str
+
+
+class AddNodeGroup(msgspec.Struct, frozen=True, tag_field="edit", tag="nodeGroup"):
+    """Let a queue use one more group of nodes."""
+
+    queue: str
+    group: str
+
+
+class SetGroupLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="groupLimit"):
+    """Let a queue hold more of one resource on a group of nodes."""
+
+    queue: str
+    group: str
+    resource: str
+    amount: int
+
+
+# -- of namespaces ----------------------------------------------------------------------------------------------------
+
+
+class SetQuota(msgspec.Struct, frozen=True, tag_field="edit", tag="quota"):
+    """Raise one line of a ResourceQuota."""
+
+    namespace: str
+    quota: str
+    resource: str
+    """As the quota writes it: ``requests.cpu``."""
+    hard: int
+
+
+class SetConsumerLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="consumerLimit"):
+    """Let a namespace hold more of what is divided among namespaces."""
+
+    namespace: str
+    resource: str
+    """As it is counted: ``cpu``, ``limits.cpu``."""
+    amount: int
+
+
+class AllowDisruptions(msgspec.Struct, frozen=True, tag_field="edit", tag="disruptions"):
+    """Let a PodDisruptionBudget allow so many evictions."""
+
+    namespace: str
+    budget: str
+    allowed: int
+
+
+# -- of nodes ---------------------------------------------------------------------------------------------------------
+
+
+class Uncordon(msgspec.Struct, frozen=True, tag_field="edit", tag="uncordon"):
+    """Let pods onto nodes again."""
+
+    nodes: tuple[str, ...]
+
+
+class RemoveTaint(msgspec.Struct, frozen=True, tag_field="edit", tag="removeTaint"):
+    """Take a taint from nodes."""
+
+    nodes: tuple[str, ...]
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+class LabelNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="labelNodes"):
+    """Put labels on nodes."""
+
+    nodes: tuple[str, ...]
+    labels: dict[str, str]
+
+
+class SetNodeAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="nodeAmount"):
+    """Have a node offer more of one resource."""
+
+    node: str
+    resource: str
+    amount: int
 
 
 class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
@@ -30,4 +223,34 @@ class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
     count: int
 
 
-Edit = SetMinMember | SetQueueAmount | AddNodes
+# -- of the policy ----------------------------------------------------------------------------------------------------
+
+
+class SetThreshold(msgspec.Struct, frozen=True, tag_field="edit", tag="threshold"):
+    """Close nodes to new pods only from a higher usage on."""
+
+    name: str
+    """As the policy writes it: ``cpu``, ``MEMUsageAvg.5m``."""
+    percent: float
+
+
+class SetOvercommit(msgspec.Struct, frozen=True, tag_field="edit", tag="overcommit"):
+    """Admit more work than the cluster has room for."""
+
+    factor: float
+
+
+class UseAction(msgspec.Struct, frozen=True, tag_field="edit", tag="action"):
+    """Run one more action in each session."""
+
+    action: str
+
+
+JobEdit = (
+    SetMinMember | SetRoleMinimum | SetRequest | SetJobQueue | SetPriority | Tolerate | DropRule | RemoveGates | AddPods
+)
+QueueEdit = CreateQueue | OpenQueue | SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit
+NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
+NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
+PolicyEdit = SetThreshold | SetOvercommit | UseAction
+Edit = JobEdit | CreatePodGroup | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

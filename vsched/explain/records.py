@@ -59,6 +59,8 @@ class Change(msgspec.Struct, frozen=True):
     """As ``2 more nvidia.com/gpu in queue research``."""
     edits: tuple[Edit, ...]
     """The same for programs."""
+    command: str = ""
+    """What does it in a shell, a line an edit; empty where it takes more than a command."""
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
-from vsched.framework.extension import Refusal
+from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
+from vsched.model.advice import Advice, advised
 from vsched.model.job import Condition
 from vsched.model.plan import (
     Bind,
@@ -25,9 +27,7 @@ from vsched.model.plan import (
     Unschedulable,
 )
 from vsched.model.status import SCHEDULED, Phase, Status
-from vsched.model.task import Task
 
-NO_REASONS: dict[str, int] = {}
 STATED = frozenset({"Scheduled", "Unschedulable"})
 """Conditions of which one at most is true."""
 
@@ -35,12 +35,13 @@ STATED = frozenset({"Scheduled", "Unschedulable"})
 def close(session: Session, trace: Trace) -> CycleReport:
     """The report of a session whose actions have run."""
     with trace.span("close", "report"):
+        headlines = Headlines(session)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
         bound = {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
         for view in _views(session):
             condition = session.plugins.job_condition(view)
-            jobs[view.key] = job_outcome(session, view, condition)
+            jobs[view.key] = job_outcome(headlines, view, condition, session.snapshot.advice.get(view.key))
             for verdict in _verdicts(session, view, jobs[view.key], bound):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
@@ -108,19 +109,21 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def job_outcome(session: Session, view: JobView, condition: Condition | None) -> JobOutcome:
+def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None, advice: Advice | None) -> JobOutcome:
     """A job's status as it should be written (reference 1.10)."""
     spec, counts = view.spec, view.job.counts
     phase = next_phase(view, condition)
     conditions = merged(spec.conditions, condition)
     running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
-    refusal = session.job_refusals.get(view.key)
-    message, reasons = (refusal.message, NO_REASONS) if refusal is not None else gang_message(session, view)
+    headline = headlines.of(view)
     if condition is not None and condition.kind == "Unschedulable":
-        message = message or condition.message
-        condition = Condition(condition.kind, condition.status, condition.reason, message)
-        conditions = merged(spec.conditions, condition)
+        headline = headline if headline.message else headlines.otherwise(view, condition.message)
+        message = advised(headline.message, advice)
+        # The reason stays one of the reference's words, which tools look for.
+        conditions = merged(spec.conditions, msgspec.structs.replace(condition, message=message))
+    else:
+        message = advised(headline.message, advice)
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -132,8 +135,9 @@ def job_outcome(session: Session, view: JobView, condition: Condition | None) ->
         succeeded=succeeded,
         failed=failed,
         conditions=conditions,
+        code=str(headline.code),
         message=message,
-        reasons=dict(reasons),
+        reasons=dict(headline.reasons),
         implicit=spec.implicit,
         changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
     )
@@ -170,41 +174,6 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     )
     at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(kept))
     return (*kept[:at], latest, *kept[at:])
-
-
-def gang_message(session: Session, view: JobView) -> tuple[str, Mapping[str, int]]:
-    """Why a job still waits, in one sentence, and the nodes by reason of the task that stopped it."""
-    pending = view.pending_count + view.waiting
-    cause = cause_of(session, view) if pending else None
-    if cause is None:
-        return "", NO_REASONS
-    why = session.task_refusals[cause.uid]
-    reasons = why.reasons if isinstance(why, Explanation) else NO_REASONS
-    if view.is_ready:
-        told = f"{pending} more tasks are pending"
-    elif view.is_pipelined:
-        told = f"{view.waiting} tasks wait for others to leave, then the gang has its minimum of {view.min_member}"
-    else:
-        told = (
-            f"{pending}/{len(view.job.tasks)} tasks in gang unschedulable: the gang needs "
-            f"{view.min_member - view.ready} more of its minimum of {view.min_member}"
-        )
-    return f"{told}; {cause.name}: {why.message}", reasons
-
-
-def cause_of(session: Session, view: JobView) -> Task | None:
-    """The oldest task that found no place; where all have one, the oldest that waits for others to leave it."""
-    refusals = session.task_refusals
-    refused = [
-        task
-        for uid, task in view.job.pending.items()
-        if uid in refusals and (uid not in view.moved or view.moved[uid][0] is Status.PIPELINED)
-    ]
-    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.name), default=None)
-
-
-def _waits(why: Explanation | Refusal) -> bool:
-    return isinstance(why, Refusal) and why.reason == PIPELINED
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vsched.framework.extension import Refusal, Standing, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import Standing, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.model.task import Task
 
 VictimAnswer = Callable[[Task, Sequence[Task]], Sequence[Task] | None]
 Retakes = Callable[[Task, Task], bool | None]
 Keeps = Callable[[Task, Standing], bool | None]
 
-REJECTED = Refusal("Rejected", "a plugin rejected it")
+REJECTED = Refusal("Rejected", "a plugin rejected it", code=Code.REFUSED)
 
 
 def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:

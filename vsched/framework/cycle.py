@@ -25,6 +25,16 @@ def run_cycle(
     ``callout`` is for plugins that ask services outside; their answers are inputs too.
     """
     trace = trace or Trace()
+    session = run_actions(snapshot, policy, registry, trace, callout)
+    report = close(session, trace)
+    session.plugins.release()
+    return report
+
+
+def run_actions(
+    snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
+) -> Session:
+    """The session once the policy's actions have run: everything of a cycle but what is told of it."""
     with trace.span("session", "open"):
         session = Session(snapshot, policy, registry, trace, callout)
         hold_nominations(session)
@@ -33,6 +43,4 @@ def run_cycle(
             registry.actions[name].run(session)
     with trace.span("close", "plugins"):
         session.plugins.end_cycle()
-    report = close(session, trace)
-    session.plugins.release()
-    return report
+    return session

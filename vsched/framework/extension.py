@@ -19,6 +19,7 @@ from vsched.framework.callout import Callout
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
+from vsched.framework.refusal import Refusal
 from vsched.model.job import Condition, Job
 from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue
@@ -45,15 +46,6 @@ class Vote(IntEnum):
     REJECT = -1
     ABSTAIN = 0
     PERMIT = 1
-
-
-class Refusal(NamedTuple):
-    """Why not: a machine's word and a sentence for people."""
-
-    reason: str
-    message: str
-    passing: bool = False
-    """Whether it may be otherwise in a moment: it rests on what others happen to ask for."""
 
 
 class Opening(NamedTuple):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.fits import Fits, Judges, Room, ShapeFit
-from vsched.framework.why import Explanation, explain, explain_filled
+from vsched.framework.node_points import Check
+from vsched.framework.why import Explanation, Failing, explain, explain_filled, failing, once_filled
 from vsched.model.nodes import Floats, Ints, Mask, NodeTable
 from vsched.model.quantity import UNLIMITED
 from vsched.model.task import Task
@@ -105,6 +106,22 @@ class Fitting:
             fit.explanation = (position, explain(self._nodes, fit.shape, fit.checks, dynamic))
         return fit.explanation[1]
 
+    def failing(self, task: Task, *, filled: bool = False) -> list[Failing]:
+        """The nodes that keep the task off, by reason; ``filled`` once as many like it are on each as it has room for.
+
+        What the pods on the nodes have to say is left out then: it changes with each of them.
+        """
+        fit = self._fits.current(task)
+        if not filled:
+            dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
+            return list(failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved))
+        left = once_filled(self._nodes, fit.shape, self._rows(fit))
+        return list(failing(self._nodes, fit.shape, fit.checks, (), left))
+
+    def static_checks(self, task: Task) -> Sequence[Check]:
+        """The checks by attributes of nodes that some node fails."""
+        return self._fits.current(task).checks
+
     def room(self, task: Task) -> Room:
         """How many tasks like this one the nodes could take at most, now or later; other pods' wishes left aside.
 
@@ -126,6 +143,11 @@ class Fitting:
         return self.room(task)
 
     def _measure(self, fit: ShapeFit) -> Room:
+        rows = self._rows(fit)
+        return Room(int(rows.sum()), explain_filled(self._nodes, fit.shape, fit.checks, rows))
+
+    def _rows(self, fit: ShapeFit) -> Ints:
+        """int64[nodes]: how many tasks of the shape each node could take, now or later."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for column, amount in fit.shape.request:
@@ -134,7 +156,7 @@ class Fitting:
         np.maximum(rows, 0, out=rows)
         if fit.allowed is not None:
             rows[~fit.allowed] = 0
-        return Room(int(rows.sum()), explain_filled(nodes, fit.shape, fit.checks, rows))
+        return rows
 
     # -- choosing -----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import Point
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.shape import PodLabels, Shape
@@ -20,6 +21,8 @@ class Check(NamedTuple):
     """bool[nodes]: True where this reason does not apply."""
     resolvable: bool = False
     """Whether evicting pods from the node could cure it."""
+    code: Code = Code.OTHER
+    """The sort of constraint it is."""
 
 
 class NodeFilter(Point):

@@ -40,7 +40,6 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
-    Refusal,
     SortKey,
     Standing,
     TaskOrder,
@@ -49,6 +48,7 @@ from vsched.framework.fits import Judges
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.policy import Policy, Switches
+from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds, VictimQueueOrder, VictimTasks

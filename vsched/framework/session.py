@@ -8,13 +8,15 @@ from typing import TypeVar
 import msgspec
 
 from vsched.framework.callout import Callout
-from vsched.framework.extension import Opening, PlacementListener, Refusal, Standing
+from vsched.framework.codes import Code
+from vsched.framework.extension import Opening, PlacementListener, Standing
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry, Ledger
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
+from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
 from vsched.framework.statement import Statement
@@ -31,6 +33,11 @@ ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 NO_SUCH_QUEUE = "QueueNotFound"
 PIPELINED = "Pipelined"
 """Why a task is not bound that has a node, once others have left it."""
+
+
+def no_such_queue(name: str) -> Refusal:
+    """Nothing is done for jobs of a queue that does not exist."""
+    return Refusal(NO_SUCH_QUEUE, f"queue {name} does not exist", code=Code.QUEUE_NOT_FOUND, subject=name)
 
 
 class Session:
@@ -58,12 +65,12 @@ class Session:
         """Placements and evictions to carry out, in decision order."""
         self.held: dict[str, int] = {}
         """Rows that were held from the start of the cycle for tasks with a nominated node, by uid."""
-        self.job_refusals: dict[str, Refusal] = {
-            key: Refusal(NO_SUCH_QUEUE, f"queue {job.queue} does not exist") for key, job in self.stranded.items()
-        }
+        self.job_refusals: dict[str, Refusal] = {key: no_such_queue(job.queue) for key, job in self.stranded.items()}
         """Why a job was not worked on or not admitted, by key; the last word counts."""
         self.task_refusals: dict[str, Explanation | Refusal] = {}
         """Why a task was not placed, by uid; the last word counts."""
+        self.kept: dict[str, Refusal] = {}
+        """What protects the only victims that would have made room for a job, by its key."""
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 
 from vsched.framework.extension import Point, SortKey, Standing
+from vsched.framework.refusal import Refusal
 from vsched.model.queue import Queue
 from vsched.model.task import Task
 
@@ -22,7 +23,15 @@ class Retakable:
         return True
 
 
-class Preemptable(Retakable, Point):
+class Protecting:
+    """What people are told where a plugin alone keeps an evictor from victims that would be enough."""
+
+    def protects(self, kept: Sequence[Task]) -> Refusal | None:
+        """Why it does not agree to these; None where that is worth saying only to those who ask."""
+        return None
+
+
+class Preemptable(Retakable, Protecting, Point):
     """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
 
     point = "preemptable"
@@ -44,7 +53,7 @@ class Preemptable(Retakable, Point):
         return preemptor.job
 
 
-class Reclaimable(Retakable, Point):
+class Reclaimable(Retakable, Protecting, Point):
     """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
 
     point = "reclaimable"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
-from vsched.model.nodes import Ints, NodeTable
+from vsched.framework.refusal import Refusal, Shortage
+from vsched.model.nodes import Ints, Mask, NodeTable
 from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape
+
+Left = Callable[[int], Ints]
+"""What a column has to give: int64[nodes]."""
 
 
 class Explanation(NamedTuple):
@@ -19,6 +24,20 @@ class Explanation(NamedTuple):
     message: str
     reasons: Mapping[str, int]
     """A node that fails on several resources counts for each; otherwise a node counts once."""
+    codes: Mapping[str, Code] = {}
+    """The sort of constraint that each reason is."""
+    fits: int | None = None
+    """How many of the tasks that were wanted there is room for, where several were and that was counted."""
+    also: Refusal | None = None
+    """What would be in the way besides, had the nodes room."""
+
+
+class Failing(NamedTuple):
+    """The nodes that one reason keeps a task off."""
+
+    reason: str
+    code: Code
+    rows: Mask
 
 
 def insufficient(nodes: NodeTable, column: int) -> str:
@@ -28,34 +47,53 @@ def insufficient(nodes: NodeTable, column: int) -> str:
 
 def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check]) -> Explanation:
     """Count every node under the first of its reasons: attributes, then amounts, then the pods around."""
-    open_rows = np.ones(len(nodes), dtype=np.bool_)
-    reasons: dict[str, int] = {}
-    for check in static:
-        _count(reasons, check.reason, open_rows & ~check.passes)
-        open_rows &= check.passes
-    short = np.zeros(len(nodes), dtype=np.bool_)
-    for column, amount in shape.request:
-        lacking = open_rows & (nodes.unreserved(column) < amount)
-        _count(reasons, insufficient(nodes, column), lacking)
-        short |= lacking
-    open_rows &= ~short
-    for check in dynamic:
-        _count(reasons, check.reason, open_rows & ~check.passes)
-        open_rows &= check.passes
-    return Explanation(sentence(len(nodes), reasons), reasons)
+    return _counted(len(nodes), failing(nodes, shape, static, dynamic, nodes.unreserved))
 
 
 def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> Explanation:
     """Why no node takes one more task of a shape once ``room`` (int64[nodes]) of them are on each."""
+    return _counted(len(nodes), failing(nodes, shape, static, (), once_filled(nodes, shape, room)))
+
+
+def once_filled(nodes: NodeTable, shape: Shape, room: Ints) -> Left:
+    """What is left of a resource once ``room`` (int64[nodes]) tasks of a shape are on each node."""
+    request = dict(shape.request)
+
+    def left(column: int) -> Ints:
+        found: Ints = nodes.unreserved(column) - room * request[column]
+        return found
+
+    return left
+
+
+def failing(
+    nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check], left: Left
+) -> Iterator[Failing]:
+    """The nodes out of the question, by the first of their reasons; a node short of several resources once for each."""
     open_rows = np.ones(len(nodes), dtype=np.bool_)
-    reasons: dict[str, int] = {}
     for check in static:
-        _count(reasons, check.reason, open_rows & ~check.passes)
+        yield Failing(check.reason, check.code, open_rows & ~check.passes)
         open_rows &= check.passes
+    short = np.zeros(len(nodes), dtype=np.bool_)
     for column, amount in shape.request:
-        left = nodes.unreserved(column) - room * amount
-        _count(reasons, insufficient(nodes, column), open_rows & (left < amount))
-    return Explanation(sentence(len(nodes), reasons), reasons)
+        lacking = open_rows & (left(column) < amount)
+        yield Failing(insufficient(nodes, column), Code.RESOURCES, lacking)
+        short |= lacking
+    open_rows &= ~short
+    for check in dynamic:
+        yield Failing(check.reason, check.code, open_rows & ~check.passes)
+        open_rows &= check.passes
+
+
+def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
+    reasons: dict[str, int] = {}
+    codes: dict[str, Code] = {}
+    for reason, code, rows in found:
+        count = int(np.count_nonzero(rows))
+        if count:
+            reasons[reason] = reasons.get(reason, 0) + count
+            codes[reason] = code
+    return Explanation(sentence(nodes, reasons), reasons, codes)
 
 
 def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
@@ -79,7 +117,17 @@ def exceeding(
     ]
 
 
-def _count(reasons: dict[str, int], reason: str, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-    count = int(np.count_nonzero(rows))
-    if count:
-        reasons[reason] = reasons.get(reason, 0) + count
+def shortages(
+    names: Sequence[str],
+    request: Amounts,
+    limits: Mapping[int, float],
+    held: Mapping[int, int],
+    promised: Mapping[int, int] | None = None,
+) -> tuple[Shortage, ...]:
+    """The same with amounts; of what is ``held``, the part that is ``promised`` is held by nobody yet."""
+    before: Mapping[int, int] = promised or {}
+    return tuple(
+        Shortage(names[column], held.get(column, 0), amount, int(limits.get(column, 0)), before.get(column, 0))
+        for column, amount in request
+        if column != PODS and held.get(column, 0) + amount > limits.get(column, 0)
+    )

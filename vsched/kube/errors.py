@@ -58,6 +58,13 @@ class Status(msgspec.Struct, frozen=True):
     reason: str = ""
     code: int | None = None
     details: Details | None = None
+    error: object = None
+    """What other servers, such as a proxy in front or a daemon of ours, say instead of a message."""
+
+    @property
+    def text(self) -> str:
+        """What the refusal says; empty where it says nothing."""
+        return self.message or (self.error if isinstance(self.error, str) else "")
 
 
 class ApiError(VschedError):
@@ -166,7 +173,7 @@ def error_from_status(where: str, body: bytes | msgspec.Raw, code: int, retry_af
     return class_of(code, status.reason)(
         where,
         code,
-        one_line(status.message) or phrase(code),
+        one_line(status.text) or phrase(code),
         reason=status.reason,
         details=details,
         retry_after_seconds=details.retry_after_seconds if asked_seconds is None else asked_seconds,

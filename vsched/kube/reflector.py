@@ -97,6 +97,11 @@ class Reflector(Generic[T]):
         """The last object of a watch: its version is read only when a watch has to be resumed."""
         self._fruitless = 0
 
+    @property
+    def version(self) -> str:
+        """The resourceVersion up to which the sink was told everything; empty before the first list."""
+        return self._resume_version()
+
     async def run(self) -> NoReturn:
         """Keep the sink in step until cancelled."""
         try:

@@ -19,6 +19,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         snapshot,
         nodes=nodes,
         jobs=dict(snapshot.jobs),
+        strays=dict(snapshot.strays),
         active=tuple(snapshot.active),
         holders={queue: dict(jobs) for queue, jobs in snapshot.holders.items()},
         books=dict(snapshot.books),

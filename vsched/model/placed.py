@@ -7,7 +7,7 @@ cost of what changed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeVar
 
 from vsched.model.shape import HostPort, PodLabels, PodTerm, Selector, Shape
@@ -48,6 +48,22 @@ class PlacedPods:
         self._dirty: dict[PodLabels, None] = {}
         self._dirty_ports: dict[HostPort, None] = {}
         self._dirty_terms: dict[TermKey, None] = {}
+
+    @classmethod
+    def of(
+        cls,
+        counts: Iterable[tuple[PodLabels, NodeCounts]],
+        terms: Iterable[tuple[TermKey, NodeCounts]],
+        ports: Iterable[tuple[HostPort, NodeCounts]],
+    ) -> PlacedPods:
+        """An index of these counts, in this order."""
+        made = cls()
+        made.counts, made.terms, made.ports = dict(counts), dict(terms), dict(ports)
+        for labels in made.counts:
+            made._index(labels, present=True)
+        for key in made.terms:
+            made._index_terms(key, present=True)
+        return made
 
     def shift(self, labels: PodLabels, shape: Shape, node: str, by: int) -> None:
         """One pod more (``by=1``) or less (``by=-1``) on a node."""

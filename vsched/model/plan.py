@@ -82,6 +82,8 @@ class JobOutcome(msgspec.Struct, frozen=True):
     implicit: bool = False
     changed: bool = False
     """Phase, counts or conditions differ from what the object says."""
+    code: str = ""
+    """What binds, in one word (``framework.codes.Code``); empty where nothing does. ``message`` says it in words."""
 
 
 class QueueOutcome(msgspec.Struct, frozen=True):

@@ -51,6 +51,15 @@ class Queue(msgspec.Struct, frozen=True):
         return self.state == OPEN
 
 
+class PriorityClass(msgspec.Struct, frozen=True):
+    """A priority class."""
+
+    name: str
+    value: int
+    is_default: bool = False
+    """Jobs that name no class have its value, unless their queue has a priority."""
+
+
 class Namespace(msgspec.Struct, frozen=True):
     """A namespace: its weight in fair shares and the labels that selectors look at."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
 from vsched.model.counted import Counted
 from vsched.model.job import Job
 from vsched.model.nodes import NodeTable
 from vsched.model.placed import PlacedPods
-from vsched.model.queue import Namespace, Queue
+from vsched.model.queue import Namespace, PriorityClass, Queue
 from vsched.model.quota import Quota
 from vsched.model.resources import ResourceAxis, Vector
 from vsched.model.selections import Selections
@@ -84,6 +85,8 @@ class Snapshot:
     """ResourceQuotas without scopes, by namespace."""
     priority_range: tuple[int, int] = (0, 0)
     """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""
+    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
+    """What ``priority_range`` and the priorities of jobs rest on, by name; the same object while none changes."""
     reserving: Sequence[str] = ()
     """Keys of jobs with pending tasks that their queue keeps room for, sorted."""
     arbitration: Arbitration | None = None
@@ -95,3 +98,8 @@ class Snapshot:
     nobody arbitrates."""
     held_limits: Mapping[str, Counted] = field(default_factory=dict)
     """What the limits of the same pods add up to, by counted name; only namespaces with any."""
+    advice: Mapping[str, Advice] = field(default_factory=dict)
+    """What was found to help waiting jobs, by key; decides nothing, and is said with why they wait."""
+    strays: Mapping[str, Job] = field(default_factory=dict)
+    """Jobs of pods that name a PodGroup which does not exist, by key; their specs are empty, and nothing is done for
+    them. They are in no other map."""

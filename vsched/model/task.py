@@ -48,6 +48,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Gated, by the gate alone that is opened once its queue has room for it (reference 1.12)."""
     reserves: bool = False
     """Its gate was opened and it has no node yet: its queue keeps room for it."""
+    owned: bool = False
+    """A controller owns it, and makes another one in its place."""
 
     @property
     def key(self) -> str:
@@ -81,4 +83,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.spared,
             self.awaits_queue,
             self.reserves,
+            self.owned,
         )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
 from vsched.model.nodes import Mask
 
 
-def effective(found: Iterable[tuple[str, Mask]]) -> tuple[Check, ...]:
-    """Checks from reasons and ``bool[nodes]`` of who passes, without those that all pass; masks become read only."""
+def effective(found: Iterable[tuple[str, Code, Mask]]) -> tuple[Check, ...]:
+    """Checks from reasons, their sorts and ``bool[nodes]`` of who passes, without those that all pass.
+
+    Masks become read only.
+    """
     checks = []
-    for reason, passes in found:
+    for reason, code, passes in found:
         if not passes.all():
             passes.flags.writeable = False
-            checks.append(Check(reason, passes))
+            checks.append(Check(reason, passes, code=code))
     return tuple(checks)

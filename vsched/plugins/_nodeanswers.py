@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
 from vsched.model.nodes import Floats, Ids
 from vsched.model.shape import PodLabels
@@ -57,7 +58,9 @@ class Verdicts:
         """One check a reason that some node fails for."""
         if self._checks is None:
             failed = ((reason, self._codes == code) for reason, code in self._reasons.items())
-            self._checks = tuple(Check(text, ~rows, resolvable) for (text, resolvable), rows in failed if rows.any())
+            self._checks = tuple(
+                Check(text, ~rows, resolvable, Code.REFUSED) for (text, resolvable), rows in failed if rows.any()
+            )
         return self._checks
 
     def _code(self, verdict: Verdict) -> int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
 from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
@@ -109,24 +110,26 @@ class PodRules:
         """
         found: list[Check] = []
         if self._ports and shape.ports:
-            self._free(found, NO_PORTS, self._port_counters(shape))
+            self._free(found, NO_PORTS, Code.PORTS, self._port_counters(shape))
         affinity = shape.affinity if self._affinity else None
         if affinity is not None and affinity.required:
-            found.append(Check(NO_AFFINITY, self._attracted(shape, affinity, pod_class)))
+            attracting = self._attracted(shape, affinity, pod_class)
+            found.append(Check(NO_AFFINITY, attracting, code=Code.POD_AFFINITY))
         if affinity is not None and affinity.anti_required:
-            self._free(found, ANTI_AFFINITY, self._own_counters(shape, affinity))
+            self._free(found, ANTI_AFFINITY, Code.POD_AFFINITY, self._own_counters(shape, affinity))
         if pod_class.repelled_by:
-            self._free(found, REPELLED, self._repelling_counters(pod_class.repelled_by))
+            self._free(found, REPELLED, Code.POD_AFFINITY, self._repelling_counters(pod_class.repelled_by))
         if pod_class.counts_itself:
-            found.append(Check(SKEWED, self._spread_mask(shape, pod_class), resolvable=True))
+            skewed = self._spread_mask(shape, pod_class)
+            found.append(Check(SKEWED, skewed, resolvable=True, code=Code.SPREAD))
         return found
 
-    def _free(self, found: list[Check], reason: str, counters: Sequence[DomainCounter]) -> None:
+    def _free(self, found: list[Check], reason: str, code: Code, counters: Sequence[DomainCounter]) -> None:
         """A check that no counter has anything on the node; none where they have nothing anywhere."""
         busy = [counter.clear for counter in counters if counter.occupied]
         if busy:
             passes = busy[0] if len(busy) == 1 else np.logical_and.reduce(busy)
-            found.append(Check(reason, passes, resolvable=True))
+            found.append(Check(reason, passes, resolvable=True, code=code))
 
     # -- ports --------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from vsched.framework.extension import NamespaceLimit, NoArgs, Opening, PlacementListener, Plugin, Refusal
+from vsched.framework.codes import Code
+from vsched.framework.extension import NamespaceLimit, NoArgs, Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import PluginConf
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.counted import format_counted
 from vsched.model.resources import Vector, add, subtract
 from vsched.model.shape import Shape
@@ -70,7 +72,13 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
             return None
         told = [_told(self._names[column], held, ceiling.most[column]) for column, held in requests]
         told += [_told(name, held, ceiling.limits[name]) for name, held in limits]
-        return Refusal(OVER_CEILING, f"namespace {namespace} would hold {', '.join(told)}", passing=True)
+        short = [
+            _shortage(self._names[column], held, ceiling.most[column], kept.requests.get(column, 0))
+            for column, held in requests
+        ]
+        short += [_shortage(name, held, ceiling.limits[name], kept.limits.get(name, 0)) for name, held in limits]
+        message = f"namespace {namespace} would hold {', '.join(told)}"
+        return Refusal(OVER_CEILING, message, True, Code.NAMESPACE_CEILING, namespace, tuple(short))
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """The namespace holds more, or again."""
@@ -98,6 +106,10 @@ def _beyond(
         for key, amount in asked
         if key in most and kept.get(key, 0) + amount * count > most[key]
     ]
+
+
+def _shortage(name: str, wanted: int, most: int, held: int) -> Shortage:
+    return Shortage(name, held, wanted - held, most)
 
 
 def _told(name: str, held: int, most: int) -> str:

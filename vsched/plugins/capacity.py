@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
@@ -25,20 +26,20 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
-    Refusal,
     Reserving,
     Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
-from vsched.framework.why import exceeding
+from vsched.framework.why import exceeding, shortages
 from vsched.model.job import without_gated
 from vsched.model.queue import ROOT, Queue
 from vsched.model.resources import NOTHING, PODS, Amounts, Vector, add, subtract
 from vsched.model.task import Task
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
-from vsched.plugins._queuerefusals import QUEUE_FULL, not_open, quota_insufficient
+from vsched.plugins._queuerefusals import QUEUE_FULL, named, not_open, quota_insufficient
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
@@ -134,10 +135,10 @@ class Capacity(
         if isinstance(account, Refusal):
             return account
         for one in (account, *account.above):
-            short = exceeding(self._names, request, one.terms.limit, one.taken(self._holdings))
+            short = shortages(self._names, request, one.terms.limit, one.taken(self._holdings), one.reserved)
             if short:
-                told = f"{_named(one, account)} would hold more than it may of {', '.join(sorted(short))}"
-                return Refusal(QUEUE_FULL, told)
+                told = f"{_named(one, account)} would hold more than it may of {named(short)}"
+                return Refusal(QUEUE_FULL, told, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
@@ -168,9 +169,9 @@ class Capacity(
         for one in (account, *account.above):
             taken = dict(one.held(self._holdings))
             add(taken, one.admitted.items())
-            short = exceeding(self._names, wanted, one.terms.ceiling, taken)
+            short = shortages(self._names, wanted, one.terms.ceiling, taken, one.admitted)
             if short:
-                return quota_insufficient(_named(one, account), short)
+                return quota_insufficient(one.name, _named(one, account), short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -185,9 +186,11 @@ class Capacity(
         """The account of a queue that jobs may be placed in, or why none may."""
         account = self._accounts.get(queue.name)
         if account is None:
-            return Refusal(QUEUE_LEFT_OUT, f"queue {queue.name} is left out: {self._problems[queue.name].message}")
+            told = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
+            return Refusal(QUEUE_LEFT_OUT, told, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
         if account.subtree is not None:
-            return Refusal(QUEUE_NOT_LEAF, f"queue {queue.name} has child queues; jobs belong in one of these")
+            told = f"queue {queue.name} has child queues; jobs belong in one of these"
+            return Refusal(QUEUE_NOT_LEAF, told, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
             return not_open(queue)
         return account

@@ -39,6 +39,7 @@ from contextlib import suppress
 
 import msgspec
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import (
     CycleEnd,
     JobEnqueueable,
@@ -48,11 +49,11 @@ from vsched.framework.extension import (
     Overused,
     PlacementListener,
     Plugin,
-    Refusal,
     Vote,
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
+from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.queue import Queue
@@ -80,7 +81,7 @@ from vsched.plugins._wording import Wording
 
 __all__ = ["Extender", "ExtenderArgs"]
 
-REJECTED = Refusal("ExtenderRejected", "the extender rejected it")
+REJECTED = Refusal("ExtenderRejected", "the extender rejected it", code=Code.REFUSED)
 FAILED = "ExtenderFailed"
 
 ALL_NODES = ""
@@ -177,7 +178,7 @@ class Extender(
         try:
             status = self._line.ask(self.args.job_enqueueable_verb, request, StatusAnswer).status
         except NoAnswer as failure:
-            return Vote.PERMIT if self.args.ignorable else Refusal(FAILED, str(failure))
+            return Vote.PERMIT if self.args.ignorable else Refusal(FAILED, str(failure), code=Code.REFUSED)
         if status < 0:
             return REJECTED
         return Vote.PERMIT if status else Vote.ABSTAIN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import (
     JobCondition,
     JobOrder,
@@ -14,11 +15,11 @@ from vsched.framework.extension import (
     NoArgs,
     Opening,
     Plugin,
-    Refusal,
     Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.job import Condition
 from vsched.model.task import Task
@@ -44,11 +45,11 @@ class Gang(
         """Enough tasks exist for every role's minimum and for the job's."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            return Refusal(NOT_ENOUGH_OF_ROLE, f"not enough pods exist for the minima of its roles: {_told(missing)}")
+            told = f"not enough pods exist for the minima of its roles: {_told(missing)}"
+            return Refusal(NOT_ENOUGH_OF_ROLE, told, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
-            return Refusal(
-                NOT_ENOUGH_TASKS, f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist"
-            )
+            told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist"
+            return Refusal(NOT_ENOUGH_TASKS, told, code=Code.GANG_INCOMPLETE)
         return None
 
     def job_key(self, job: JobView) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
@@ -69,7 +70,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
         """Nodes of the wrong group, or of none."""
         if self._queues[queue].group_limits is None:
-            return (Check(UNREADABLE, np.zeros(len(nodes), dtype=np.bool_)),)
+            return (Check(UNREADABLE, np.zeros(len(nodes), dtype=np.bool_), code=Code.NODE_GROUP),)
         affinity, strict = self._affinity(queue), self.args.strict
         key = ("nodegroup", affinity, strict)
         return nodes.statics.remember(key, lambda: _checks(affinity, strict, nodes.statics))
@@ -90,7 +91,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
             return ()
         column = nodes.statics.label(GROUP)
         passes: Mask = _spread(column, [group not in full for group in column.values], True).astype(np.bool_)
-        return (Check(AT_LIMIT, passes),)
+        return (Check(AT_LIMIT, passes, code=Code.NODE_GROUP),)
 
     def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
         """100 for a group that is required, 50 for one that is preferred, -1 for one to avoid; both add up."""
@@ -177,7 +178,7 @@ def _checks(affinity: NodeGroups | None, strict: bool, statics: NodeStatics) -> 
     allowed = [_admits(affinity, group) if group else nobodys for group in column.values]
     passes: Mask = _spread(column, allowed, nobodys).astype(np.bool_)
     passes.flags.writeable = False
-    return () if passes.all() else (Check(OTHER_GROUP, passes),)
+    return () if passes.all() else (Check(OTHER_GROUP, passes, code=Code.NODE_GROUP),)
 
 
 def _admits(affinity: NodeGroups | None, group: str) -> bool:

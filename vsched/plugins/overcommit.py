@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Vote
 from vsched.framework.jobs import JobView
-from vsched.framework.why import exceeding
+from vsched.framework.refusal import Refusal
+from vsched.framework.why import shortages
 from vsched.model.job import without_gated
 from vsched.model.resources import Vector, add
 
@@ -53,9 +55,10 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
-        short = exceeding(self._names, wanted, self._limit, self._promised)
+        short = shortages(self._names, wanted, self._limit, self._promised, self._promised)
         if short:
-            return Refusal(OVERUSED, f"resource in cluster is overused: overused {', '.join(sorted(short))}")
+            told = f"resource in cluster is overused: overused {', '.join(sorted(one.resource for one in short))}"
+            return Refusal(OVERUSED, told, code=Code.QUEUE_ADMISSION, shortages=short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import NoArgs, Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds
 from vsched.model.budget import DisruptionBudget
 from vsched.model.shape import PodLabels
@@ -20,6 +22,8 @@ from vsched.model.task import Task
 
 Budgets = tuple[DisruptionBudget, ...]
 NO_BUDGETS: Budgets = ()
+NAMED_MAX = 3
+"""So many budgets are named."""
 
 
 class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimBounds, PlacementListener):
@@ -49,6 +53,23 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimBounds, PlacementListe
     def reclaimer_class(self, reclaimer: Task) -> Hashable:
         """Who asks makes no difference."""
         return None
+
+    def protects(self, kept: Sequence[Task]) -> Refusal | None:
+        """The budgets that are used up."""
+        spent = sorted(
+            {
+                f"{budget.namespace}/{budget.name}"
+                for victim in kept
+                for budget in self._charged(victim)
+                if self._left.get((budget.namespace, budget.name), budget.allowed) <= 0
+            }
+        )
+        if not spent:
+            return None
+        who = (
+            f"disruption budget {spent[0]} forbids" if len(spent) == 1 else f"disruption budgets {_list(spent)} forbid"
+        )
+        return Refusal("DisruptionBudget", f"{who} the only victims", code=Code.BUDGET, subject=spent[0])
 
     def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
         """Those that every budget about them allows; the plugin names no victims of its own.
@@ -100,3 +121,8 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable, VictimBounds, PlacementListe
         if about and any(task.name in budget.disrupted for budget in about):
             return tuple(budget for budget in about if task.name not in budget.disrupted)
         return about
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:NAMED_MAX]) + (", …" if len(names) > NAMED_MAX else "")

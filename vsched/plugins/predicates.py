@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter
@@ -103,19 +104,20 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
         )
 
     def _static_checks(self, rules: Rules, keys: tuple[str, ...], statics: NodeStatics) -> tuple[Check, ...]:
-        found: list[tuple[str, Mask]] = []
+        found: list[tuple[str, Code, Mask]] = []
         if not is_tolerated(UNSCHEDULABLE, rules.tolerations):
-            found.append((CORDONED, ~cordoned(statics)))
+            found.append((CORDONED, Code.CORDONED, ~cordoned(statics)))
         if self.args.node_affinity and rules.node_name:
-            found.append((OTHER_NODE, node_mask(rules.node_name, statics)))
+            found.append((OTHER_NODE, Code.SELECTOR, node_mask(rules.node_name, statics)))
         if self.args.taint_toleration:
             for taint, passes in untolerated(statics, rules.tolerations):
-                found.append((TAINTED.format(key=taint.key, value=taint.value), passes))
+                found.append((TAINTED.format(key=taint.key, value=taint.value), Code.TAINTS, passes))
         selected = selector_mask(rules, statics) if self.args.node_affinity else None
         if selected is not None:
-            found.append((NOT_SELECTED, selected))
+            found.append((NOT_SELECTED, Code.SELECTOR, selected))
         if keys:
-            found.append((NO_TOPOLOGY, np.logical_and.reduce([topology(statics, key).present for key in keys])))
+            present = np.logical_and.reduce([topology(statics, key).present for key in keys])
+            found.append((NO_TOPOLOGY, Code.SPREAD, present))
         return effective(found)
 
     # -- by the pods on nodes -----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
@@ -23,14 +24,14 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
-    Refusal,
     Reserving,
     Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.victim_points import Reclaimable
-from vsched.framework.why import exceeding
+from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
 from vsched.kernels.quota import dense, limit_of
 from vsched.model.job import without_gated
@@ -39,7 +40,7 @@ from vsched.model.queue import Queue
 from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
-from vsched.plugins._queuerefusals import not_open, quota_insufficient
+from vsched.plugins._queuerefusals import named, not_open, quota_insufficient
 
 QUEUE_OVER_SHARE = "QueueOverShare"
 
@@ -115,11 +116,17 @@ class Proportion(
         if reserved:
             held = dict(held)
             add(held, reserved.items())
-        short = exceeding(self._names, request, deserved, held)
+        short = shortages(self._names, request, deserved, held, reserved)
         if short:
-            told = f"queue {queue.name} would hold more than it deserves of {', '.join(sorted(short))}"
-            return Refusal(QUEUE_OVER_SHARE, told, passing=True)
+            told = f"queue {queue.name} would hold more than it deserves of {named(short)}"
+            return Refusal(QUEUE_OVER_SHARE, told, True, self._sort(queue, short), queue.name, short)
         return None
+
+    def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:
+        """What bounds the queue: its capability where it deserves all of that, else its share."""
+        capability = {self._names[column]: amount for column, amount in queue.capability}
+        capped = all(one.limit >= capability.get(one.resource, one.limit + 1) for one in short)
+        return Code.QUEUE_CAPABILITY if capped else Code.QUEUE_SHARE
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
         """Keep room in the queue."""
@@ -177,10 +184,11 @@ class Proportion(
         if wanted is None:
             return Vote.PERMIT
         taken = dict(self._holdings.queue(queue.name))
-        add(taken, self._admitted[queue.name].items())
-        short = exceeding(self._names, wanted, self._limits[queue.name], taken)
+        admitted = self._admitted[queue.name]
+        add(taken, admitted.items())
+        short = shortages(self._names, wanted, self._limits[queue.name], taken, admitted)
         if short:
-            return quota_insufficient(f"queue {queue.name}", short)
+            return quota_insufficient(queue.name, f"queue {queue.name}", short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:

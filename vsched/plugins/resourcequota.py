@@ -7,8 +7,10 @@ scopes are for certain pods only, and are left to the API server.
 
 from __future__ import annotations
 
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Opening, Plugin, Refusal, Vote
+from vsched.framework.codes import Code
+from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Opening, Plugin, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.quota import Quota, QuotaLine
 from vsched.model.resources import format_amount
 
@@ -35,7 +37,8 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         for quota in quotas:
             over = [line for line in quota.lines if _passes(line, asked, admitted)]
             if over:
-                return Refusal(QUOTA_FULL, _told(quota, over, asked, admitted))
+                told, short = _told(quota, over, asked, admitted), _shortages(over, asked, admitted)
+                return Refusal(QUOTA_FULL, told, code=Code.QUOTA, subject=quota.name, shortages=short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -67,6 +70,14 @@ def _told(quota: Quota, over: list[QuotaLine], asked: dict[str, int], admitted: 
         for line in over
     )
     return f"resource quota {quota.name} insufficient: {lines}"
+
+
+def _shortages(over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> tuple[Shortage, ...]:
+    before = {line.name: admitted.get(line.resource, 0) for line in over}
+    return tuple(
+        Shortage(line.name, line.used + before[line.name], asked[line.resource], line.hard, before[line.name])
+        for line in over
+    )
 
 
 def _written(line: QuotaLine, amount: int) -> str:

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Self
 import msgspec
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, Plugin
 from vsched.framework.node_points import Check, NodeFilter
 from vsched.kernels.binpack import Wish
@@ -209,6 +210,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
             Check(
                 kept.reason,
                 kept.has_none | ((cpu >= idle[kept.column] * kept.cpu) & (memory >= idle[kept.column] * kept.memory)),
+                code=Code.KEPT,
             )
             for kept in self._reserves
         ]

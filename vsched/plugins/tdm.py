@@ -17,6 +17,7 @@ from typing import Self
 import msgspec
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import (
     JobOrder,
     JobPipelined,
@@ -215,7 +216,7 @@ def _in_zones(column: LabelColumn, zones: frozenset[str]) -> Mask:
 
 def _checks(column: LabelColumn, revocable: bool, open_now: frozenset[str]) -> tuple[Check, ...]:
     lent = frozenset(zone for zone in column.values if zone)
-    found = [(CLOSED, ~_in_zones(column, lent - open_now))]
+    found = [(CLOSED, Code.TIME_WINDOW, ~_in_zones(column, lent - open_now))]
     if not revocable:
-        found.append((NOT_REVOCABLE, ~_in_zones(column, lent & open_now)))
+        found.append((NOT_REVOCABLE, Code.TIME_WINDOW, ~_in_zones(column, lent & open_now)))
     return effective(found)

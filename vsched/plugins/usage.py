@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin, Standing
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
@@ -85,7 +86,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
         """Nodes above a threshold, whatever is asked for: figures stay as they are for the length of a cycle."""
         if self._checks is None:
-            self._checks = effective((_reason(limit), self._below(limit)) for limit in self.args.limits())
+            self._checks = effective((_reason(limit), Code.USAGE, self._below(limit)) for limit in self.args.limits())
         return self._checks
 
     def _below(self, limit: Limit) -> Mask:

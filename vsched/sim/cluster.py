@@ -32,7 +32,7 @@ from vsched.sim.metrics_apis import MetricsApis
 from vsched.sim.residents import Residents, Settlement, read_residents
 from vsched.sim.server import ApiServer, Gate
 from vsched.sim.store import Store
-from vsched.sim.times import utc_now
+from vsched.sim.times import Clock, utc_now
 from vsched.sim.writes import Writer
 
 Authorization = Literal["none", "rbac"]
@@ -67,7 +67,10 @@ class Cluster:
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
         faults: Faults | None = None,
+        now: Clock = utc_now,
+        seed: int | None = None,
     ) -> None:
+        """``now`` is the time in what is written; with a ``seed`` equal requests give equal names and uids."""
         _check_loopback(host)
         self._settings = settings or ClusterSettings()
         self._host, self._port = host, port
@@ -76,7 +79,7 @@ class Cluster:
         self._residents = read_residents(residents) if isinstance(residents, Path) else residents
         self._engine: Engine | None = None
         self.store = Store()
-        self._writer = Writer(self.store)
+        self._writer = Writer(self.store, now=now, seed=seed)
         self.client = LocalClient(self._writer)
         self._meter = self._new_meter()
         metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
@@ -89,7 +92,7 @@ class Cluster:
             self.tokens.static[self.admin_token] = ADMIN
             access = Access(self.store, self.tokens)
         self._server = ApiServer(
-            self.store, writer=self._writer, gate=gate, metrics=metrics, access=access, faults=faults
+            self.store, writer=self._writer, gate=gate, now=now, metrics=metrics, access=access, faults=faults
         )
 
     def _new_meter(self) -> Meter | None:
@@ -124,7 +127,7 @@ class Cluster:
 
     async def _settle_residents(self) -> None:
         """Before the controllers start: they would only fall behind."""
-        settlement = Settlement(self.store, self._writer, self._nodes, utc_now())
+        settlement = Settlement(self.store, self._writer, self._nodes, self._writer.now())
         for residents in self._residents:
             for number, _ in enumerate(settlement.settle(residents)):
                 if not number % _GANGS_A_TURN:

@@ -85,6 +85,11 @@ class History:
         return self._base + len(self._events)
 
     @property
+    def latest(self) -> int:
+        """The revision of the newest event, or of the newest that was forgotten."""
+        return self._events[-1].revision if self._events else self.floor
+
+    @property
     def readers_waiting(self) -> int:
         return len(self._waiting)
 

@@ -168,6 +168,10 @@ class Store:
         history = self.shelf(kind).history
         return Subscription(history, history.end if after is None else history.cursor_after(after))
 
+    def latest(self, kind: Kind) -> int:
+        """The revision of the newest event of this kind; of what is forgotten where there is none since."""
+        return self.shelf(kind).history.latest
+
     def oldest(self, kind: Kind) -> int:
         """The oldest revision a watch of this kind can still start from."""
         return self.shelf(kind).history.floor

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from vsched.sim import admission, conversion, crds, defaults, validation
 from vsched.sim.applying import record_update
@@ -79,6 +79,7 @@ class Writer:
         self.now = now
         self.lookup = admission.Lookup(store)
         self._random = random.Random(seed)
+        self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
         self.custom = crds.CustomKinds(store, now)
 
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
@@ -282,7 +283,7 @@ class Writer:
         else:
             if not metadata.get("name"):
                 metadata["name"] = self._generated_name(kind, metadata)
-            metadata["uid"] = str(uuid4())
+            metadata["uid"] = str(self._new_uid())
             metadata["creationTimestamp"] = format_time(self.now())
         if kind.counts_generation:
             metadata["generation"] = 1

@@ -15,6 +15,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
 
+from vsched.web.lasting import Lasting, Stay
 from vsched.web.routes import Handler, as_json
 
 GRACE_SECONDS = 0.05
@@ -44,6 +45,8 @@ class Limits(msgspec.Struct, frozen=True):
     """How long the other side may take to fetch an answer."""
     life_seconds: float = 3600.0
     """Of a connection: whoever is trusted no longer has to come again and show who they are."""
+    recheck_seconds: float = 30.0
+    """Between two looks at whether those whose answer goes on may still have it."""
 
 
 class Port:
@@ -80,7 +83,7 @@ class Port:
 class Connection(web.RequestHandler):
     """One connection, whose patience with silence ends."""
 
-    __slots__ = ("_heading", "_made", "_port", "_socket", "_timer", "busy")
+    __slots__ = ("_heading", "_made", "_port", "_socket", "_timer", "busy", "gone")
 
     def __init__(self, port: Port, server: web.Server, read_bytes: int) -> None:
         limits = port.limits
@@ -104,6 +107,8 @@ class Connection(web.RequestHandler):
         """Whether a head is expected within the time that heads may take."""
         self.busy = False
         """Whether a request is being answered."""
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the other side has hung up, or is hung up on."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -117,6 +122,8 @@ class Connection(web.RequestHandler):
         self._port.connections.pop(self, None)
         self._port.left()
         self._stop_timer()
+        if not self.gone.done():
+            self.gone.set_result(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -208,6 +215,9 @@ def bounded(port: Port) -> Any:
         try:
             response = await _answer(port, request, handler)
             response.headers["Server"] = "vsched"
+            if isinstance(response, Lasting):
+                await _go_on(port, response, request, connection)
+                return response
             if connection.old:
                 response.force_close()
             await _send(response, request, connection, port.limits.send_seconds)
@@ -248,3 +258,23 @@ async def _send(response: web.StreamResponse, request: web.Request, connection: 
                 await response.write_eof()
     except TimeoutError:
         connection.hang_up()
+
+
+async def _go_on(port: Port, response: Lasting, request: web.Request, connection: Connection) -> None:
+    """An answer without an end takes nobody's place among those that are worked on; its own makers bound their number.
+
+    It ends with its connection's life. What it sends at a time has to be fetched in time like any answer.
+    """
+    limits = port.limits
+    stay = Stay(response, connection.gone, lambda: not connection.old, limits.send_seconds, limits.recheck_seconds)
+    response.force_close()
+    port.at_work -= 1
+    try:
+        with suppress(ConnectionError):
+            await stay.within(response.prepare(request))
+            await response.last(stay)
+            await stay.within(response.write_eof())
+    except TimeoutError:
+        connection.hang_up()
+    finally:
+        port.at_work += 1

@@ -12,6 +12,8 @@ from vsched.version import build
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
+KEPT = ("exception", "no-progress", "useless-eviction")
+"""Why cycles are kept."""
 EVICTING = ("preempt", "reclaim", "arbitrate")
 """Who evicts for the sake of somebody."""
 
@@ -92,6 +94,11 @@ class Metrics:
         )
         for action in EVICTING:
             self.useless.labels(action)  # a series that is not there cannot be seen to be 0
+        self.recordings = counter(
+            "vsched_recordings_total", "Cycles that were kept because something looked wrong.", "reason"
+        )
+        for reason in KEPT:
+            self.recordings.labels(reason)
         self.api_requests = counter(
             "vsched_api_requests_total",
             "Requests to the API server, repeats and watches included; code 0 where no answer came.",
@@ -105,6 +112,10 @@ class Metrics:
         )
         self.arbitration = histogram("vsched_arbitration_seconds", "One round of arbitration.", buckets=SECONDS)
         self.arbitrations = counter("vsched_arbitration_rounds_total", "Rounds of arbitration, by result.", "result")
+        self.advice = counter(
+            "vsched_advice_searches_total", "Searches for changes that let a waiting job start, by result.", "result"
+        )
+        self.advice_seconds = counter("vsched_advice_seconds_total", "Processor time of these searches.")
         self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
         self.reloaded = gauge(
             "vsched_policy_last_reload_timestamp_seconds", "When the policy was last read with this result.", "result"

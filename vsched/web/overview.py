@@ -1,7 +1,8 @@
 """The whole picture in one document: what the page shows, and ``vsched top``. Records only; ``pictures`` makes them.
 
-Rows are arrays on the wire, in the order of the fields here; amounts are base units as whole numbers, by position in
-``resources``. None stands for what nobody knows.
+``GET /overview`` answers an ``Overview`` as JSON. Rows are arrays on the wire, in the order of the fields here; amounts
+are base units as whole numbers, by position in ``resources``. None stands for what nobody knows, or for no limit. The
+order within the maps says nothing. ``deltas`` has what follows a picture on ``GET /events``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import msgspec
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """One resource that is shown: cpu, memory, then those of which most is held; eight at most."""
+    """One resource that is shown: cpu, memory, then those of which most is held, pods last; eight at most.
+
+    So the third is the scarcest of the others.
+    """
 
     name: str
     unit: str
@@ -25,7 +29,7 @@ class QueueRow(msgspec.Struct, frozen=True, array_like=True):
 
     name: str
     parent: str
-    """Empty for one that is above all others."""
+    """Another of ``queues``, never one below it; empty for one that is above all others."""
     state: str
     weight: int
     priority: int
@@ -37,10 +41,11 @@ class QueueRow(msgspec.Struct, frozen=True, array_like=True):
     guarantee: tuple[int | None, ...]
     capability: tuple[int | None, ...]
     jobs: int
-    """That wait or run."""
+    """That wait or run, with those of the queues below it."""
     waiting: int
-    """Jobs that wait for their minimum."""
+    """Jobs that wait for their minimum, with those of the queues below it."""
     problem: str
+    """What is wrong with it, in a sentence; empty while nothing is."""
 
 
 class NamespaceRow(msgspec.Struct, frozen=True, array_like=True):
@@ -53,6 +58,7 @@ class NamespaceRow(msgspec.Struct, frozen=True, array_like=True):
     """Dominant share of the cluster, not yet divided by the weight."""
     allocated: tuple[int, ...]
     waiting: int
+    """Jobs that wait for their minimum."""
     deserved: tuple[int | None, ...]
     """Of the whole namespace, where the cluster is divided among namespaces; else all None."""
 
@@ -62,19 +68,19 @@ class NodeRow(msgspec.Struct, frozen=True, array_like=True):
 
     name: str
     allocated: tuple[int | None, ...]
-    """Per cent of what it has, whole numbers; None where it has none of a resource."""
+    """Per cent of what it has, whole numbers, 100 for nothing less than all; None where it has none of a resource."""
     cpu_usage: int | None
     """Measured, per cent."""
     memory_usage: int | None
     pods: int
     state: str
-    """Empty, or ``cordoned``, ``tainted``, ``notready`` where nothing new goes there."""
+    """Empty, or ``cordoned``, ``notready``, ``tainted`` where not everything new may go there."""
     group: str
     """Its pool: the nodegroup label, the instance type or the accelerator; may be empty."""
 
 
 class JobRow(msgspec.Struct, frozen=True, array_like=True):
-    """One job."""
+    """One job, as its last session left it."""
 
     key: str
     """``namespace/name``."""
@@ -90,14 +96,15 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True):
     position: int | None
     """In the order of its queue, from 1 on; None where it does not wait."""
     reason: str
-    """One short word for why it waits (see ``vsched.explain.codes``); empty where it does not."""
+    """One short word for why it waits (see ``vsched.framework.codes``); empty where it does not."""
     message: str
+    """The same in a sentence; empty where it does not wait."""
     request: tuple[int, ...]
     """Of its waiting pods together, by position in ``resources``."""
 
 
 class SessionRow(msgspec.Struct, frozen=True, array_like=True):
-    """One session that did something, or the last of a row that did nothing."""
+    """One session that bound or evicted, or the last of a row that did nothing."""
 
     number: int
     at: float
@@ -133,22 +140,23 @@ class Overview(msgspec.Struct, frozen=True):
     """Everything at one moment."""
 
     number: int
-    """Grows with every picture that differs from the one before."""
+    """Grows with every picture that differs from the one before; begins anew with the daemon."""
     at: float
     """Seconds since the epoch."""
     version: str
     role: str
-    """``leader``, ``standby`` or ``starting``."""
+    """``leader``, or what it is instead: ``starting`` (the mirror is not complete), ``standby`` and ``stopping`` decide
+    nothing, so there is nothing but this."""
     resources: tuple[Resource, ...]
     queues: dict[str, QueueRow]
     namespaces: dict[str, NamespaceRow]
     """By ``queue/namespace``."""
     nodes: dict[str, NodeRow]
     jobs: dict[str, JobRow]
-    """Those that wait first, by queue and position, then those that run; ten thousand at most."""
+    """Those that wait or run; ten thousand at most, those that wait before those that run."""
     sessions: tuple[SessionRow, ...]
     """The oldest first; 240 at most."""
     policy: PolicyRow | None
     counts: dict[str, int]
-    """``nodes``, ``pods_running``, ``pods_waiting``, ``jobs_running``, ``jobs_waiting``, ``bound_total``,
-    ``evicted_total``, ``jobs_left_out`` (beyond those that are listed)."""
+    """Always all of these: ``nodes``, ``pods_running`` (on nodes), ``pods_waiting``, ``jobs_running``,
+    ``jobs_waiting``, ``bound_total``, ``evicted_total`` (by this daemon), ``jobs_left_out`` (of the list)."""

@@ -34,6 +34,13 @@ class Route(NamedTuple):
     says: str
     method: str = "GET"
     """A star for any."""
+    public: Callable[[web.BaseRequest], bool] = lambda request: False
+    """Whether everybody may have the answer, whoever is let in otherwise."""
+
+
+async def nowhere() -> Mapping[str, int]:
+    """No positions are known."""
+    return {}
 
 
 class Sources(NamedTuple):
@@ -44,6 +51,10 @@ class Sources(NamedTuple):
     configuration: Callable[[], dict[str, Any]]
     """The policy in force and the last reload."""
     health: health.Health
+    front: Callable[[Route], Route] = lambda index: index
+    """What stands at ``/`` in place of the list of paths, or before it."""
+    positions: Callable[[], Awaitable[Mapping[str, int]]] = nowhere
+    """The place of each waiting job in the order of its queue, as far as that is known."""
 
 
 def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -64,13 +75,14 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
             "the policy in force, the last reload, and what exactly runs",
         ),
         Route("/queues", _page(lambda: views.queues(findings)), "queues: shares and amounts"),
-        Route("/jobs", _page(lambda: views.jobs(findings)), "PodGroups: phase, counts, why they wait"),
+        Route("/jobs", _jobs(findings, sources.positions), "PodGroups: phase, counts, why they wait"),
         Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
         Route("/allocations", _page(lambda: allocations.allocations(findings)), "namespaces: deserved and held"),
         Route("/explain/{namespace}/{name}", _explain(findings), "why a pod or a PodGroup waits"),
         *more,
     ]
-    return [Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list"), *routes]
+    index = Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list")
+    return [sources.front(index), *routes]
 
 
 def health_routes(sources: Sources) -> list[Route]:
@@ -83,14 +95,22 @@ def health_routes(sources: Sources) -> list[Route]:
     ]
 
 
-async def _aside(make: Callable[[], T]) -> T:
+async def aside(make: Callable[[], T]) -> T:
     """What takes a while, as a page about ten thousand nodes does, which the event loop does not have."""
     return await asyncio.get_running_loop().run_in_executor(PAGES, make)
 
 
 def _page(view: Callable[[], object]) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        return await _aside(lambda: as_json(view()))
+        return await aside(lambda: as_json(view()))
+
+    return answer
+
+
+def _jobs(findings: Findings, positions: Callable[[], Awaitable[Mapping[str, int]]]) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        places = await positions()
+        return await aside(lambda: as_json(views.jobs(findings, places)))
 
     return answer
 
@@ -105,7 +125,7 @@ def _check(check: Callable[[], health.Check]) -> Handler:
 
 def _metrics(registry: CollectorRegistry) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
-        text = await _aside(lambda: generate_latest(registry))
+        text = await aside(lambda: generate_latest(registry))
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer
@@ -114,7 +134,7 @@ def _metrics(registry: CollectorRegistry) -> Handler:
 def _explain(findings: Findings) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
-        found = await _aside(lambda: views.explain(findings, namespace, name))
+        found = await aside(lambda: views.explain(findings, namespace, name))
         if found is None:
             return as_json({"error": f"no pod or PodGroup {namespace}/{name} is known here"}, status=404)
         return as_json(found)

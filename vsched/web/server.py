@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from ssl import SSLContext
 from typing import Any
 
@@ -11,6 +12,7 @@ from aiohttp import web
 
 from vsched.errors import BadInput
 from vsched.web.access import Access, Refusal
+from vsched.web.lasting import Lasting
 from vsched.web.limits import Connection, Limits, Port, bounded
 from vsched.web.listener import Listener, listening_sockets
 from vsched.web.routes import Handler, Route, application, as_json
@@ -46,7 +48,7 @@ async def serving(
     """
     host, number = parse_address(address, what)
     port = port or Port(Limits())
-    guards = [bounded(port), *((guarding(access),) if access is not None else ())]
+    guards = [bounded(port), *((guarding(access, routes),) if access is not None else ())]
     runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0)
     await runner.setup()
     try:
@@ -66,16 +68,22 @@ async def serving(
         await runner.cleanup()
 
 
-def guarding(access: Access) -> Any:
-    """The middleware that lets those in who may."""
+def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
+    """The middleware that lets those in who may, and everybody to what is public of these routes."""
+    public = {route.answer: route.public for route in routes}
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        is_public = public.get(request.match_info.handler)
+        if is_public is not None and is_public(request):
+            return await handler(request)
         try:
             await access.check(request)
         except Refusal as refusal:
             return as_json({"error": str(refusal)}, refusal.status, access.headers(refusal))
         response = await handler(request)
+        if isinstance(response, Lasting):
+            response.recheck = partial(access.check, request)
         # What one may see is not for a cache to show to another.
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from vsched.framework.policy import Policy
+from vsched.model.dump import Call
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -20,6 +21,10 @@ class Sight(NamedTuple):
     report: CycleReport
     number: int
     """Of the session, from 1 on."""
+    calls: tuple[Call, ...] = ()
+    """What services outside were asked and answered in the course of it."""
+    unrecorded: int = 0
+    """Answers that are not among these, because there were too many."""
 
 
 Look = Callable[[], Awaitable[Sight]]

@@ -15,6 +15,7 @@ from vsched.model.task import Task
 from vsched.web.findings import Findings
 
 View = dict[str, Any]
+NO_POSITIONS: Mapping[str, int] = {}
 
 
 def amounts(named: Mapping[str, int]) -> dict[str, str]:
@@ -64,13 +65,13 @@ def _record(queue: Queue | None) -> View:
     }
 
 
-def jobs(findings: Findings) -> View:
-    """Every PodGroup with its phase, counts and the reason it waits."""
+def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> View:
+    """Every PodGroup with its phase, counts, the reason it waits, and its place in the order of its queue if known."""
     snapshot = findings.snapshot
     if snapshot is None:
         return {}
     listed = sorted(dict(snapshot.jobs).items())
-    return {key: _job(job, findings.jobs.get(key)) for key, job in listed}
+    return {key: {**_job(job, findings.jobs.get(key)), "position": positions.get(key)} for key, job in listed}
 
 
 def _job(job: Job, outcome: JobOutcome | None) -> View:
@@ -86,6 +87,8 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "running": counts[Status.RUNNING],
         "succeeded": counts[Status.SUCCEEDED],
         "failed": counts[Status.FAILED],
+        "created": job.spec.created,
+        "code": outcome.code if outcome is not None and waits else "",
         "message": outcome.message if outcome is not None and waits else "",
         "reasons": dict(outcome.reasons) if outcome is not None and waits else {},
     }

@@ -1,0 +1,250 @@
+"""``vsched top`` as a person uses it: at a terminal with keys, in a file, and for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.daemon.running import gang, node, scheduling, until
+from vsched.cli import cli
+from vsched.sim.cluster import Cluster
+
+SECONDS = 60.0
+"""Two cores are shared by whoever tests."""
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[str]:
+    """A daemon with a job that runs and one that waits; gives its address."""
+    manifests = [*gang("runs", 2), *gang("waits", 3)]
+    async with (
+        Cluster([node("n1")], manifests=manifests) as cluster,
+        scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
+    ):
+        await until(lambda: daemon.ports and daemon.health.ready().ok, SECONDS)
+        await until(lambda: len(daemon.telemetry.findings.jobs) == 2, SECONDS)
+        yield f"127.0.0.1:{daemon.ports['--listen-address']}"
+
+
+async def ran(*arguments: str) -> Result:
+    return await asyncio.to_thread(CliRunner().invoke, cli, ["top", *arguments])
+
+
+async def test_one_picture_for_files_and_for_programs() -> None:
+    async with watched() as daemon:
+        shown = await ran("--daemon", daemon)
+        assert shown.exit_code == 0, shown.exception
+        assert "leader  live" in shown.stdout
+        assert "default/waits" in shown.stdout
+        told = json.loads((await ran("--once", "-o", "json", "--daemon", daemon)).stdout)
+        assert {row["job"]: row["minMember"] for row in told["jobs"]} == {"default/runs": 2, "default/waits": 3}
+        assert yaml.safe_load((await ran("--once", "-o", "yaml", "--daemon", daemon)).stdout)["role"] == "leader"
+
+
+async def apart(*arguments: str) -> tuple[int | None, str, str]:
+    """Exit code and both outputs of a process of its own, without a terminal."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "vsched", "top", *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
+    )
+    async with asyncio.timeout(SECONDS):
+        told, complained = await process.communicate()
+    return process.returncode, told.decode(), complained.decode()
+
+
+async def test_a_line_for_each_picture_of_some_time() -> None:
+    async with watched() as daemon:
+        code, told, _ = await apart("--seconds", "3", "--daemon", daemon)
+        assert (code, told.partition(", ")[0]) == (0, "leader: 1 nodes")
+        code, told, _ = await apart("--seconds", "3", "-o", "json", "--daemon", daemon)
+        assert (code, json.loads(told.splitlines()[0])["role"]) == (0, "leader")
+
+
+async def test_nobody_to_ask_and_too_much_asked() -> None:
+    code, told, complained = await apart("--seconds", "5", "--daemon", "127.0.0.1:1")
+    assert (code, told) == (1, "")
+    assert complained.startswith("vsched: http://127.0.0.1:1: nobody listens there (")
+    assert (await ran("--once", "--seconds", "5")).exit_code == 2
+
+
+# -- at a terminal
+
+
+class Terminal:
+    """A program at a terminal of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+        self.process = process
+        self._descriptor = descriptor
+        self._seen = b""
+
+    def press(self, keys: bytes) -> None:
+        """Press keys; what was shown before no longer counts."""
+        self._seen = b""
+        os.write(self._descriptor, keys)
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._seen = b""
+        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def shows(self, *texts: str) -> str:
+        """Wait until all of these are on the screen."""
+        return self._until(lambda told: all(text in told for text in texts), texts)
+
+    def ended(self) -> tuple[int, bytes]:
+        """The exit code, and all that was written since the last key."""
+        deadline = time.monotonic() + SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self._read()
+        self._read()
+        assert self.process.returncode is not None
+        return self.process.returncode, self._seen
+
+    @property
+    def settings(self) -> list[object]:
+        return termios.tcgetattr(self._descriptor)
+
+    def _until(self, holds: Callable[[str], bool], what: object) -> str:
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            self._read()
+            told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._seen.decode("utf-8", "replace"))
+            if holds(told):
+                return told
+        raise AssertionError(f"never shown: {what!r} in {self._seen[-3000:]!r}")
+
+    def _read(self) -> None:
+        if select.select([self._descriptor], [], [], 0.05)[0]:
+            try:
+                self._seen += os.read(self._descriptor, 1 << 16)
+            except OSError:  # the other side has gone
+                time.sleep(0.05)
+
+
+@contextmanager
+def terminal(*arguments: str, columns: int = 120, lines: int = 30, **environment: str) -> Iterator[Terminal]:
+    """``vsched`` at a new terminal, which is its own."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    process = subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**inherited, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment},
+    )
+    try:
+        yield Terminal(process, ours)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+TAKE_TERMINAL = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+sys.argv[0] = "vsched"
+from vsched.cli import main
+main()
+"""
+
+
+async def test_keys_a_resize_and_the_terminal_given_back() -> None:
+    def look(daemon: str) -> None:
+        with terminal("top", "--daemon", daemon) as at:
+            before = at.settings
+            at.shows("leader", "[all]", "default/waits", "█")
+            assert at.settings != before
+            at.press(b"\t")
+            at.shows("[queues]", "default  Open")
+            at.press(b"\x1b[Z\x1b[Z")
+            at.shows("[sessions]", "hand-over")
+            at.press(b"\x1b[D")
+            at.shows("[nodes]", "n1")
+            at.resize(60, 20)
+            at.shows("[nodes]", "n1")
+            at.press(b"\x1a")  # Ctrl-Z: does nothing
+            at.press(b"q")
+            code, written = at.ended()
+            assert code == 0
+            assert written.endswith(b"\x1b[?25h\x1b[?1049l"), "the cursor and the former screen are back"
+            assert at.settings == before
+
+    async with watched() as daemon:
+        await asyncio.to_thread(look, daemon)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_the_terminal_is_given_back_when_it_is_stopped(number: signal.Signals) -> None:
+    def look(daemon: str) -> None:
+        with terminal("top", "--daemon", daemon) as at:
+            before = at.settings
+            at.shows("leader")
+            at.process.send_signal(number)
+            code, written = at.ended()
+            assert code == 0
+            assert b"\x1b[?1049l" in written
+            assert at.settings == before
+
+    async with watched() as daemon:
+        await asyncio.to_thread(look, daemon)
+
+
+async def test_a_terminal_of_few_letters_and_without_colours() -> None:
+    def look(daemon: str) -> None:
+        with terminal("top", "--daemon", daemon, PYTHONUTF8="0", PYTHONIOENCODING="ascii", NO_COLOR="1") as at:
+            at.shows("[all]", "default/waits")
+            assert at._seen.isascii()
+            assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", at._seen)
+            at.press(b"q")
+            assert at.ended()[0] == 0
+
+    async with watched() as daemon:
+        await asyncio.to_thread(look, daemon)
+
+
+async def test_where_nobody_answers_the_terminal_is_given_back_before_it_is_said() -> None:
+    def look() -> None:
+        with terminal("top", "--daemon", "127.0.0.1:1") as at:
+            before = at.settings
+            code, written = at.ended()
+            assert code == 1
+            screen, _, line = written.rpartition(b"\x1b[?1049l")
+            assert screen
+            assert b"vsched: http://127.0.0.1:1: nobody listens there" in b" ".join(line.split())
+            assert at.settings == before
+
+    await asyncio.to_thread(look)
+
+
+async def test_a_dumb_terminal_gets_one_picture() -> None:
+    def look(daemon: str) -> None:
+        with terminal("top", "--daemon", daemon, TERM="dumb") as at:
+            code, written = at.ended()
+            assert code == 0
+            assert b"leader" in written
+            assert b"\x1b" not in written
+
+    async with watched() as daemon:
+        await asyncio.to_thread(look, daemon)

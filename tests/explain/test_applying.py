@@ -1,0 +1,316 @@
+"""A snapshot with an edit made is the one that the mirror makes of objects that were edited so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.clusters import clusters
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
+from vsched.errors import BadInput
+from vsched.explain.applying import Situation, apply, apply_all
+from vsched.explain.edits import (
+    AddNodeGroup,
+    AddNodes,
+    AddPods,
+    AllowDisruptions,
+    CreateQueue,
+    DropRule,
+    Edit,
+    LabelNodes,
+    OpenQueue,
+    RemoveGates,
+    RemoveTaint,
+    SetGroupLimit,
+    SetJobQueue,
+    SetMinMember,
+    SetNodeAmount,
+    SetOvercommit,
+    SetPriority,
+    SetQueueAmount,
+    SetQueueWeight,
+    SetQuota,
+    SetReclaimable,
+    SetRequest,
+    SetRoleMinimum,
+    SetThreshold,
+    Tolerate,
+    Uncordon,
+    UseAction,
+)
+from vsched.framework.cycle import run_cycle
+from vsched.model.frozen import freeze
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.plugins.overcommit import OvercommitArgs
+from vsched.plugins.usage import UsageArgs
+from vsched.settings.built_in import REGISTRY
+
+POLICY = policy_of(
+    "priority gang conformance pdb",
+    "overcommit drf predicates capacity nodeorder nodegroup resourcequota usage",
+    actions="enqueue, allocate, preempt, reclaim, backfill",
+)
+
+
+def snapshot_of(text: str) -> Snapshot:
+    cache = mirror(manifests(text))
+    cache.use(reading(text))
+    return cache.snapshot(NOW)
+
+
+def seen(snapshot: Snapshot) -> dict[str, Any]:
+    """Everything that a cycle looks at, by names, so that two mirrors can be compared."""
+    axis, nodes = snapshot.axis, snapshot.nodes
+    order = [axis.find(name) for name in sorted(axis.names)]
+
+    def named(amounts: Any) -> dict[str, int]:
+        found = amounts.items() if hasattr(amounts, "items") else amounts
+        return {axis.names[column]: value for column, value in sorted(found) if value}
+
+    def table(amounts: Any) -> list[list[int]]:
+        return [amounts[column].tolist() for column in order]
+
+    return {
+        "nodes": nodes.statics.attributes,
+        "amounts": [
+            table(one) for one in (nodes.allocatable, nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested)
+        ],
+        "scoring": nodes.scoring.tolist(),
+        "total": [snapshot.total[column or 0] for column in order],
+        "used": [snapshot.used[column or 0] for column in order],
+        "active": list(snapshot.active),
+        "nominated": list(snapshot.nominated),
+        "reserving": list(snapshot.reserving),
+        "holders": {queue: sorted(jobs) for queue, jobs in snapshot.holders.items()},
+        "queues": {
+            name: (
+                queue.state,
+                queue.weight,
+                queue.reclaimable,
+                queue.affinity,
+                named(queue.capability),
+                named(queue.deserved),
+                named(queue.guarantee),
+                {group: named(limit) for group, limit in queue.group_limits or ()},
+            )
+            for name, queue in snapshot.queues.items()
+        },
+        "books": {
+            name: (
+                sums.jobs,
+                *map(named, (sums.allocated, sums.pending, sums.elastic, sums.inqueue, sums.promised)),
+            )
+            for name, sums in snapshot.books.items()
+        },
+        "shares": {pair: named(held) for pair, held in snapshot.shares.items() if named(held)},
+        "quotas": snapshot.quotas,
+        "budgets": snapshot.budgets,
+        "jobs": {
+            key: (
+                job.spec.queue,
+                job.spec.min_member,
+                job.spec.min_task_member,
+                job.priority,
+                None if job.spec.min_resources is None else named(job.spec.min_resources),
+                job.counts,
+                named(job.allocated),
+                named(job.pending_request),
+                sorted((task.name, task.gated, named(task.shape.request)) for task in job.pending.values()),
+            )
+            for key, job in snapshot.jobs.items()
+        },
+    }
+
+
+def decided(snapshot: Snapshot) -> CycleReport:
+    return run_cycle(snapshot, POLICY, REGISTRY)
+
+
+WORLD = """
+class high 9
+node n1 cpu=8 memory=32Gi gpu=4 zone=a
+node n2 cpu=4 cordoned zone=b
+node n3 cpu=4 taint=gpu:yes zone=c
+queue top capability=cpu:20
+queue a parent=top weight=2 capability=cpu:6,gpu:2 deserved=cpu:4 guarantee=cpu:1
+queue b state=Closed reclaimable=false
+quota x/small requests.cpu=8 limits.memory=1Gi used=requests.cpu:3
+pdb x/guard selector=job:old allowed=0
+job x/old min=2 pods=4 cpu=1 on=n1 queue=b phase=Running
+job x/new min=3 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi roles=ps:1,worker:2 role=worker
+job x/far min=1 pods=1 cpu=1 queue=a selector=zone:z port=80 apart=old phase=Inqueue
+job y/lost min=2 pods=2 cpu=1 queue=nowhere
+job y/shut min=1 pods=1 cpu=1 gated
+job y/few min=2 pods=1 cpu=1 phase=Inqueue age=9
+"""
+
+GIB = 1 << 30
+SAME: list[tuple[str, Edit, str, str]] = [
+    ("a smaller minimum", SetMinMember("y/few", 1), "few min=2", "few min=1"),
+    (
+        "a smaller minimum, and less that is stated with it",
+        SetMinMember("x/new", 2, {"cpu": 4000, "memory": 4 * GIB}),
+        "new min=3 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi",
+        "new min=2 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:4,memory:4Gi",
+    ),
+    (
+        "a smaller minimum of a role",
+        SetRoleMinimum("x/new", "worker", 1, 2),
+        "new min=3 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi roles=ps:1,worker:2",
+        "new min=2 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi roles=ps:1,worker:1",
+    ),
+    (
+        "smaller pods, and what the minimum states",
+        SetRequest("x/new", "cpu", 1500),
+        "pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6",
+        "pods=3 cpu=1500m memory=2Gi queue=a minResources=cpu:4500m",
+    ),
+    ("another queue", SetJobQueue("y/lost", "a"), "queue=nowhere", "queue=a"),
+    ("a priority", SetPriority("y/few", 9, "high"), "few min=2", "few min=2 class=high"),
+    ("a toleration", Tolerate("y/few", "gpu", "yes"), "few min=2", "few tolerates=gpu min=2"),
+    ("no selector", DropRule("x/far", "nodeSelector"), " selector=zone:z", ""),
+    ("no host port", DropRule("x/far", "hostPorts"), " port=80", ""),
+    ("no anti-affinity", DropRule("x/far", "podAntiAffinity"), " apart=old", ""),
+    ("no gates", RemoveGates("y/shut"), " gated", ""),
+    ("a queue that was missing", CreateQueue("nowhere"), "class high 9", "class high 9\nqueue nowhere"),
+    ("a queue that was closed", OpenQueue("b"), "queue b state=Closed", "queue b state=Open"),
+    ("more capability", SetQueueAmount("a", "capability", "cpu", 7500), "capability=cpu:6,", "capability=cpu:7500m,"),
+    (
+        "more capability of the queue above",
+        SetQueueAmount("top", "capability", "cpu", 21000),
+        "capability=cpu:20",
+        "capability=cpu:21",
+    ),
+    ("more deserved", SetQueueAmount("a", "deserved", "cpu", 5000), "deserved=cpu:4", "deserved=cpu:5"),
+    (
+        "deserved of another resource",
+        SetQueueAmount("a", "deserved", "example.com/gpu", 1000),
+        "deserved=cpu:4",
+        "deserved=cpu:4,gpu:1",
+    ),
+    ("more guaranteed", SetQueueAmount("a", "guarantee", "cpu", 2000), "guarantee=cpu:1", "guarantee=cpu:2"),
+    ("more weight", SetQueueWeight("a", 5), "weight=2", "weight=5"),
+    ("lending", SetReclaimable("b"), "reclaimable=false", "reclaimable=true"),
+    ("a group of nodes", AddNodeGroup("a", "g1"), "guarantee=cpu:1", "guarantee=cpu:1 required=g1"),
+    (
+        "a higher limit on a group",
+        SetGroupLimit("a", "g1", "cpu", 3000),
+        "guarantee=cpu:1",
+        'guarantee=cpu:1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"3"}}',
+    ),
+    ("a larger quota", SetQuota("x", "small", "requests.cpu", 9000), "requests.cpu=8", "requests.cpu=9"),
+    ("a budget that allows more", AllowDisruptions("x", "guard", 2), "allowed=0", "allowed=2"),
+    ("no cordon", Uncordon(("n2",)), " cordoned", ""),
+    ("no taint", RemoveTaint(("n3",), "gpu", "yes"), " taint=gpu:yes", ""),
+    ("a label", LabelNodes(("n3",), {"zone": "z"}), "zone=c", "zone=z"),
+    ("a larger node", SetNodeAmount("n1", "cpu", 9000), "n1 cpu=8", "n1 cpu=9"),
+    ("a resource a node did not have", SetNodeAmount("n2", "example.com/gpu", 1000), "n2 cpu=4", "n2 cpu=4 gpu=1"),
+    (
+        "more nodes",
+        AddNodes("n1", 2),
+        "class high 9",
+        "class high 9\nnode n1-new-1 cpu=8 memory=32Gi gpu=4 zone=a\nnode n1-new-2 cpu=8 memory=32Gi gpu=4 zone=a",
+    ),
+    (
+        "a node like one that is cordoned is open",
+        AddNodes("n2", 1),
+        "class high 9",
+        "class high 9\nnode n2-new-1 cpu=4 zone=b",
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "before", "after"), [pytest.param(*row[1:], id=row[0]) for row in SAME])
+def test_an_edit_is_what_the_mirror_would_see(edit: Edit, before: str, after: str) -> None:
+    assert WORLD.count(before) == 1, before
+    edited, expected = (
+        apply(Situation(snapshot_of(WORLD), POLICY), edit).snapshot,
+        snapshot_of(WORLD.replace(before, after)),
+    )
+    assert seen(edited) == seen(expected)
+    assert decided(edited) == decided(expected)
+
+
+@pytest.mark.parametrize("edit", [pytest.param(row[1], id=row[0]) for row in SAME])
+def test_what_is_edited_stays_as_it_is(edit: Edit) -> None:
+    snapshot = snapshot_of(WORLD)
+    before = seen(freeze(snapshot))
+    apply(Situation(snapshot, POLICY), edit)
+    assert seen(snapshot) == before
+
+
+def test_pods_that_are_made_are_like_one_there_is() -> None:
+    snapshot = snapshot_of("node n1\njob x/few min=3 pods=1 cpu=2")
+    job = apply(Situation(snapshot, POLICY), AddPods("x/few", "few.0", 2)).snapshot.jobs["x/few"]
+    assert len(job.pending) == 3
+    assert len({task.shape for task in job.pending.values()}) == 1
+    assert dict(job.pending_request)[0] == 6000
+
+
+def test_usage_of_nodes_follows_their_rows() -> None:
+    snapshot = snapshot_of("node n1\nnode n3\nusage n1 cpu=10 memory=20\nusage n3 cpu=30 memory=40")
+    usage = apply(Situation(snapshot, POLICY), AddNodes("n1", 1)).snapshot.nodes.usage
+    assert usage is not None
+    measured = dict(zip(("n1", "n1-new-1", "n3"), usage.cpu["5m"].average.tolist(), strict=True))
+    assert (measured["n1"], measured["n3"]) == (10.0, 30.0)
+    assert measured["n1-new-1"] != measured["n1-new-1"], "nothing is known of a new node"
+
+
+def test_the_policy_is_edited_as_its_file_would_be() -> None:
+    policy = apply_all(
+        Situation(snapshot_of("node n1"), DEFAULT_POLICY), [UseAction("reclaim"), SetOvercommit(2.0)]
+    ).policy
+    assert policy.actions == ("enqueue", "allocate", "reclaim", "backfill")
+    overcommit = policy.plugin("overcommit")
+    assert overcommit is not None
+    assert overcommit.args == OvercommitArgs(2.0)
+
+
+def test_an_action_that_runs_already_runs_once() -> None:
+    situation = Situation(snapshot_of("node n1"), POLICY)
+    assert apply(situation, UseAction("reclaim")) == situation
+
+
+def test_one_threshold_is_raised_and_others_stay() -> None:
+    policy = apply(Situation(snapshot_of("node n1"), _with_usage()), SetThreshold("cpu", 90.0)).policy
+    usage = policy.plugin("usage")
+    assert usage is not None
+    assert isinstance(usage.args, UsageArgs)
+    assert usage.args.thresholds == {"cpu": 90.0, "mem": 70.0}
+
+
+def _with_usage() -> Any:
+    situation = Situation(snapshot_of("node n1"), POLICY)
+    return apply_all(situation, [SetThreshold("cpu", 80.0), SetThreshold("mem", 70.0)]).policy
+
+
+@pytest.mark.parametrize(
+    ("edit", "names"),
+    [
+        pytest.param(SetMinMember("x/none", 1), "job x/none", id="no such job"),
+        pytest.param(OpenQueue("none"), "queue none", id="no such queue"),
+        pytest.param(Uncordon(("none",)), "node none", id="no such node"),
+        pytest.param(AddPods("x/new", "none", 1), "pod x/none", id="no such pod"),
+        pytest.param(SetThreshold("cpu", 1.0), "plugin usage", id="no such plugin"),
+    ],
+)
+def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:
+    with pytest.raises(BadInput, match=f"^{names}: "):
+        apply(Situation(snapshot_of(WORLD), DEFAULT_POLICY), edit)
+
+
+@settings(max_examples=40, deadline=None)
+@given(clusters(), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_nodes_added_to_any_cluster_are_nodes_there_were(text: str, count: int, random: Any) -> None:
+    names = [line.split()[1] for line in text.splitlines() if line.startswith("node ")]
+    like = random.choice(names)
+    line = next(line for line in text.splitlines() if line.startswith(f"node {like} "))
+    fresh = [line.replace(like, f"{like}-new-{number}", 1).replace(" cordoned", "") for number in range(1, count + 1)]
+    edited = apply(Situation(snapshot_of(text), POLICY), AddNodes(like, count)).snapshot
+    expected = snapshot_of("\n".join([text, *fresh]))
+    assert seen(edited) == seen(expected)
+    assert decided(edited) == decided(expected)

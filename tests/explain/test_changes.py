@@ -1,0 +1,406 @@
+"""The smallest changes: what is proposed works in a whole cycle, and one notch less does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from tests.support.clusters import contended
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
+from vsched.explain.applying import Situation, apply_all
+from vsched.explain.changes import Found, changes, first_waiting
+from vsched.explain.edits import Edit, SetMinMember, SetNodeAmount, SetQueueAmount, SetRequest
+from vsched.explain.order import waiting_order
+from vsched.explain.records import Change
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.job import Job
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.settings import load_file, load_text
+from vsched.settings.built_in import REGISTRY
+
+POLICIES = Path(__file__).parents[2] / "config" / "policies"
+CAPACITY = policy_of("priority gang conformance", "drf predicates capacity nodeorder")
+TREE = load_text(
+    """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}]
+- plugins: [{name: predicates}, {name: capacity, enableHierarchy: true}, {name: nodeorder}]
+""",
+    "tree",
+    REGISTRY,
+).policy
+USAGE = load_file(POLICIES / "usage.yaml", REGISTRY).policy
+PREEMPTING = policy_of(
+    "priority gang conformance pdb", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
+)
+QUOTAS = policy_of("priority gang", "predicates resourcequota nodeorder")
+GROUPS = policy_of("priority gang", "predicates nodegroup nodeorder")
+BUDGETED = policy_of(
+    "priority gang", "pdb", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
+)
+
+
+def snapshot_of(text: str) -> Snapshot:
+    cache = mirror(manifests(text))
+    cache.use(reading(text))
+    return cache.snapshot(NOW)
+
+
+def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds: int) -> Found:
+    snapshot = snapshot_of(text)
+    return changes(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), key, **bounds)
+
+
+def starts(report: CycleReport, job: Job | None, minimum: int) -> bool:
+    """Whether a cycle gave a job its minimum, at once or once others have left; told by the report alone."""
+    ready = 0 if job is None else job.ready
+    key = job.key if job is not None else "x/b"
+    placed = {one.uid for one in report.binds if one.job == key}
+    placed |= {one.uid for one in report.nominations if one.job == key and one.node}
+    return bool(placed) and ready + len(placed) >= minimum
+
+
+def works(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:
+    """Whether the job starts in a whole cycle once the edits are made."""
+    edited = apply_all(situation, edits)
+    job = edited.snapshot.jobs[key]
+    return starts(run_cycle(*edited, REGISTRY), job, job.spec.min_member)
+
+
+FULL = "job x/a min=8 pods=8 gpu=1 cpu=1 queue=research phase=Running on=n1"
+OTHERS = "\n".join(f"job x/o{number} min=2 pods=2 cpu=2 age={50 - number}" for number in range(14))
+
+STUCK: list[tuple[str, str, Policy, list[str]]] = [
+    (
+        "a queue at its capability needs more of it, exactly as much as is missing",
+        f"node n1 cpu=16 gpu=16\nqueue research capability=gpu:8\n{FULL}\n"
+        "job x/b min=2 pods=2 gpu=1 cpu=1 queue=research",
+        DEFAULT_POLICY,
+        ["2 more example.com/gpu in queue research (capability 10)"],
+    ),
+    (
+        "a gang larger than the capability starts smaller, or with a larger one",
+        "node n1 cpu=16 gpu=16\nqueue research capability=gpu:6\njob x/b min=8 pods=8 gpu=1 cpu=1 queue=research",
+        DEFAULT_POLICY,
+        ["minMember 6 (2 fewer)", "2 more example.com/gpu in queue research (capability 8)"],
+    ),
+    (
+        "a limit above the queue counts as its own does",
+        "node n1 cpu=16\nqueue dept capability=cpu:4\nqueue team parent=dept capability=cpu:8 deserved=cpu:8\n"
+        "job x/a min=4 pods=4 cpu=1 on=n1 phase=Running queue=team\njob x/b min=2 pods=2 cpu=1 queue=team",
+        TREE,
+        ["2 more cpu in queue dept (capability 6)"],
+    ),
+    (
+        "eight with room for six",
+        "node n1 cpu=6\njob x/b min=8 pods=8 cpu=1",
+        CAPACITY,
+        [
+            "minMember 6 (2 fewer)",
+            "cpu 750m in place of 1 a pod",
+            "2 more cpu on a node like n1",
+            "1 more node like n1",
+        ],
+    ),
+    (
+        "more than any node has, for ever",
+        "node n1 cpu=8\nnode n2 cpu=12\njob x/b min=1 pods=1 cpu=16",
+        DEFAULT_POLICY,
+        ["cpu 12 in place of 16 a pod", "4 more cpu on a node like n2"],
+    ),
+    (
+        "less than half of what a pod asks for is no proposal",
+        "node n1 cpu=4\njob x/b min=1 pods=1 cpu=16",
+        DEFAULT_POLICY,
+        ["12 more cpu on a node like n1"],
+    ),
+    (
+        "the one cordoned node that has room",
+        "node n1 cpu=8 cordoned\nnode n2 cpu=1 cordoned\njob x/b min=1 pods=1 cpu=8",
+        DEFAULT_POLICY,
+        ["node n1 uncordoned", "1 more node like n1"],
+    ),
+    (
+        "as many cordoned nodes as are needed, and no more",
+        "node n1 cpu=2 cordoned\nnode n2 cpu=2 cordoned\nnode n3 cpu=2 cordoned\njob x/b min=2 pods=2 cpu=2",
+        DEFAULT_POLICY,
+        ["nodes n1, n2 uncordoned", "2 more nodes like n1"],
+    ),
+    (
+        "a taint is tolerated or goes",
+        "node n1 cpu=4 taint=gpu:yes\njob x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        [
+            "a toleration of the taint gpu=yes:NoSchedule",
+            "the taint gpu=yes:NoSchedule removed from node n1",
+        ],
+    ),
+    (
+        "a selector that matches nothing",
+        "node n1 cpu=4 zone=a\njob x/b min=1 pods=1 cpu=4 selector=zone:c",
+        DEFAULT_POLICY,
+        ["its node selector and node affinity dropped", "node n1 labelled zone=c"],
+    ),
+    ("a queue that does not exist", "node n1\njob x/b min=1 pods=1 cpu=1 queue=q", DEFAULT_POLICY, ["queue q created"]),
+    (
+        "a queue that is closed",
+        "node n1\nqueue q state=Closed\njob x/b min=1 pods=1 cpu=1 queue=q",
+        DEFAULT_POLICY,
+        ["queue q opened"],
+    ),
+    (
+        "a queue with children is none for jobs",
+        "node n1\nqueue q deserved=cpu:4\nqueue leaf parent=q deserved=cpu:4\njob x/b min=1 pods=1 cpu=1 queue=q",
+        TREE,
+        ["queue leaf as its queue"],
+    ),
+    (
+        "a PodGroup that nobody made",
+        "node n1\npods x/b 2 cpu=1",
+        DEFAULT_POLICY,
+        ["PodGroup x/b created in queue default"],
+    ),
+    (
+        "pods that nobody made",
+        "node n1\njob x/b min=4 pods=2 cpu=1",
+        DEFAULT_POLICY,
+        ["2 more pods", "minMember 2 (2 fewer)"],
+    ),
+    (
+        "pods of a role that nobody made",
+        "node n1\njob x/b min=3 roles=ps:1,worker:2\npods x/b 3 cpu=1 role=worker",
+        DEFAULT_POLICY,
+        ["1 more pod of role ps", "a minimum of 0 ps (1 fewer)"],
+    ),
+    (
+        "a role that has no room is worth less",
+        "node n1 cpu=4\njob x/b min=5 roles=ps:1,worker:4\npods x/b 1 cpu=1 role=ps\npods x/b 4 cpu=1 role=worker",
+        DEFAULT_POLICY,
+        ["cpu 800m in place of 1 a pod", "a minimum of 3 worker (1 fewer)"],
+    ),
+    (
+        "gates that others hold shut",
+        "node n1\njob x/b min=2\npods x/b 2 cpu=1 gated",
+        DEFAULT_POLICY,
+        ["the scheduling gates of its pods removed"],
+    ),
+    (
+        "a host port that is taken",
+        "node n1 cpu=8\njob x/a min=1 pods=1 cpu=1 on=n1 port=80 phase=Running\njob x/b min=1 pods=1 cpu=1 port=80",
+        DEFAULT_POLICY,
+        ["its host ports dropped", "1 more node like n1"],
+    ),
+    (
+        "a pod that keeps away from others",
+        "node n1 cpu=8\njob x/a min=1 pods=1 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 apart=a",
+        DEFAULT_POLICY,
+        ["its required pod anti-affinity dropped", "1 more node like n1"],
+    ),
+    (
+        "room enough in all, and on no node",
+        "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=1 phase=Running\npods x/a 1 cpu=2 on=n1\npods x/a 1 cpu=2 on=n2\n"
+        "job x/b min=1 pods=1 cpu=3",
+        DEFAULT_POLICY,
+        ["cpu 2 in place of 3 a pod", "1 more cpu on a node like n1", "1 more node like n1"],
+    ),
+    (
+        "behind fourteen others in the order",
+        f"class high 10\nnode n1 cpu=4\n{OTHERS}\njob x/b min=2 pods=2 cpu=2",
+        CAPACITY,
+        ["priority class high"],
+    ),
+    (
+        "those who run are as important",
+        "node n1 cpu=4\nclass high 10\nclass low 1\njob x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\n"
+        "job x/b min=1 pods=1 cpu=1 class=low phase=Inqueue",
+        PREEMPTING,
+        ["priority class high", "1 more cpu on a node like n1"],
+    ),
+    (
+        "a budget forbids the only victims",
+        "node n1 cpu=4\nclass high 10\nclass low 1\npdb x/guard selector=job:a allowed=0\n"
+        "job x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\njob x/b min=2 pods=2 cpu=1 class=high phase=Inqueue",
+        PREEMPTING,
+        ["2 more evictions allowed by disruption budget x/guard"],
+    ),
+    (
+        "a quota without room for the minimum",
+        "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:3\n"
+        "job x/b min=2 pods=2 cpu=1 minResources=cpu:2",
+        QUOTAS,
+        ["minMember 1 (1 fewer)", "cpu 500m", "1 more requests.cpu in resource quota x/small (5 in all)"],
+    ),
+    (
+        "no slot for another pod",
+        "node n1 cpu=8 pods=2\njob x/a min=2 pods=2 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1",
+        DEFAULT_POLICY,
+        ["1 more pod slot on a node like n1", "1 more node like n1"],
+    ),
+    (
+        "nodes that are used too much",
+        "node n1 cpu=8\nusage n1 cpu=95 memory=40\njob x/b min=1 pods=1 cpu=1",
+        USAGE,
+        ["usage threshold CPUUsageAvg.5m at 95 %", "1 more node like n1"],
+    ),
+    (
+        "a group of nodes that is not the queue's",
+        "node n1 cpu=8 volcano.sh/nodegroup-name=g1\nnode n2 cpu=1 volcano.sh/nodegroup-name=g2\nqueue q required=g2\n"
+        "job x/b min=1 pods=1 cpu=4 queue=q",
+        GROUPS,
+        ["node group g1 added to those of queue q", "3 more cpu on a node like n2"],
+    ),
+    (
+        "a limit on a group of nodes",
+        "node n1 cpu=8 volcano.sh/nodegroup-name=g1\n"
+        'queue q required=g1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}\n'
+        "job x/b min=1 pods=1 cpu=3 queue=q",
+        GROUPS,
+        ["cpu 2 in place of 3 a pod", "1 more cpu in queue q on node group g1 (limit 3)"],
+    ),
+    (
+        "others hold what it deserves, and nobody takes it back",
+        "node n1 cpu=8\nqueue a\nqueue b\njob x/a min=1 pods=8 cpu=1 on=n1 phase=Running queue=a\n"
+        "job x/b min=2 pods=2 cpu=1 queue=b",
+        DEFAULT_POLICY,
+        ["action reclaim in the policy", "2 more cpu on a node like n1"],
+    ),
+    (
+        "two things at once",
+        "node n1 cpu=16 cordoned\nqueue team capability=cpu:4\n"
+        "job x/a min=4 pods=4 cpu=1 on=n1 phase=Running queue=team\njob x/b min=2 pods=2 cpu=1 queue=team",
+        CAPACITY,
+        ["node n1 uncordoned and 2 more cpu in queue team (capability 6)"],
+    ),
+    (
+        "what leaves by itself needs no change",
+        "node n1 cpu=2\npods x/a 2 cpu=1 on=n1 leaving\njob x/b min=2 pods=2 cpu=1 phase=Inqueue",
+        CAPACITY,
+        [],
+    ),
+    ("what starts needs no change", "node n1 cpu=2\njob x/b min=2 pods=2 cpu=1", DEFAULT_POLICY, []),
+]
+
+
+@pytest.mark.parametrize(("text", "policy", "expected"), [pytest.param(*row[1:], id=row[0]) for row in STUCK])
+def test_the_smallest_change_is_named(text: str, policy: Policy, expected: list[str]) -> None:
+    answer = found(text, policy)
+    told = [change.message for change in answer.changes]
+    assert answer.complete
+    assert len(told) >= len(expected), told
+    assert all(one.startswith(start) for one, start in zip(told, expected, strict=False)), told
+    assert bool(told) is bool(expected), told
+
+
+@pytest.mark.parametrize(("text", "policy"), [pytest.param(*row[1:3], id=row[0]) for row in STUCK if row[3]])
+def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(text: str, policy: Policy) -> None:
+    situation = Situation(snapshot_of(text), policy)
+    for change in found(text, policy).changes:
+        assert works(situation, change.edits), change.message
+        for less in less_than(situation, change):
+            assert not works(situation, less), (change.message, less)
+
+
+@settings(max_examples=60, deadline=None)
+@given(contended())
+def test_what_is_named_in_any_cluster_works(text: str) -> None:
+    snapshot = snapshot_of(text)
+    situation = Situation(snapshot, POLICY_OF_ANY)
+    report = run_cycle(snapshot, POLICY_OF_ANY, REGISTRY)
+    waiting = [key for key, one in report.jobs.items() if one.pending and one.ready < one.min_member]
+    for key in waiting[:2]:
+        for change in changes(snapshot, POLICY_OF_ANY, REGISTRY, report, key, simulations=150).changes:
+            assert works(situation, change.edits, key), (key, change.message)
+
+
+POLICY_OF_ANY = policy_of(
+    "priority gang conformance pdb",
+    "drf predicates proportion nodeorder",
+    actions="enqueue, allocate, preempt, reclaim, backfill",
+)
+
+
+def less_than(situation: Situation, change: Change) -> list[tuple[Edit, ...]]:
+    """The same edits, with one of them a notch smaller."""
+    snapshot = situation.snapshot
+    found: list[tuple[Edit, ...]] = []
+    for at, edit in enumerate(change.edits):
+        with_ = msgspec.structs.replace
+        smaller: Edit | None = None
+        match edit:
+            case SetMinMember():
+                smaller = with_(edit, minimum=edit.minimum + 1, min_resources={})
+            case SetRequest():
+                smaller = with_(edit, amount=edit.amount + 10)
+            case SetQueueAmount() | SetNodeAmount():
+                notch = 1 if edit.resource == "pods" else 10 if edit.resource == "cpu" else 1000
+                smaller = with_(edit, amount=edit.amount - notch)
+        if hasattr(edit, "nodes") and len(edit.nodes) > 1:
+            smaller = with_(edit, nodes=edit.nodes[:-1])
+        if hasattr(edit, "count") and edit.count > 1:
+            smaller = with_(edit, count=edit.count - 1)
+        if hasattr(edit, "allowed") and edit.allowed > 1:
+            smaller = with_(edit, allowed=edit.allowed - 1)
+        if smaller is not None and snapshot is not None:
+            found.append((*change.edits[:at], smaller, *change.edits[at + 1 :]))
+    return found
+
+
+def test_a_pod_is_looked_at_by_itself() -> None:
+    text = "node n1 cpu=4\njob x/b min=1\npods x/b 1 cpu=1\npods x/b 1 cpu=6"
+    snapshot = snapshot_of(text)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    large = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.1")
+    answer = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=large.uid)
+    assert [change.message for change in answer.changes][:1] == ["cpu 3 in place of 6 a pod"], "the other pod takes one"
+    small = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.0")
+    assert changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=small.uid).changes == ()
+
+
+def test_a_queue_is_asked_about_its_first_waiting_job() -> None:
+    text = "node n1 cpu=4\nqueue q\njob x/a min=1 pods=1 cpu=8 queue=q age=9\njob x/b min=1 pods=1 cpu=7 queue=q age=5"
+    snapshot = snapshot_of(text)
+    order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    assert first_waiting(report, order, "q") == "x/a"
+    assert first_waiting(report, order, "none") == ""
+
+
+def test_a_search_that_runs_out_of_simulations_says_so_and_keeps_what_it_has() -> None:
+    text = "node n1 cpu=6\njob x/b min=8 pods=8 cpu=1"
+    whole = found(text, CAPACITY)
+    counts = {bound: found(text, CAPACITY, simulations=bound) for bound in (0, 5, 12, 30)}
+    assert whole.complete
+    assert all(not one.complete for one in counts.values())
+    assert [len(one.changes) for one in counts.values()] == sorted(len(one.changes) for one in counts.values())
+    assert counts[0].changes == ()
+    assert counts[30].changes[0] == whole.changes[0]
+
+
+def test_whoever_asks_may_end_the_search_at_any_time() -> None:
+    snapshot = snapshot_of("node n1 cpu=6\njob x/b min=8 pods=8 cpu=1")
+    asked: list[None] = []
+
+    def spent() -> bool:
+        asked.append(None)
+        return len(asked) > 3
+
+    report = run_cycle(snapshot, CAPACITY, REGISTRY)
+    assert not changes(snapshot, CAPACITY, REGISTRY, report, "x/b", spent=spent).complete
+    assert len(asked) == 4
+
+
+def test_changes_come_with_commands_where_there_are_any() -> None:
+    text = "node n1 cpu=16 cordoned\nqueue q capability=cpu:1\njob x/b min=2 pods=2 cpu=1 queue=q"
+    change = next(one for one in found(text, CAPACITY).changes if "uncordoned" in one.message)
+    first, *_ = change.command.splitlines()
+    assert first == "kubectl uncordon n1" or "kubectl uncordon n1" in change.command.splitlines()
+
+
+def test_a_job_nobody_knows_has_no_changes() -> None:
+    assert found("node n1", key="x/none") == Found((), complete=True)

@@ -1,0 +1,61 @@
+"""The page over pictures that no daemon made, by way of the daemon's own routes and stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+
+from aiohttp import web
+
+from tests.web.page.fleets import fleet, later
+from vsched.clock import SystemClock
+from vsched.web.deltas import delta
+from vsched.web.events import event
+from vsched.web.feed import Feed
+from vsched.web.routes import Route, as_json
+from vsched.web.server import serving
+from vsched.web.static import front, page_routes, read_files
+from vsched.web.streaming import picture_routes
+
+
+class Going:
+    """Pictures that go on, one a second, and how many bytes each took."""
+
+    def __init__(self, nodes: int, jobs: int) -> None:
+        self.feed = Feed(SystemClock())
+        self._now = fleet(nodes, jobs)
+        self._random = Random(5)
+        self.whole = len(event("overview", "x", self._now).deflated)
+        self.plain = len(event("overview", "x", self._now).plain)
+        self.updates: list[int] = []
+        self.feed.publish(self._now, None, None)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(1)
+            after = later(self._random, self._now)
+            change = delta(self._now, after)
+            told = event("delta", self.feed.identity(after.number), change)
+            self.updates.append(len(told.deflated))
+            self.feed.publish(after, change, told)
+            self._now = after
+
+
+@asynccontextmanager
+async def pictured(going: Going) -> AsyncIterator[str]:
+    """The page over these pictures, at an address."""
+    files = read_files()
+    routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *picture_routes(going.feed)]
+    async with serving(routes, "127.0.0.1:0", "--listen-address") as port:
+        turning = asyncio.create_task(going.run())
+        try:
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            turning.cancel()
+            going.feed.close()
+
+
+async def _nothing(_: web.Request) -> web.StreamResponse:
+    return as_json({})

@@ -1,0 +1,34 @@
+"""``vsched completion``: the script that has a shell complete commands, flags and names."""
+
+from __future__ import annotations
+
+import click
+
+EPILOG = """\b
+Examples:
+  source <(vsched completion bash)                                      (this shell)
+  vsched completion bash > /etc/bash_completion.d/vsched                (all that begin from now on)
+  vsched completion zsh > "${fpath[1]}/_vsched"
+  vsched completion fish > ~/.config/fish/completions/vsched.fish
+"""
+
+VARIABLE = "_VSCHED_COMPLETE"
+"""By which the script asks the program."""
+
+
+@click.command("completion", epilog=EPILOG)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def command(shell: str) -> None:
+    """Print a script for a shell: with it, the tab key completes commands, flags, and names.
+
+    Names of queues, jobs, namespaces and nodes are those that the daemon knows ($VSCHED_DAEMON, else on this machine),
+    if it answers within a second. ``kubectl vsched`` is completed by kubectl's own script.
+    """
+    from click.shell_completion import get_completion_class
+
+    from vsched.cli import cli
+    from vsched.cli.kubectl import PLAIN
+
+    made = get_completion_class(shell)
+    assert made is not None  # a choice of those that click has
+    click.echo(made(cli, {}, PLAIN, VARIABLE).source())

@@ -1,0 +1,138 @@
+"""What all tables are drawn with: what fits a terminal, bars, heat, and amounts in few digits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.text import Text
+
+from vsched.model.resources import scale_of
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN_BLOCKS = ".:-=+*%#"
+"""The same for terminals without Unicode, from next to nothing to all."""
+HEAT_STYLES = ((0.95, "red"), (0.75, "yellow"), (0.0, "cyan"))
+"""Colours of heat, by the least part of all that has them."""
+
+KEPT = {"█": "▒"}
+"""The sign of what is kept and not held, by the sign of what is held; plain text has another."""
+PLAIN_KEPT = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What fits the terminal."""
+
+    cells: int
+    """Length of a bar; 0 for none."""
+    ranks: bool
+    """Whether priority and weight are shown."""
+    counts: bool
+    """Whether jobs are counted."""
+    wide: bool = False
+    signs: tuple[str, str, str] = ("█", "·", "┃")
+    """A full cell, an empty one, and the mark of what is deserved."""
+    branch: str = "└ "
+
+    @property
+    def unicode(self) -> bool:
+        """Whether there are more letters than those of ASCII."""
+        return not self.signs[0].isascii()
+
+    @property
+    def kept(self) -> str:
+        """The sign of what is kept and not held."""
+        return KEPT.get(self.signs[0], PLAIN_KEPT)
+
+    @property
+    def ellipsis(self) -> str:
+        """Stands for what was cut off."""
+        return "…" if self.unicode else "..."
+
+
+def look_for(width: int, wide: bool, unicode: bool) -> Look:
+    """What fits so many columns; a wide table has everything, and short bars."""
+    cells = 8 if wide else next((cells for least, cells in ((180, 20), (160, 14), (100, 8)) if width >= least), 0)
+    look = Look(cells, wide or width >= 140, wide or width >= 120, wide)
+    return look if unicode else replace(look, signs=("#", ".", "|"), branch="- ")
+
+
+def bar(
+    look: Look,
+    whole: float | None,
+    held: float,
+    *,
+    fair: float | None = None,
+    kept: float = 0,
+    beyond: str = "yellow",
+    style: str = "cyan",
+) -> Text:
+    """What is ``held`` of the ``whole``, with a mark at what is ``fair``; blank where nobody knows the whole.
+
+    What is held beyond what is fair has a colour of its own, and what is ``kept`` and not held a sign of its own.
+    """
+    full, empty, mark = look.signs
+    if not whole or not look.cells:
+        return Text(" " * look.cells)
+
+    def cells(amount: float, least: int = 0) -> int:
+        return min(look.cells, max(least, round(min(1.0, amount / whole) * look.cells)))
+
+    filled = cells(held, int(held > 0))
+    within = filled if fair is None else min(filled, cells(min(held, fair)))
+    spare = max(0, cells(kept) - filled)
+    over = fair is not None and held > fair
+    text = Text.assemble(
+        (full * within, style),
+        (full * (filled - within), beyond if over else style),
+        (look.kept * spare, "green"),
+        (empty * (look.cells - filled - spare), "dim"),
+    )
+    if fair is None:
+        return text
+    at = min(look.cells - 1, cells(fair))
+    return Text.assemble(text[:at], (mark, f"bold {beyond}" if over else "bold"), text[at + 1 :])
+
+
+def heat(parts: Sequence[float], width: int, *, unicode: bool = True) -> Text:
+    """A line of cells, each the mean of those that share it: height and colour say how much of all it is."""
+    blocks = BLOCKS if unicode else PLAIN_BLOCKS
+    line = Text()
+    for shared in _spread(parts, max(1, width)):
+        part = min(1.0, max(0.0, sum(shared) / len(shared)))
+        at = min(len(blocks) - 1, int(part * len(blocks)))
+        line.append(
+            blocks[at] if part else ("·" if unicode else "_"),
+            next(style for least, style in HEAT_STYLES if part >= least),
+        )
+    return line
+
+
+def _spread(parts: Sequence[float], width: int) -> Iterable[Sequence[float]]:
+    """The parts in their order, in as many groups as there are cells, or one each where there are fewer."""
+    count = len(parts)
+    if count <= width:
+        return ([part] for part in parts)
+    return (parts[at * count // width : (at + 1) * count // width] for at in range(width))
+
+
+def short(name: str, value: int | None) -> str:
+    """An amount of a resource in three digits or so."""
+    if value is None:
+        return "-"
+    if scale_of(name) == 1000 or name == "pods":
+        units = value / scale_of(name)
+        return f"{units:.4g}" if units < 10_000 else f"{units / 1000:.3g}k"
+    amount, suffixes = float(value), ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+    while amount >= 1000 and len(suffixes) > 1:
+        amount /= 1024
+        suffixes.pop(0)
+    return f"{amount:.3g}{suffixes[0]}"
+
+
+def cut(text: str, width: int, look: Look) -> str:
+    """A text that fits so many columns."""
+    if len(text) <= width:
+        return text
+    return text[: max(0, width - len(look.ellipsis))] + look.ellipsis

@@ -1,0 +1,63 @@
+"""How results are shown: the flags that say how, the terminal there is, and data as JSON and YAML."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vsched.cli.drawing import Look
+
+PIPE_COLUMNS = 400
+"""Room for a table that is wide, or goes to a file or a program."""
+OUTPUTS = ("text", "wide", "json", "yaml")
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def showing(command: C) -> C:
+    """The flags that say how to show it."""
+    return showing_as(OUTPUTS)(command)
+
+
+def showing_as(outputs: tuple[str, ...]) -> Callable[[C], C]:
+    """The same where there are other ways to show it; the first one is the usual one."""
+
+    def with_flags(command: C) -> C:
+        command = click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same")(command)
+        return click.option(
+            "-o", "--output", type=click.Choice(outputs), default=outputs[0], show_default=True, help="how to show it"
+        )(command)
+
+    return with_flags
+
+
+def console_for(no_color: bool, wide: bool) -> Console:
+    """The terminal, or room enough where a table is wide or goes to a file or a program."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() and not wide else PIPE_COLUMNS
+    return Console(no_color=no_color or None, width=width, highlight=False)
+
+
+def look_of(console: Console, wide: bool) -> Look:
+    """What fits there."""
+    from vsched.cli.drawing import look_for
+
+    return look_for(console.width, wide, unicode=console.encoding.startswith("utf"))
+
+
+def print_document(document: object, output: str) -> None:
+    """Print data as JSON or YAML."""
+    import orjson
+    import yaml
+
+    if output == "json":
+        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)

@@ -1,0 +1,268 @@
+"""The answer to a what-if, for people: the fate of what was submitted, then what else is different from today. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.columns import columned
+from vsched.cli.drawing import Look, short
+from vsched.cli.plan_changes import BindChange, Changes, EvictionChange, Fate, JobChange, QueueChange
+from vsched.cli.plan_changes import as_document as changes_as_document
+from vsched.cli.plan_live import WhatIf
+from vsched.cli.plan_view import Document
+from vsched.cli.plan_view import as_document as plan_as_document
+
+ROWS_MAX = 20
+"""Pods that are told one by one; of more, jobs are told."""
+NODES_MAX = 4
+"""Nodes that are named in one line."""
+NONE = "-"
+STYLES = {"starts": "green", "grows": "green", "new": "green", "waits": "red", "shrinks": "yellow", "gone": "red"}
+WORDS = {"reason": "waits still", "phase": "other phase"}
+USUAL = ("cpu", "memory")
+
+
+def as_text(what: WhatIf, look: Look) -> RenderableType:
+    """The whole answer."""
+    changes = what.changes
+    parts: list[RenderableType] = [_heading(what)]
+    parts += [Text(f"  {note}", style="dim") for note in what.notes]
+    if changes.submitted:
+        parts.append(_submitted(changes.submitted, look))
+    if changes.nothing:
+        parts.append(Text("\nNothing is different from today."))
+        return Group(*parts)
+    if changes.jobs:
+        parts.append(_jobs(changes.jobs, look))
+    if changes.binds:
+        parts.append(_binds(changes.binds, look))
+    if changes.evictions:
+        parts.append(_evictions(changes.evictions))
+    parts.append(_nodes(changes, look))
+    if changes.queues:
+        parts.append(_queues(changes, look))
+        parts += [_problem(name, queue) for name, queue in changes.queues.items() if "problem" in queue.fields]
+    if changes.namespaces:
+        parts.append(_namespaces(changes, look))
+    if what.then.ignored:
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(what.then.ignored.items()))
+        parts.append(Text(f"ignored: {told}", style="dim"))
+    return Group(*parts)
+
+
+def as_document(what: WhatIf) -> Document:
+    """The answer as data: both plans in the stable shape, and what differs."""
+    head = what.recording.head
+    return {
+        "session": {"number": head.number, "at": what.recording.snapshot.now, "version": head.version},
+        "edits": list(what.edits),
+        "notes": list(what.notes),
+        "changes": changes_as_document(what.changes),
+        "today": plan_as_document(what.today),
+        "then": plan_as_document(what.then),
+    }
+
+
+def shift(look: Look, whole: float, today: float, then: float) -> Text:
+    """What is held of the whole: what stays, what comes on top of it, and what is given back."""
+    if not whole or not look.cells:
+        return Text(" " * look.cells)
+    full, empty, _ = look.signs
+    more, less = ("▒", "░") if look.unicode else ("+", "-")
+    at, to = (min(look.cells, round(amount / whole * look.cells)) for amount in (today, then))
+    kept = min(at, to)
+    if today < then:
+        to = max(to, kept + 1) if kept < look.cells else to
+    elif then < today:
+        at = max(at, kept + 1) if kept < look.cells else at
+    return Text.assemble(
+        (full * kept, "cyan"),
+        (more * (to - kept), "green"),
+        (less * (at - kept), "red"),
+        (empty * (look.cells - max(at, to, kept)), "dim"),
+    )
+
+
+def _arrow(look: Look) -> str:
+    return "→" if look.unicode else "->"
+
+
+def _pair(look: Look, today: object, then: object) -> str:
+    """Both values, or the one there is."""
+    old, new = (NONE if value in (None, "") else str(value) for value in (today, then))
+    return new if old == new else f"{old} {_arrow(look)} {new}"
+
+
+def _titled(title: str, headings: Iterable[str]) -> Table:
+    table = columned(headings)
+    table.title, table.title_justify, table.title_style = f"\n{title}", "left", "bold"
+    return table
+
+
+def _heading(what: WhatIf) -> Text:
+    head = what.recording.head
+    moment = datetime.fromtimestamp(what.recording.snapshot.now, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    asked = ", ".join(what.edits) or "nothing changes"
+    return Text.assemble(("What if ", "bold"), (asked, "bold cyan"), f"  (session {head.number} of {moment})")
+
+
+# -- what was submitted ---------------------------------------------------------------------------------------------
+
+
+def _submitted(fates: Sequence[Fate], look: Look) -> Table:
+    table = _titled("Submitted", ("object", "pods", "", "placed", "where", "why not all"))
+    for column in table.columns[4:]:
+        column.no_wrap, column.overflow = False, "fold"
+    for fate in fates:
+        done = fate.placed >= fate.pods
+        table.add_row(
+            f"{fate.kind} {fate.name}",
+            str(fate.pods),
+            shift(look, fate.pods, 0, fate.placed),
+            Text(f"{fate.placed}/{fate.pods}", style="green" if done else "red"),
+            _where(fate.nodes),
+            fate.message,
+        )
+    return table
+
+
+def _where(nodes: dict[str, int]) -> str:
+    told = [name if count == 1 else f"{count} on {name}" for name, count in list(nodes.items())[:NODES_MAX]]
+    rest = len(nodes) - NODES_MAX
+    return ", ".join((*told, f"and {rest} more")) if rest > 0 else ", ".join(told) or NONE
+
+
+# -- jobs and pods --------------------------------------------------------------------------------------------------
+
+
+def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
+    table = _titled("Jobs", ("job", "queue", "change", "ready", "pending", "reason"))
+    table.columns[5].no_wrap = False
+    for job in jobs:
+        message = job.message[1] if job.message[1] is not None else ""
+        table.add_row(
+            job.job,
+            job.queue,
+            Text(WORDS.get(job.change, job.change), style=STYLES.get(job.change, "")),
+            _pair(look, *job.ready),
+            _pair(look, *job.pending),
+            message,
+        )
+    return table
+
+
+def _binds(binds: Sequence[BindChange], look: Look) -> Table:
+    table = _titled("Placements", ("pod", "node"))
+    if len(binds) <= ROWS_MAX:
+        for bind in binds:
+            table.add_row(bind.pod, _pair(look, bind.today, bind.then))
+        return table
+    table = _titled("Placements", ("job", "placed", "elsewhere", "no longer"))
+    by_job: dict[str, list[BindChange]] = {}
+    for bind in binds:
+        by_job.setdefault(bind.job, []).append(bind)
+    for job, found in by_job.items():
+        counts = (
+            sum(not bind.today for bind in found),
+            sum(bool(bind.today and bind.then) for bind in found),
+            sum(not bind.then for bind in found),
+        )
+        table.add_row(job, *(str(count) if count else NONE for count in counts))
+    return table
+
+
+def _evictions(evictions: Sequence[EvictionChange]) -> Table:
+    table = _titled("Evictions", ("pod", "node", "by", "for"))
+    for eviction in evictions[:ROWS_MAX]:
+        action = eviction.action if eviction.then else f"no longer by {eviction.action}"
+        style = "red" if eviction.then else "green"
+        table.add_row(eviction.pod, eviction.node, Text(action, style=style), eviction.beneficiary)
+    if len(evictions) > ROWS_MAX:
+        table.add_row(f"and {len(evictions) - ROWS_MAX} more", "", "", "")
+    return table
+
+
+# -- amounts --------------------------------------------------------------------------------------------------------
+
+
+def _nodes(changes: Changes, look: Look) -> Table:
+    table = _titled(f"Nodes: {_pair(look, *changes.nodes)}", ("resource", "", "in use", "of"))
+    for name, total in changes.total.items():
+        used = changes.used.get(name, (0, 0))
+        if name != "pods" and (used != (0, 0) or total[0] != total[1]):
+            bar = shift(look, max(total), *used)
+            table.add_row(name, bar, _amounts(look, name, used), _amounts(look, name, total))
+    return table
+
+
+def _amounts(look: Look, name: str, pair: tuple[int, int]) -> str:
+    return _pair(look, short(name, pair[0]), short(name, pair[1]))
+
+
+def _queues(changes: Changes, look: Look) -> Table:
+    table = _titled("Queues", ("queue", "share", "resource", "", "allocated", "deserved", "other"))
+    table.columns[6].no_wrap = False
+    for name, queue in changes.queues.items():
+        held, fair = queue.allocated, queue.fair
+        resources = _resources(changes, (*held, *fair))
+        table.add_row(
+            name,
+            _share(look, queue),
+            Text("\n").join(Text(each.rpartition("/")[2]) for each in resources),
+            Text("\n").join(
+                shift(look, max(changes.total.get(each, (0, 0))), *(amounts.get(each, 0) for amounts in held))
+                for each in resources
+            ),
+            "\n".join(_amounts(look, each, (held[0].get(each, 0), held[1].get(each, 0))) for each in resources),
+            "\n".join(_amounts(look, each, (fair[0].get(each, 0), fair[1].get(each, 0))) for each in resources),
+            _others(look, queue),
+        )
+    return table
+
+
+def _resources(changes: Changes, amounts: Iterable[dict[str, int]]) -> list[str]:
+    """The usual ones first; those of which there is anything."""
+    named = {name for each in amounts for name, value in each.items() if value and name != "pods"}
+    return sorted(named & changes.total.keys(), key=lambda name: (name not in USUAL, name))
+
+
+def _share(look: Look, queue: QueueChange) -> str:
+    if "share" not in queue.fields:
+        return "as today"
+    return _pair(look, *(f"{share:.0%}" if isinstance(share, float) else None for share in queue.fields["share"]))
+
+
+def _others(look: Look, queue: QueueChange) -> str:
+    """What else is different of a queue: everything that is no amount in a column of its own."""
+    weights = queue.fields.get("weight", (0, 0))
+    if None in weights:
+        return "new" if weights[0] is None else "gone"
+    told = ("share", "problem")
+    return ", ".join(
+        f"{name} {_pair(look, *pair)}"
+        for name, pair in queue.fields.items()
+        if name not in told and not name.startswith(("allocated.", "deserved."))
+    )
+
+
+def _problem(name: str, queue: QueueChange) -> Text:
+    before, problem = queue.fields["problem"]
+    if problem:
+        return Text(f" queue {name}: {problem}", style="bold red")
+    return Text(f" queue {name}: is well again" if before else "", style="green", end="\n" if before else "")
+
+
+def _namespaces(changes: Changes, look: Look) -> Table:
+    table = _titled("Namespaces", ("queue/namespace", "share", "change"))
+    table.columns[2].no_wrap = False
+    for key, fields in changes.namespaces.items():
+        shares = fields.get("share", (None, None))
+        told = (f"{name} {_pair(look, *pair)}" for name, pair in fields.items() if name != "share")
+        share = _pair(look, *(f"{each:.0%}" if isinstance(each, float) else None for each in shares))
+        table.add_row(key, share if "share" in fields else "as today", ", ".join(told))
+    return table

@@ -1,0 +1,122 @@
+"""What if: a running cluster as its daemon sees it, changed on paper, and decided on. Nothing is written anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vsched.cli.plan_changes import Changes, Ran, changes_between
+from vsched.cli.plan_trial import Edit, Trial
+from vsched.cli.plan_view import Planned
+from vsched.cluster.restoring import Restored
+from vsched.daemon.calling import Caller
+from vsched.errors import BadInput
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.dump import Recording, decode
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+
+if TYPE_CHECKING:
+    from vsched.cli.asking import Target
+    from vsched.kube.client import ApiClient
+
+DUMP_PATH = "/dump"
+OUR_NAMES = ("vsched", "volcano", "")
+"""Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
+
+
+class WhatIf(NamedTuple):
+    """A question and its answer."""
+
+    recording: Recording
+    edits: Sequence[str]
+    today: Planned
+    """What is decided without any change."""
+    then: Planned
+    changes: Changes
+    notes: Sequence[str]
+    """What has to be said of the changes, a sentence each."""
+
+
+def fetch(target: Target) -> Recording:
+    """The next session of a running daemon."""
+    return asyncio.run(fetched(target))
+
+
+async def fetched(target: Target) -> Recording:
+    """The same for those who have an event loop."""
+    from vsched.cli.asking import address_of, asked
+
+    async def dump(client: ApiClient) -> bytes:
+        return (await client.request("GET", DUMP_PATH)).body
+
+    return _decoded(await asked(target, dump), address_of(target))
+
+
+def load(path: Path) -> Recording:
+    """A session from a file that ``vsched dump`` has written."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error} (expected a file that vsched dump wrote)") from None
+    return _decoded(data, str(path))
+
+
+def what_if(
+    recording: Recording,
+    edits: Sequence[Edit],
+    *,
+    policy: Policy | None = None,
+    names: Sequence[str] = (),
+    cycles: int = 1,
+) -> WhatIf:
+    """What would be decided if the edits were made, in this order, against what is decided without them.
+
+    What the recorded session decided has come true before either. A policy takes the place of the one in force.
+    """
+    in_force = load_text(recording.policy, "the recorded policy", REGISTRY).policy
+    if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
+        policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
+    today, then = Trial(_restored(recording, names)), Trial(_restored(recording, names))
+    for edit in edits:
+        edit.apply(then)
+    with Caller() as caller:
+        before = _run(today, in_force, cycles, caller)
+        after = _run(then, policy or in_force, cycles, caller)
+    if caller.problem:
+        then.notes.append(f"the extender does not answer: {caller.problem}")
+    if recording.snapshot.ceilings:
+        then.notes.append("how the cluster is divided among namespaces (arbitration) stays as it was")
+    changes = changes_between(before, after, then.sent)
+    return WhatIf(recording, [edit.text for edit in edits], before.planned, after.planned, changes, then.notes)
+
+
+def _decoded(data: bytes, where: str) -> Recording:
+    try:
+        return decode(data)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _restored(recording: Recording, names: Sequence[str]) -> Restored:
+    head = recording.head
+    mirror = Restored(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
+    if recording.report is not None:
+        mirror.settle(recording.report)
+    return mirror
+
+
+def _run(trial: Trial, policy: Policy, cycles: int, caller: Caller) -> Ran:
+    """Decide so often; between cycles what was decided has come true."""
+    mirror, reports = trial.mirror, []
+    for _ in range(cycles):
+        snapshot = mirror.snapshot(mirror.moment)
+        report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+        reports.append(report)
+        mirror.settle(report)
+    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment)
+    return Ran(planned, mirror.snapshot(mirror.moment))

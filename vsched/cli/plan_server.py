@@ -1,0 +1,146 @@
+"""An API server on paper: what the cluster's would make of objects, and its controllers of workloads. Nothing is sent.
+
+The embedded cluster's own rules, on a store of its own: definitions are checked, defaults and priorities filled in,
+and workloads become pods. Uids and names are drawn from a seed: the same input makes the same objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from vsched.errors import BadInput
+from vsched.model.queue import PriorityClass
+from vsched.sim import bootstrap
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers import JobTimes, daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.controllers.actions import Action, Create
+from vsched.sim.controllers.objects import controller_uid
+from vsched.sim.kinds import Kind, Obj
+from vsched.sim.store import Store
+from vsched.sim.writes import Writer
+
+SEED = 7
+MOST_PODS = 50_000
+"""Workloads that would make more are refused: somebody has mistyped a number."""
+WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+"""Kinds that become pods here."""
+_SETS = "apps/replicasets"
+
+
+class Made(NamedTuple):
+    """What became of one manifest."""
+
+    obj: Obj
+    """As the server would store it."""
+    others: Sequence[Obj]
+    """What its controller makes of it: pods, and the ReplicaSets in between."""
+
+
+class PaperServer:
+    """An API server that knows the nodes, namespaces and priority classes of a cluster."""
+
+    def __init__(
+        self, now: float, *, nodes: Iterable[Obj], namespaces: Iterable[str], classes: Mapping[str, PriorityClass]
+    ) -> None:
+        self._now = datetime.fromtimestamp(now, UTC)
+        self._store = Store()
+        self._writer = Writer(self._store, now=lambda: self._now, seed=SEED)
+        self._client = LocalClient(self._writer)
+        bootstrap.seed(self._writer)
+        for node in nodes:
+            self._writer.create_unchecked(self._client.kind("nodes"), node)
+        for name in namespaces:
+            self.ensure_namespace(name)
+        for found in classes.values():
+            self._ensure_class(found)
+
+    def ensure_namespace(self, name: str) -> bool:
+        """Have a namespace of this name; False where there was one."""
+        kind = self._client.kind("namespaces")
+        if self._store.get(kind, "", name) is not None:
+            return False
+        self._writer.create_unchecked(kind, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        return True
+
+    def kind_of(self, manifest: Obj) -> Kind | None:
+        """What kind an object is of; where it does not say its version, any version there is."""
+        registry, name = self._store.registry, manifest["kind"]
+        version = manifest.get("apiVersion")
+        if version:
+            return registry.of(version, name)
+        return next((kind for kind in registry if kind.kind == name), None)
+
+    def create(self, kind: Kind, manifest: Obj) -> Made:
+        """A new object with everything that is made of it; raises the server's Failure."""
+        stored = self._writer.create(kind, manifest["metadata"].get("namespace", ""), manifest)
+        return Made(stored, list(self._made_by(stored)) if kind.kind in WORKLOADS else ())
+
+    def change(self, before: Obj, change: Callable[[Obj], Obj], subresource: str = "") -> Obj:
+        """An object that is known from elsewhere, as it would be after a change; raises the server's Failure.
+
+        What it was does not have to be valid; only what it becomes is checked.
+        """
+        kind = self.kind_of(before)
+        assert kind is not None, before["kind"]
+        namespace, name = before["metadata"].get("namespace", ""), before["metadata"]["name"]
+        record = self._store.get(kind, namespace, name)
+        if record is None:
+            self._writer.create_unchecked(kind, before)
+        else:
+            self._store.replace(kind, {**before, "metadata": record.obj["metadata"]}, record)
+        return self._writer.change(kind, namespace, name, change, subresource=subresource)
+
+    def _ensure_class(self, found: PriorityClass) -> None:
+        kind = self._client.kind("scheduling.k8s.io/priorityclasses")
+        if self._store.get(kind, "", found.name) is None:
+            obj = {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                "metadata": {"name": found.name},
+                "value": found.value,
+                "globalDefault": found.is_default,
+            }
+            self._writer.create_unchecked(kind, obj)
+
+    # What controllers make of workloads
+
+    def _made_by(self, workload: Obj) -> Iterator[Obj]:
+        if workload["kind"] == "Deployment":
+            for replica_set in self._grown(
+                lambda sets: rollout.reconcile(workload, sets, 0, self._now), workload, _SETS
+            ):
+                yield replica_set
+                yield from self._made_by(replica_set)
+        else:
+            yield from self._grown(lambda pods: self._next_pods(workload, pods), workload, "pods")
+
+    def _grown(self, step: Callable[[Sequence[Obj]], Sequence[Action]], owner: Obj, resource: str) -> Iterator[Obj]:
+        """What a controller creates, step by step, until it has all it wants."""
+        uid = owner["metadata"]["uid"]
+        made: list[Obj] = []
+        while True:
+            wanted = [each for each in step(made) if isinstance(each, Create) and each.resource == resource]
+            if not wanted:
+                return
+            if len(made) + len(wanted) > MOST_PODS:
+                raise BadInput(f"more than {MOST_PODS} pods (expected a number that was meant)")
+            for each in wanted:
+                created = self._client.create(resource, each.obj)
+                assert controller_uid(created) == uid
+                made.append(created)
+                yield created
+
+    def _next_pods(self, workload: Obj, pods: Sequence[Obj]) -> Sequence[Action]:
+        match workload["kind"]:
+            case "ReplicaSet":
+                return replicas.reconcile(workload, pods, (), self._now)
+            case "StatefulSet":
+                # One after the other means: when the one before is ready. All of them are asked about here.
+                spec = {**workload["spec"], "podManagementPolicy": "Parallel", "volumeClaimTemplates": []}
+                return ordinals.reconcile({**workload, "spec": spec}, pods, {}, self._now)
+            case "DaemonSet":
+                return daemons.reconcile(workload, pods, self._client.list("nodes"), self._now)
+            case _:
+                return tasks.reconcile(workload, pods, self._now, JobTimes())

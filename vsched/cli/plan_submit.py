@@ -1,0 +1,178 @@
+"""New objects in a what-if: as the API server would take them, with the pods that controllers would make of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from vsched.cli.plan_server import WORKLOADS, Made
+from vsched.cli.plan_trial import Sent, Trial, counted
+from vsched.cluster import wire
+from vsched.cluster.manifests import Origin, read
+from vsched.errors import BadInput, BadObject
+from vsched.sim.kinds import Kind
+from vsched.sim.manifests import FIRST_KINDS
+from vsched.sim.status import Failure
+
+Manifest = dict[str, Any]
+PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
+"""Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
+DEFAULT_SCHEDULER = "default-scheduler"
+GROUP_KINDS = frozenset({"PodGroup", "Queue"})
+"""Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """The objects of one file, created in the order in which they depend on each other."""
+
+    file: str
+    objects: tuple[tuple[Origin, Manifest], ...]
+
+    @property
+    def text(self) -> str:
+        """As it was asked for."""
+        return f"--submit {self.file}"
+
+    def apply(self, trial: Trial) -> None:
+        """Make the change; raises BadInput where the API server would refuse an object."""
+        ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
+        for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
+            _submit(trial, origin, manifest)
+
+
+def submit_of(file: str) -> Submit:
+    """The objects of a file, ``-`` for standard input; raises BadInput where it cannot be read."""
+    objects = tuple(read((file,), sys.stdin))
+    for origin, manifest in objects:
+        metadata = manifest.get("metadata")
+        if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+            raise BadObject(f"{origin}: {manifest['kind']}: metadata.name: missing (expected text)")
+    return Submit(file, objects)
+
+
+def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
+    kind = trial.server.kind_of(manifest)
+    if kind is None or kind.kind not in (*wire.KINDS, *WORKLOADS) or not _is_of_group(kind):
+        trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
+        if kind is None or kind.kind in PODLESS:
+            trial.notes.append(f"{origin}: {manifest['kind']}: no pods are made of it here")
+        return
+    wanted = _addressed(kind, manifest)
+    namespace = wanted["metadata"].get("namespace", "")
+    if namespace and trial.server.ensure_namespace(namespace):
+        trial.notes.append(f"namespace {namespace} is not there yet: it would have to be made first")
+    try:
+        if _is_there(trial, kind, wanted):
+            _replace(trial, wanted)
+            return
+        made = trial.server.create(kind, wanted)
+    except Failure as failure:
+        raise BadInput(f"{origin}: {failure.message}") from None
+    _admit(trial, origin, kind, made, _names_scheduler(wanted))
+
+
+def _is_of_group(kind: Kind) -> bool:
+    return kind.kind == "Deployment" or wire.GROUPS.get(kind.kind, "") == kind.group
+
+
+def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
+    """The manifest with its version and namespace stated, without what servers add."""
+    given = {key: value for key, value in manifest["metadata"].items() if value is not None}
+    metadata = {key: value for key, value in given.items() if key not in ("resourceVersion", "managedFields")}
+    if kind.namespaced:
+        metadata.setdefault("namespace", "default")
+    return {**manifest, "apiVersion": kind.api_version, "metadata": metadata}
+
+
+def _is_there(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+    """Whether an object of that name is there that is to be replaced; raises Failure where it cannot be."""
+    name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
+    if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
+        raise Failure(409, "AlreadyExists", f'pods "{name}" already exists')
+    key = f"{namespace}/{name}" if kind.namespaced else name
+    return kind.kind in GROUP_KINDS and key in trial.mirror.names(kind.kind)
+
+
+def _replace(trial: Trial, wanted: Manifest) -> None:
+    """A queue or a PodGroup that is there gets another spec."""
+    mirror, metadata = trial.mirror, wanted["metadata"]
+    is_queue = wanted["kind"] == "Queue"
+    key = metadata["name"] if is_queue else f"{metadata['namespace']}/{metadata['name']}"
+    before = mirror.queue(key) if is_queue else mirror.group(key)
+    assert before is not None, key
+    after = trial.server.change(before, lambda found: {**found, "spec": wanted.get("spec") or {}})
+    annotations = metadata.get("annotations", before["metadata"]["annotations"])
+    mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
+    trial.sent.append(Sent(wanted["kind"], key))
+
+
+def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
+    """A new object and what is made of it, as the watch tells of them."""
+    sent = Sent(kind.kind, _name_of(made.obj))
+    objects = [_told(obj, named) for obj in (made.obj, *made.others)]
+    for obj in objects:
+        if obj["kind"] in wire.KINDS:
+            trial.mirror.tell(obj)
+    pods = [obj for obj in objects if obj["kind"] == "Pod"]
+    strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
+    if strangers:
+        trial.notes.append(
+            f"{origin}: {counted(len(pods), 'pod')} left to scheduler {', '.join(strangers)} "
+            "(--scheduler-name would plan for them)"
+        )
+    sent.pods += [pod["metadata"]["uid"] for pod in pods if _is_ours(trial, pod)]
+    if kind.kind == "StatefulSet" and made.obj["spec"].get("podManagementPolicy") != "Parallel" and len(pods) > 1:
+        trial.notes.append(
+            f"{origin}: StatefulSet {sent.name} starts its pods one after the other; all are planned for"
+        )
+    if kind.kind == "Pod":
+        if sent.pods:
+            _join(trial, sent, made.obj)
+    elif kind.kind in (*GROUP_KINDS, *WORKLOADS):
+        trial.sent.append(sent)
+
+
+def _join(trial: Trial, sent: Sent, pod: Manifest) -> None:
+    """A pod that names a PodGroup which was submitted, too, is a part of it."""
+    task = trial.mirror.task(pod["metadata"]["uid"])
+    group = next(
+        (one for one in trial.sent if task is not None and (one.kind, one.name) == ("PodGroup", task.job)), None
+    )
+    if group is None:
+        trial.sent.append(sent)
+    else:
+        group.pods += sent.pods
+
+
+def _is_ours(trial: Trial, pod: Manifest) -> bool:
+    return _scheduler_of(pod) in trial.mirror.scheduler_names
+
+
+def _scheduler_of(pod: Manifest) -> str:
+    return str(pod["spec"].get("schedulerName") or "")
+
+
+def _names_scheduler(manifest: Manifest) -> bool:
+    """Whether a pod or the template of a workload says which scheduler is to place it."""
+    spec = manifest.get("spec") or {}
+    pod = spec if manifest["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
+    return bool(pod.get("schedulerName"))
+
+
+def _told(obj: Manifest, named: bool) -> Manifest:
+    """An object as a watch brings it: versions on paper say nothing about those of the cluster.
+
+    The server names a scheduler for pods that name none; who plans for such pods wants to know them.
+    """
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    if obj["kind"] != "Pod" or named:
+        return {**obj, "metadata": metadata}
+    spec = {key: value for key, value in obj["spec"].items() if key != "schedulerName"}
+    return {**obj, "metadata": metadata, "spec": spec}
+
+
+def _name_of(obj: Manifest) -> str:
+    metadata = obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])

@@ -1,0 +1,71 @@
+"""``vsched replay``: a cycle that was written down, run again; with ``--trace`` a whole trace of a cluster."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vsched.cli.output import showing_as
+from vsched.cli.trace_options import trace_options
+
+EPILOG = """\b
+Examples:
+  vsched replay vsched-17.json.gz                       (is the same decided, byte for byte?)
+  vsched replay vsched-17.json.gz --config policy.yaml  (what another policy would have decided)
+  vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
+  vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
+"""
+
+OUTPUTS = ("text", "json", "yaml")
+
+
+@click.command("replay", epilog=EPILOG)
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="another policy, compared with it")
+@click.option(
+    "--cycles",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="how many cycles; before each one more, what was decided comes true",
+)
+@click.option("--profile", is_flag=True, help="show the time by action and by plugin")
+@showing_as(OUTPUTS)
+@trace_options
+def command(
+    file: Path | None,
+    config: Path | None,
+    cycles: int,
+    profile: bool,
+    output: str,
+    no_color: bool,
+    trace: tuple[Path, Path] | None,
+    **asked: Any,
+) -> None:
+    """Run the cycle in FILE again, as vsched dump has written it, and say whether the same is decided.
+
+    Nothing is written to a cluster and nobody outside is asked: what extenders answered is in the file. Exits 1 where
+    something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
+    """
+    if trace is not None:
+        if file is not None or config is not None:
+            raise click.UsageError(
+                "--trace: replays two CSV files (expected no FILE and no --config; --policy names one)"
+            )
+        import_module("vsched.cli.replay_trace").replay_trace(trace, output, **asked)
+        return
+    if file is None:
+        raise click.UsageError(
+            "what is to be replayed? (expected FILE, as vsched dump writes it, or --trace NODES PODS)"
+        )
+    # Imported here, so that --help does not load the decision core.
+    from vsched.cli.replay_run import run
+    from vsched.cli.replay_view import show
+
+    found = run(file, config, cycles=cycles, profile=profile)
+    show(found, output, no_color)
+    if not found.same and config is None:
+        raise click.exceptions.Exit(1)

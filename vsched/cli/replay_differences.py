@@ -1,0 +1,132 @@
+"""What two cycles decided differently, one line a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vsched.model.plan import CycleReport, JobOutcome, QueueOutcome, Unschedulable
+from vsched.model.resources import format_amount
+
+NOTHING = "-"
+REPEATING = ("conditions", "reasons", "changed")
+"""Fields that say again what others say: told only where nothing else differs."""
+
+
+class Difference(NamedTuple):
+    """One thing that was decided otherwise."""
+
+    what: str
+    """``binding``, ``eviction``, ``nomination``, ``gate``, ``job``, ``pod``, ``queue``, ``namespace`` or ``order``."""
+    about: str
+    """The pod, job, queue or namespace."""
+    before: str
+    after: str
+
+
+def differences(before: CycleReport, after: CycleReport) -> list[Difference]:
+    """What the second decides otherwise than the first: decisions first, then what is said about them."""
+    found = [
+        *_changed("binding", _by_pod(before.binds, _node), _by_pod(after.binds, _node)),
+        *_changed("eviction", _by_pod(before.evictions, _victim), _by_pod(after.evictions, _victim)),
+        *_changed("nomination", _by_pod(before.nominations, _kept), _by_pod(after.nominations, _kept)),
+        *_changed("gate", _by_pod(before.ungated, lambda _: "opened"), _by_pod(after.ungated, lambda _: "opened")),
+        *_fields("job", before.jobs, after.jobs, _job),
+        *_fields("queue", before.queues, after.queues, _queue),
+        *_fields("namespace", before.namespaces, after.namespaces, _plain),
+        *_fields("pod", before.unschedulable, after.unschedulable, _pod),
+    ]
+    return found or list(_orders(before, after))
+
+
+def _by_pod(decisions: Iterable[Any], told: Callable[[Any], str]) -> dict[str, str]:
+    return {f"{one.namespace}/{one.name}": told(one) for one in decisions}
+
+
+def _node(bind: Any) -> str:
+    return str(bind.node)
+
+
+def _victim(eviction: Any) -> str:
+    beneficiary = f" for {eviction.beneficiary}" if eviction.beneficiary else ""
+    return f"{eviction.action}{beneficiary} from {eviction.node}"
+
+
+def _kept(nomination: Any) -> str:
+    return str(nomination.node) or "taken back"
+
+
+def _changed(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Difference]:
+    for about in dict.fromkeys((*before, *after)):
+        was, now = before.get(about, NOTHING), after.get(about, NOTHING)
+        if was != now:
+            yield Difference(what, about, was, now)
+
+
+def _fields(
+    what: str, before: Mapping[str, Any], after: Mapping[str, Any], told: Callable[[Any], dict[str, str]]
+) -> Iterator[Difference]:
+    """What differs of each record, field by field."""
+    for about in dict.fromkeys((*before, *after)):
+        one, other = before.get(about), after.get(about)
+        if one == other:
+            continue
+        was, now = ({} if each is None else told(each) for each in (one, other))
+        names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
+        shown = [name for name in names if was.get(name) or now.get(name)]
+        shown = [name for name in shown if name not in REPEATING] or shown
+        yield Difference(what, about, _told(was, shown, one), _told(now, shown, other))
+
+
+def _told(values: Mapping[str, str], names: Iterable[str], found: object) -> str:
+    if found is None:
+        return NOTHING
+    return ", ".join(f"{name} {values.get(name) or NOTHING}" for name in names)
+
+
+def _job(job: JobOutcome) -> dict[str, str]:
+    told = _plain(job)
+    return {"phase": told.pop("phase"), "code": told.pop("code", ""), **told}
+
+
+def _pod(verdict: Unschedulable) -> dict[str, str]:
+    return _plain(verdict)
+
+
+def _queue(queue: QueueOutcome) -> dict[str, str]:
+    return _plain(queue)
+
+
+def _plain(record: msgspec.Struct) -> dict[str, str]:
+    """Every field as text; amounts as quantities."""
+    told: dict[str, str] = {}
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        match value:
+            case dict() if name in ("allocated", "deserved", "capability", "guarantee", "subtree"):
+                told |= {f"{name} {key}": format_amount(key, amount) for key, amount in value.items()}
+            case dict():
+                told[name] = ", ".join(f"{count} {reason}" for reason, count in value.items())
+            case tuple():
+                told[name] = "; ".join(" ".join(map(str, msgspec.structs.astuple(one))) for one in value)
+            case float():
+                told[name] = f"{value:.6g}"
+            case _:
+                told[name] = str(value)
+    return told
+
+
+def _orders(before: CycleReport, after: CycleReport) -> Iterator[Difference]:
+    """Where the same is decided and said, but in another order."""
+    for name in before.__struct_fields__:
+        was, now = getattr(before, name), getattr(after, name)
+        if name != "spans" and list(was) != list(now):
+            at = next((at for at, (one, other) in enumerate(zip(was, now, strict=False)) if one != other), 0)
+            yield Difference("order", f"{name}, from number {at + 1} on", _first(was, at), _first(now, at))
+
+
+def _first(found: Iterable[Any], at: int) -> str:
+    one = list(found)[at]
+    return one if isinstance(one, str) else f"{one.namespace}/{one.name}"

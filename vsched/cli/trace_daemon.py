@@ -1,0 +1,117 @@
+"""A real daemon at an embedded cluster, on virtual time: sessions are held when they are asked for, one at a time.
+
+Everything between the two goes over HTTP, as with any cluster: the daemon watches, decides and POSTs bindings. A
+session begins only once the mirror has taken in everything that was written before, and has ended only once what it
+decided is carried out, so what comes of it does not depend on how fast this machine is.
+
+What people would read is not written: reasons on waiting pods and Events would only cost time, as nobody looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from vsched.clock import Clock
+from vsched.cluster.events import EventSettings
+from vsched.cluster.pod_conditions import PodConditionSettings
+from vsched.cluster.queue_statuses import QueueStatusSettings
+from vsched.cluster.writeback import WritebackSettings
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.daemon.stepping import Steps
+from vsched.daemon.tuning import listed
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.settings.built_in import REGISTRY
+from vsched.sim.cluster import Cluster
+
+NEVER_SECONDS = 1e9
+PATIENCE_SECONDS = 60.0
+"""For the daemon to be ready, and for a watch to show what was written."""
+POLL_SECONDS = 0.01
+WATCHED = {"Pod": "pods", "Node": "nodes", "Queue": "scheduling.volcano.sh/queues", "Namespace": "namespaces"}
+"""What a replay writes, by kind and by the name the embedded cluster has for it."""
+
+UNREAD = WritebackSettings(
+    events=EventSettings(limit=0),
+    pods=PodConditionSettings(grace_seconds=NEVER_SECONDS),
+    queues=QueueStatusSettings(grace_seconds=NEVER_SECONDS),
+)
+
+
+class SteppedDaemon:
+    """A daemon that decides when it is told to."""
+
+    def __init__(self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock) -> None:
+        self._cluster = cluster
+        self._steps = Steps()
+        options = Options(
+            policy_file=policy,
+            podgroup_controller=False,  # a pod that names no PodGroup is a job of its own all the same
+            listen_address="",
+            healthz_address="",
+            api_qps=1e6,
+            api_burst=1_000_000,
+            max_in_flight=1,  # bindings arrive in the order in which they were decided
+        )
+        self.daemon = Daemon(
+            options, client, REGISTRY, clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
+        )
+
+    async def ready(self) -> None:
+        """Wait until it has the whole cluster in its mirror."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not self.daemon.health.ready().ok:  # noqa: ASYNC110  # health is asked, it does not tell
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError:
+            problems = [found.statistics.problem for found in self.daemon.reflectors.values()]
+            told = next(filter(None, problems), "it says nothing")
+            raise Unavailable(f"the scheduler was not ready within {PATIENCE_SECONDS:.0f} s: {told}") from None
+
+    async def session(self) -> None:
+        """One session on all that was written until now; what it decided is carried out when this returns."""
+        await self._caught_up()
+        await self._steps.step()
+        daemon = self.daemon
+        failed = daemon.telemetry.registry.get_sample_value("vsched_cycle_exceptions_total")
+        if failed:
+            raise Unavailable("a session failed; the log says why")
+        while daemon.dispatcher.busy or daemon.evictor.busy:  # noqa: ASYNC110  # a turn of the loop is all it takes
+            await asyncio.sleep(0)
+
+    async def _caught_up(self) -> None:
+        """Wait until the mirror knows all that has been written."""
+        store = self._cluster.store
+        for kind, resource in WATCHED.items():
+            latest = store.latest(self._cluster.client.kind(resource))
+            reflector = self.daemon.reflectors[kind]
+            deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+            while int(reflector.version or 0) < latest:
+                await asyncio.sleep(0)
+                if asyncio.get_running_loop().time() > deadline:
+                    raise Unavailable(f"the watch of {resource} is behind for {PATIENCE_SECONDS:.0f} s")
+
+    def stop(self) -> None:
+        """Have it end."""
+        self.daemon.stop()
+        self._steps.release()
+
+
+@asynccontextmanager
+async def stepped_daemon(cluster: Cluster, policy: Path | None, clock: Clock) -> AsyncIterator[SteppedDaemon]:
+    """A daemon at this cluster while the block runs."""
+    async with ApiClient(Connection(cluster.url)) as client:
+        stepped = SteppedDaemon(cluster, client, policy, clock)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(stepped.daemon.run())
+            try:
+                await stepped.ready()
+                yield stepped
+            finally:
+                stepped.stop()
+            await running

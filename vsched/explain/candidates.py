@@ -1,0 +1,296 @@
+"""What could be changed to let a job start, whatever keeps it waiting: simulations tell what of it helps.
+
+Only what could make a difference to this job is offered: limits that are stated of what it asks for, rules it has,
+queues it is in. Each answer is bounded, however big the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+
+from vsched.explain.candidates_nodes import node_levers
+from vsched.explain.candidates_queues import queue_levers
+from vsched.explain.edits import (
+    AddPods,
+    AllowDisruptions,
+    CreatePodGroup,
+    DropRule,
+    RemoveGates,
+    Rule,
+    SetConsumerLimit,
+    SetMinMember,
+    SetOvercommit,
+    SetPriority,
+    SetQuota,
+    SetRequest,
+    SetRoleMinimum,
+    SetThreshold,
+    UseAction,
+)
+from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, raising
+from vsched.model.counted import LIMITS, counted_scale
+from vsched.model.job import Job
+from vsched.model.quota import Quota, QuotaLine
+from vsched.model.resources import scale_of
+from vsched.model.shape import Shape
+from vsched.model.snapshot import Snapshot
+from vsched.plugins.overcommit import OvercommitArgs
+from vsched.plugins.usage import UsageArgs
+
+BUDGETS_MAX, CLASSES_MAX = 16, 64
+EVICTIONS_MAX = 64
+"""How many more evictions a budget may be asked for."""
+HALVES = 2
+"""A pod is asked to make do with no less than this part of what it asks for: less would be another pod."""
+TENTHS, FACTOR_STEPS = 10, 100
+DEFAULT_QUEUE = "default"
+TAKING = ("reclaim", "preempt")
+PERCENT = 100
+
+
+def levers(wants: Wants) -> list[Lever]:
+    """Everything that could be turned, the least disturbing first."""
+    found = chain(
+        _undone(wants),
+        _smaller(wants),
+        _other_rules(wants),
+        _higher(wants),
+        queue_levers(wants),
+        _namespace(wants),
+        _budgets(wants),
+        _policy(wants),
+        node_levers(wants),
+    )
+    return sorted(found, key=lambda lever: lever.rank)
+
+
+def grouping(snapshot: Snapshot, key: str) -> Lever:
+    """The PodGroup that stray pods wait for, in the queue of their namespace."""
+    namespace = snapshot.namespaces.get(key.partition("/")[0])
+    queue = DEFAULT_QUEUE if namespace is None or not namespace.queue else namespace.queue
+    return Lever(Rank.LEFT_UNDONE, lambda _: CreatePodGroup(key, queue))
+
+
+# -- the job ----------------------------------------------------------------------------------------------------------
+
+
+def _undone(wants: Wants) -> Iterator[Lever]:
+    job = wants.job
+    if any(task.gated and not task.awaits_queue for task in wants.waiting):
+        yield Lever(Rank.LEFT_UNDONE, lambda _: RemoveGates(job.key))
+    if not job.tasks:
+        return
+    like = min(job.tasks.values(), key=lambda task: (bool(task.node), task.name))
+    missing = _missing_pods(job)
+    of_role = {
+        task.role: task for task in sorted(job.tasks.values(), key=lambda task: (bool(task.node), task.name))[::-1]
+    }
+    for role, count in missing.items():
+        name = of_role.get(role, like).name
+
+        def adding(step: int, role: str = role, name: str = name) -> AddPods:
+            return AddPods(job.key, name, step, role)
+
+        yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks))
+
+
+def _missing_pods(job: Job) -> dict[str, int]:
+    """How many pods do not exist of the minimum of each role; of the job's own where those of roles are all there."""
+    living = job.ready + len(job.pending)
+    missing: dict[str, int] = {}
+    for role, minimum in job.spec.min_task_member:
+        there = sum(task.role == role and (uid in job.pending or bool(task.node)) for uid, task in job.tasks.items())
+        if there < minimum:
+            missing[role] = minimum - there
+    if not missing and living < job.spec.min_member:
+        missing[""] = job.spec.min_member - living
+    return missing
+
+
+def _smaller(wants: Wants) -> Iterator[Lever]:
+    job, spec = wants.job, wants.job.spec
+    # Below the sum of the roles' minima these would no longer count, which is not what a smaller gang is to mean.
+    fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in spec.min_task_member))
+    if fewer > 0 and not spec.implicit:
+        yield Lever(
+            Rank.LESS,
+            lambda step: SetMinMember(job.key, spec.min_member - step, _lowered(wants, spec.min_member - step)),
+            fewer,
+            whole=spec.min_member,
+        )
+    for role, minimum in spec.min_task_member:
+        if minimum > 0:
+
+            def with_fewer(step: int, role: str = role, minimum: int = minimum) -> SetRoleMinimum:
+                return SetRoleMinimum(job.key, role, minimum - step, max(1, spec.min_member - step))
+
+            yield Lever(Rank.LESS, with_fewer, minimum, whole=minimum)
+    for column in wants.columns if wants.waiting else ():
+        name, asked = wants.name(column), wants.request(column)
+        grain = grain_of(column, name)
+        most = (asked - asked // HALVES) // grain
+        if most > 0:
+
+            def with_less(step: int, name: str = name, asked: int = asked, grain: int = grain) -> SetRequest:
+                return SetRequest(job.key, name, asked - step * grain)
+
+            yield Lever(Rank.LESS, with_less, most, whole=asked // grain)
+
+
+def _lowered(wants: Wants, minimum: int) -> dict[str, int]:
+    """``minResources`` for a smaller minimum: in proportion, where it is stated."""
+    spec = wants.job.spec
+    return {
+        wants.name(column): amount * minimum // max(1, spec.min_member) for column, amount in spec.min_resources or ()
+    }
+
+
+def _other_rules(wants: Wants) -> Iterator[Lever]:
+    """Rules about other pods and ports; those about nodes are with the nodes."""
+    for rule in _rules_of(wants.shapes):
+        yield Lever(Rank.ELSEWHERE, partial(_dropping, wants.job.key, rule))
+
+
+def _dropping(key: str, rule: Rule, _: int) -> DropRule:
+    return DropRule(key, rule)
+
+
+def _rules_of(shapes: Sequence[Shape]) -> Iterator[Rule]:
+    affinities = [shape.affinity for shape in shapes if shape.affinity is not None]
+    if any(shape.ports for shape in shapes):
+        yield "hostPorts"
+    if any(affinity.required for affinity in affinities):
+        yield "podAffinity"
+    if any(affinity.anti_required for affinity in affinities):
+        yield "podAntiAffinity"
+    if any(rule.hard for shape in shapes for rule in shape.spread):
+        yield "topologySpread"
+
+
+def _higher(wants: Wants) -> Iterator[Lever]:
+    """Higher priorities there are, the lowest first; where there is none, one above all jobs of its queue."""
+    job, snapshot = wants.job, wants.situation.snapshot
+    names = {one.value: name for name, one in snapshot.priority_classes.items() if one.value > job.priority}
+    values = sorted(names)[:CLASSES_MAX]
+    if not values:
+        rivals = (other.priority for other in snapshot.jobs.values() if other.spec.queue == job.spec.queue)
+        values = [max(rivals, default=job.priority) + 1]
+
+    def promoted(step: int) -> SetPriority:
+        value = values[step - 1]
+        return SetPriority(job.key, value, names.get(value, ""))
+
+    yield Lever(Rank.ORDER, promoted, len(values), whole=len(values))
+
+
+# -- the namespace ----------------------------------------------------------------------------------------------------
+
+
+def _namespace(wants: Wants) -> Iterator[Lever]:
+    snapshot, namespace = wants.situation.snapshot, wants.job.spec.namespace
+    asked = {wants.name(column) for column in wants.columns}
+    asked.update(resource for resource, _ in wants.job.spec.quota_request)
+    for quota in snapshot.quotas.get(namespace, ()):
+        for line in quota.lines:
+            if line.resource in asked:
+                yield _quota_lever(wants, quota, line)
+    ceiling = snapshot.ceilings.get(namespace)
+    if ceiling is None or snapshot.arbitration is None:
+        return  # what a namespace may hold is worked out from what all others ask for
+    for column, most in ceiling.most.items():
+        if wants.request(column):
+            name = wants.name(column)
+            held = snapshot.held.get(namespace, {}).get(column, 0)
+            level = Level(most, held, 2 * wants.needed(column))
+            yield raising(wants, column, level, partial(SetConsumerLimit, namespace, name))
+    for name in LIMITS:
+        asked_for = max((dict(shape.limits).get(name, 0) for shape in wants.shapes), default=0)
+        if name in ceiling.limits and asked_for:
+            yield _limits_lever(wants, name, ceiling.limits[name], asked_for)
+
+
+def _quota_lever(wants: Wants, quota: Quota, line: QuotaLine) -> Lever:
+    namespace = wants.job.spec.namespace
+    column = wants.situation.snapshot.axis.find(line.resource)
+    asked = dict(wants.job.spec.quota_request).get(line.resource, 0)
+    if column is not None:
+        asked = max(asked, wants.needed(column))
+    grain = _grain(line.resource)
+    most = max(1, -(-(max(0, line.used - line.hard) + 2 * asked) // grain))
+    return Lever(
+        Rank.LIMITS,
+        lambda step: SetQuota(namespace, quota.name, line.name, line.hard + step * grain),
+        most,
+        min(most, max(1, -(-(line.used + asked - line.hard) // grain))),
+        max(1, line.hard // grain),
+    )
+
+
+def _limits_lever(wants: Wants, name: str, most: int, asked: int) -> Lever:
+    namespace, grain = wants.job.spec.namespace, _grain(name)
+    held = wants.situation.snapshot.held_limits.get(namespace, {}).get(name, 0)
+    top = max(1, -(-(max(0, held - most) + 2 * asked * wants.missing) // grain))
+    return Lever(
+        Rank.LIMITS,
+        lambda step: SetConsumerLimit(namespace, name, most + step * grain),
+        top,
+        min(top, max(1, -(-(held + asked - most) // grain))),
+        max(1, most // grain),
+    )
+
+
+def _grain(counted: str) -> int:
+    """The step of a resource as quotas and Consumers count it."""
+    if counted.removeprefix("limits.") == "cpu":
+        return 10
+    scale = counted_scale(counted) if counted in LIMITS else scale_of(counted)
+    return scale if scale > 1 or counted == "pods" else 1 << 20
+
+
+def _budgets(wants: Wants) -> Iterator[Lever]:
+    """Budgets that are used up, where anybody would be taken from."""
+    if not any(action in wants.situation.policy.actions for action in TAKING):
+        return
+    budgets = (budget for found in wants.situation.snapshot.budgets.values() for budget in found)
+    for budget in islice((one for one in budgets if one.allowed < EVICTIONS_MAX), BUDGETS_MAX):
+
+        def allowing(
+            step: int, namespace: str = budget.namespace, name: str = budget.name, allowed: int = budget.allowed
+        ) -> AllowDisruptions:
+            return AllowDisruptions(namespace, name, allowed + step)
+
+        yield Lever(Rank.LIMITS, allowing, EVICTIONS_MAX, whole=EVICTIONS_MAX)
+
+
+# -- the policy -------------------------------------------------------------------------------------------------------
+
+
+def _policy(wants: Wants) -> Iterator[Lever]:
+    policy = wants.situation.policy
+    usage = policy.plugin("usage")
+    if usage is not None and isinstance(usage.args, UsageArgs):
+        for name, percent in usage.args.thresholds.items():
+            if int(percent) < PERCENT:
+
+                def closing_later(step: int, name: str = name, percent: float = percent) -> SetThreshold:
+                    return SetThreshold(name, min(100.0, int(percent) + step))
+
+                yield Lever(Rank.POLICY, closing_later, PERCENT - int(percent), whole=PERCENT)
+    overcommit = policy.plugin("overcommit")
+    if overcommit is not None and isinstance(overcommit.args, OvercommitArgs):
+        tenths = int(overcommit.args.normalised().factor * TENTHS)
+        yield Lever(
+            Rank.POLICY,
+            lambda step: SetOvercommit((tenths + step) / TENTHS),
+            FACTOR_STEPS,
+            whole=tenths,
+        )
+    for action in TAKING:
+        if action not in policy.actions:
+            yield Lever(Rank.POLICY, partial(_using, action), whole=1)
+
+
+def _using(action: str, _: int) -> UseAction:
+    return UseAction(action)

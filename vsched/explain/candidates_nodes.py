@@ -1,0 +1,223 @@
+"""What could be changed of nodes, and of the rules by which a job's pods choose them.
+
+Of nodes that would all do, those with the most room for the pods go first, so that as few as possible are touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.explain.edits import (
+    AddNodes,
+    DropRule,
+    Edit,
+    LabelNodes,
+    RemoveTaint,
+    SetNodeAmount,
+    Tolerate,
+    Uncordon,
+)
+from vsched.explain.levers import Lever, Rank, Wants, grain_of
+from vsched.kernels.domains import HOSTNAME
+from vsched.kernels.selectors import affinity_mask
+from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, tolerated_mask
+from vsched.model.nodes import Ints, Mask, NodeTable, Taint
+from vsched.model.quantity import UNLIMITED
+from vsched.model.shape import Rules, Shape
+from vsched.plugins.nodegroup import GROUP
+
+TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
+
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
+class Standing(NamedTuple):
+    """How the nodes stand to one shape of pods, ``bool[nodes]`` each."""
+
+    selected: Mask
+    """By node selector and affinity, and by the groups of nodes that the queue is for."""
+    tolerated: Mask
+    welcome: Mask
+    """Not cordoned, or that is tolerated."""
+
+
+def node_levers(wants: Wants) -> Iterator[Lever]:
+    """Everything about nodes that could matter to the job."""
+    nodes = wants.situation.snapshot.nodes
+    if not len(nodes) or not wants.waiting:
+        return
+    shape = wants.waiting[0].shape
+    standing = standing_of(shape, nodes, _own_groups(wants))
+    room = room_for(shape, nodes)
+    yield from _cordons(wants, standing, room)
+    yield from _taints(wants, shape, standing, room)
+    yield from _labels(wants, shape, standing, room)
+    yield from _machines(wants, shape, standing)
+
+
+def _own_groups(wants: Wants) -> Mask | None:
+    """bool[nodes]: nodes of groups that the job's queue is for; None where that does not matter."""
+    snapshot, policy = wants.situation
+    queue = snapshot.queues.get(wants.job.spec.queue)
+    if policy.plugin("nodegroup") is None or queue is None or queue.affinity is None:
+        return None
+    named = (*queue.affinity.required, *queue.affinity.preferred, *queue.affinity.anti_preferred)
+    column = snapshot.nodes.statics.label(GROUP)
+    return np.array([*(group in named for group in column.values), False], dtype=np.bool_)[column.ids]
+
+
+def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> Standing:
+    """How the nodes stand to pods of a shape, amounts aside; ``groups``: nodes that their queue may use."""
+    everywhere = np.ones(len(nodes), dtype=np.bool_)
+    selected, tolerated = (
+        everywhere if mask is None else mask
+        for mask in (
+            affinity_mask(shape.rules, nodes.statics),
+            tolerated_mask(nodes.statics, shape.rules.tolerations),
+        )
+    )
+    if groups is not None:
+        selected = selected & groups
+    tolerant = is_tolerated(UNSCHEDULABLE, shape.rules.tolerations)
+    return Standing(selected, tolerated, everywhere if tolerant else ~cordoned(nodes.statics))
+
+
+def room_for(shape: Shape, nodes: NodeTable) -> Ints:
+    """int64[nodes]: how many pods of the shape each node has room for now, rules aside."""
+    rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+    for column, amount in shape.request:
+        np.minimum(rows, nodes.idle[column] // amount, out=rows)
+    return np.maximum(rows, 0)
+
+
+# -- as they are ------------------------------------------------------------------------------------------------------
+
+
+def _cordons(wants: Wants, standing: Standing, room: Ints) -> Iterator[Lever]:
+    names = _roomiest(wants, ~standing.welcome, standing.selected & standing.tolerated, room)
+    if names:
+        yield _of_nodes(names, Uncordon)
+
+
+def _taints(wants: Wants, shape: Shape, standing: Standing, room: Ints) -> Iterator[Lever]:
+    statics = wants.situation.snapshot.nodes.statics
+    numbers, lists = taint_lists(statics, REPELLING)
+    bearers: dict[Taint, list[int]] = {}
+    for number, taints in enumerate(lists):
+        for taint in taints:
+            if taint.key != UNSCHEDULABLE.key and not is_tolerated(taint, shape.rules.tolerations):
+                bearers.setdefault(taint, []).append(number)
+    for taint in list(bearers)[:TAINTS_MAX]:
+        yield Lever(Rank.ELSEWHERE, partial(_tolerate, wants.job.key, taint))
+        rows = np.isin(numbers, bearers[taint])
+        names = _roomiest(wants, rows, standing.selected & standing.welcome, room)
+        yield _of_nodes(names, partial(RemoveTaint, key=taint.key, value=taint.value, effect=taint.effect))
+
+
+def _tolerate(key: str, taint: Taint, _: int) -> Tolerate:
+    return Tolerate(key, taint.key, taint.value, taint.effect)
+
+
+def _labels(wants: Wants, shape: Shape, standing: Standing, room: Ints) -> Iterator[Lever]:
+    """The rules dropped, or nodes given the labels that are asked for."""
+    mask = affinity_mask(shape.rules, wants.situation.snapshot.nodes.statics)
+    if mask is None or mask.all():
+        return
+    yield Lever(Rank.ELSEWHERE, lambda _: DropRule(wants.job.key, "nodeSelector"))
+    labels = labels_asked(shape.rules)
+    if labels is None:
+        return
+    names = _roomiest(wants, ~mask, standing.tolerated & standing.welcome, room)
+    if names:
+        yield _of_nodes(names, partial(LabelNodes, labels=labels))
+
+
+def labels_asked(rules: Rules) -> dict[str, str] | None:
+    """Labels with which a node is selected; None where none would do, or only a name would."""
+    labels = dict(rules.node_selector)
+    if rules.node_name or HOSTNAME in labels:
+        return None
+    if rules.required is not None:
+        term = next((one for one in rules.required if not one.fields and one.expressions), None)
+        if term is None:
+            return None
+        for one in term.expressions:
+            if one.operator == "In" and labels.get(one.key, one.values[0]) in one.values:
+                labels.setdefault(one.key, one.values[0])
+            elif one.operator == "Exists":
+                labels.setdefault(one.key, "")
+            elif one.operator not in ("NotIn", "DoesNotExist"):
+                return None
+    return None if HOSTNAME in labels else labels or None
+
+
+def _roomiest(wants: Wants, rows: Mask, others: Mask, room: Ints) -> tuple[str, ...]:
+    """The nodes among ``rows`` where nothing else is in the way, most room first; all of them where none is."""
+    useful = rows & others & (room > 0)
+    chosen = np.flatnonzero(useful if useful.any() else rows)
+    ordered = sorted(chosen.tolist(), key=lambda row: (-int(room[row]), row))
+    names = wants.situation.snapshot.nodes.statics.names
+    return tuple(names[row] for row in ordered[:NODES_MAX])
+
+
+def _of_nodes(names: Sequence[str], edit: Callable[[tuple[str, ...]], Edit]) -> Lever:
+    return Lever(Rank.NODES_AS_THEY_ARE, lambda step: edit(tuple(names[:step])), len(names), whole=len(names))
+
+
+# -- more of them -----------------------------------------------------------------------------------------------------
+
+
+def _machines(wants: Wants, shape: Shape, standing: Standing) -> Iterator[Lever]:
+    nodes = wants.situation.snapshot.nodes
+    usable = np.flatnonzero(standing.selected & standing.tolerated & standing.welcome)
+    rows = usable if usable.size else np.arange(len(nodes))
+    for column, amount in shape.request:
+        row = _best_but_for(shape, nodes, rows, column)
+        name, grain = nodes.axis.names[column], grain_of(column, nodes.axis.names[column])
+        has, idle = int(nodes.allocatable[column, row]), int(nodes.idle[column, row])
+        short = max(grain, amount - idle)
+
+        def enlarged(
+            step: int, node: str = nodes.statics.names[row], name: str = name, has: int = has, grain: int = grain
+        ) -> SetNodeAmount:
+            return SetNodeAmount(node, name, has + step * grain)
+
+        most = -(-(short + amount * wants.missing) // grain)
+        yield Lever(Rank.MACHINES, enlarged, most, min(most, -(-short // grain)), max(1, has // grain))
+    for row in _kinds(shape, nodes, standing):
+        like, size = nodes.statics.names[row], len(nodes)
+        # Whole nodes cost more than parts of one: they are measured by as many more as there are.
+        yield Lever(
+            Rank.MACHINES, partial(_adding, like), min(NODES_MAX, max(1, wants.missing)), whole=max(1, size // 4)
+        )
+
+
+def _adding(like: str, step: int) -> AddNodes:
+    return AddNodes(like, step)
+
+
+def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> int:
+    """The row where the least is missing of one resource, of those that have enough of all others where any has."""
+    enough = np.ones(len(nodes), dtype=np.bool_)
+    for other, amount in shape.request:
+        if other != column:
+            enough &= nodes.idle[other] >= amount
+    chosen = rows[enough[rows]] if enough[rows].any() else rows
+    return int(chosen[nodes.idle[column][chosen].argmax()])
+
+
+def _kinds(shape: Shape, nodes: NodeTable, standing: Standing) -> list[int]:
+    """One row of each kind of node that could take such a pod if it were empty, the smallest kind first."""
+    fits = standing.selected & standing.tolerated
+    for column, amount in shape.request:
+        fits &= nodes.allocatable[column] >= amount
+    rows = np.flatnonzero(fits)
+    if not rows.size:
+        return []
+    kinds = rows[np.unique(nodes.allocatable[:, rows], axis=1, return_index=True)[1]].tolist()
+    columns = [column for column, _ in shape.request]
+    return sorted(kinds, key=lambda row: ([int(nodes.allocatable[column, row]) for column in columns], row))[:KINDS_MAX]

@@ -1,0 +1,239 @@
+"""The smallest changes that let a waiting job start, each found by simulation and proved in a whole cycle.
+
+Every candidate (``candidates``) is tried at its most first; where that helps, the least of it that does is looked for
+by galloping and bisection. That is done in cycles with nobody else to be worked on, which are cheap, and what comes of
+it is proved in a whole one with everybody as they are: only what stands there is told. A job that would fit alone is
+kept back by others, and is looked at among those from the start. Where no single change does, pairs are tried: one that
+takes away what binds first, and one for what binds then. The order of changes is that of ``levers.Rank``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby, takewhile
+from operator import itemgetter
+from typing import NamedTuple
+
+from vsched.explain.applying import Situation, apply, apply_all
+from vsched.explain.candidates import grouping, levers
+from vsched.explain.edits import Edit
+from vsched.explain.levers import Lever, wants_of
+from vsched.explain.order import WaitingOrder, waiting_order
+from vsched.explain.records import Change
+from vsched.explain.simulation import Goal, Result, Simulations, Spent
+from vsched.explain.telling import change_of
+from vsched.framework.codes import Code
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+SIMULATIONS_MAX = 600
+"""A search takes 50 to 200 simulations of half a millisecond to some milliseconds each, depending on the cluster."""
+CHANGES_MAX = 4
+"""So many are told of."""
+PAIRS_MAX, FIRSTS_MAX = 2, 8
+"""So many pairs are told of, and so many changes are tried as the first of one."""
+
+Test = Callable[[Situation], Result]
+
+
+class Found(NamedTuple):
+    """What a search came to."""
+
+    changes: tuple[Change, ...]
+    """The smallest first; empty where nothing that was tried helps, or none is needed."""
+    complete: bool
+    """Whether everything was tried that is known: else there may be more, or smaller ones."""
+
+
+NOTHING_FOUND = Found((), complete=True)
+
+
+class Helping(NamedTuple):
+    """Edits that let the job start, and what they are compared by: how many, how disturbing, how much."""
+
+    size: int
+    rank: int
+    share: float
+    edits: tuple[Edit, ...]
+
+
+def changes(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    report: CycleReport,
+    job: str,
+    *,
+    pod: str = "",
+    order: WaitingOrder | None = None,
+    most: int = CHANGES_MAX,
+    simulations: int = SIMULATIONS_MAX,
+    spent: Callable[[], bool] = lambda: False,
+) -> Found:
+    """What would let a job of this key have its minimum (or one pod more, if it has that); or this pod of it, by uid.
+
+    ``report`` is what a cycle decided on the snapshot, ``order`` the one of its waiting jobs where it is known already.
+    ``spent`` is asked before each simulation whether to stop.
+    """
+    known = job in snapshot.jobs or job in snapshot.strays
+    if not known or _has_places(report, job, pod):
+        return NOTHING_FOUND
+    order = order or waiting_order(snapshot, policy, registry)
+    rivals = rivals_of(snapshot, report, order, job)
+    search = Search(
+        Situation(snapshot, policy), Simulations(registry, Goal(job, pod), rivals, simulations, spent), most
+    )
+    complete = search.run()
+    return Found(search.told(), complete)
+
+
+def first_waiting(report: CycleReport, order: WaitingOrder, queue: str) -> str:
+    """The key of the job that a queue would serve next, whose changes are the queue's; empty where none waits."""
+    return next((view.key for view in order.lane(queue) if not _has_places(report, view.key)), "")
+
+
+def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:
+    """Those who get what a job might have: jobs that the cycle gave places to, and those before it in its queue."""
+    given = {bind.job for bind in report.binds} | {kept.job for kept in report.nominations}
+    found = {key for key in (job, *given) if key in snapshot.jobs}
+    if job in snapshot.jobs:
+        lane = (view.key for view in order.lane(snapshot.jobs[job].spec.queue))
+        found.update(takewhile(lambda key: key != job, lane))
+    return tuple(sorted(found))
+
+
+def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
+    """Whether the cycle gave the pod a place, or the job all that it wants, at once or once others have left."""
+    if pod:
+        bound = any(bind.uid == pod for bind in report.binds)
+        return bound or any(kept.uid == pod and kept.node for kept in report.nominations)
+    outcome = report.jobs.get(job)
+    if outcome is None:
+        return False
+    started = outcome.ready >= max(1, outcome.min_member)
+    return outcome.code == Code.LEAVING or (started and outcome.pending == 0)
+
+
+class Search:
+    """One search; what it has found is there whenever it stops."""
+
+    def __init__(self, situation: Situation, simulations: Simulations, most: int) -> None:
+        self._situation = situation
+        self._simulations = simulations
+        self._most = most
+        self._helping: list[Helping] = []
+
+    def told(self) -> tuple[Change, ...]:
+        """The changes found, the smallest first."""
+        ordered = sorted(self._helping, key=lambda one: one[:3])
+        return tuple(change_of(self._situation, one.edits) for one in ordered[: self._most])
+
+    def run(self) -> bool:
+        """Look for changes; False where the search was cut short."""
+        try:
+            self._look()
+        except Spent:
+            return False
+        return True
+
+    def _look(self) -> None:
+        test = self._roughly()
+        before = test(self._situation)
+        if before.admitted:
+            return
+        tried = self._levers()
+        stuck: list[tuple[Lever, Result]] = []
+        for _, rank in groupby(tried, key=lambda lever: lever.rank):
+            self._singles(list(rank), test, stuck)
+            if len(self._helping) >= self._most:
+                return
+        if not self._helping:
+            self._pairs(stuck, test, before)
+
+    def _levers(self) -> list[Lever]:
+        situation, goal = self._situation, self._simulations.goal
+        if goal.job in situation.snapshot.jobs:
+            return levers(wants_of(situation, goal.job, goal.pod))
+        return [grouping(situation.snapshot, goal.job)]
+
+    def _roughly(self) -> Test:
+        """The cheapest sort of simulation in which the job is kept from starting as it stands."""
+        for test in (self._simulations.alone, self._simulations.among_rivals):
+            if not test(self._situation).admitted:
+                return test
+        return self._simulations.among_all
+
+    # -- one change -------------------------------------------------------------------------------------------------
+
+    def _singles(self, tried: Sequence[Lever], test: Test, stuck: list[tuple[Lever, Result]]) -> None:
+        """Note the levers of one rank that help by themselves, and put the others by with what they come to."""
+        helping: list[tuple[float, Lever, int]] = []
+        for lever in tried:
+            at_most = test(apply(self._situation, lever.edit(lever.most)))
+            if at_most.admitted:
+                step = self._least(lever, self._situation, test)
+                helping.append((lever.share(step), lever, step))
+            else:
+                stuck.append((lever, at_most))
+        for _, lever, step in sorted(helping, key=itemgetter(0)):
+            if len(self._helping) >= self._most:
+                return
+            proved = self._proved(lever, step, test)
+            if proved:
+                self._helping.append(Helping(1, lever.rank, lever.share(proved), (lever.edit(proved),)))
+
+    def _least(self, lever: Lever, situation: Situation, test: Test, first: int = 0) -> int:
+        """The first step that helps, given that the last one does, and that those up to ``first`` do not."""
+        fails, helps = first, min(lever.most, max(lever.first, 2 * first))
+        while helps < lever.most and not test(apply(situation, lever.edit(helps))).admitted:
+            fails, helps = helps, min(lever.most, 2 * helps)
+        while helps - fails > 1:
+            middle = (fails + helps) // 2
+            if test(apply(situation, lever.edit(middle))).admitted:
+                helps = middle
+            else:
+                fails = middle
+        return helps
+
+    def _proved(self, lever: Lever, step: int, test: Test) -> int:
+        """The first step from here on that helps with everybody as they are, 0 where none does."""
+        among_all = self._simulations.among_all
+        if test == among_all or among_all(apply(self._situation, lever.edit(step))).admitted:
+            return step
+        if step == lever.most or not among_all(apply(self._situation, lever.edit(lever.most))).admitted:
+            return 0
+        return self._least(lever, self._situation, among_all, step)
+
+    # -- two changes ------------------------------------------------------------------------------------------------
+
+    def _pairs(self, stuck: list[tuple[Lever, Result]], test: Test, before: Result) -> None:
+        """Pairs whose first change takes away what binds now."""
+        firsts = [lever for lever, result in stuck if result.stopped_by != before.stopped_by]
+        for first in firsts[:FIRSTS_MAX]:
+            if len(self._helping) >= PAIRS_MAX:
+                return
+            self._second(first, test)
+
+    def _second(self, first: Lever, test: Test) -> None:
+        """The least disturbing change that helps after the first one; both as small as they can be."""
+        halfway = apply(self._situation, first.edit(first.most))
+        goal = self._simulations.goal
+        for second in levers(wants_of(halfway, goal.job, goal.pod)):
+            if not test(apply(halfway, second.edit(second.most))).admitted:
+                continue
+            last = second.edit(self._least(second, halfway, test))
+
+            def both(situation: Situation, last: Edit = last) -> Result:
+                return test(apply(situation, last))
+
+            step = self._least(first, self._situation, both)
+            edits = (first.edit(step), last)
+            known = any(all(edit in one.edits for edit in edits) for one in self._helping)
+            if known or type(edits[0]) is type(last):
+                continue
+            if self._simulations.among_all(apply_all(self._situation, edits)).admitted:
+                rank = max(first.rank, second.rank)
+                self._helping.append(Helping(2, rank, first.share(step), edits))
+                return

@@ -1,0 +1,210 @@
+"""What stands in a job's way, all of it: the queue, the namespace, the job itself, the nodes, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from vsched.actions.held import QUEUE_OVERUSED
+from vsched.explain.forever import SHAPES_MAX, never_complete, never_placed, shape_never_placed
+from vsched.explain.groups import reasons_by_group
+from vsched.explain.protectors import protected
+from vsched.explain.records import Constraint
+from vsched.framework.codes import Code
+from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit
+from vsched.framework.headline import Headlines
+from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session
+from vsched.framework.why import Failing
+from vsched.framework.wording import counted, resource_in, said_of_nodes
+from vsched.model.nodes import Mask
+from vsched.model.resources import NOTHING, Amounts, plus
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+
+Groups = dict[str, dict[str, int]]
+LASTING_LIMITS = frozenset((Code.QUEUE_CAPABILITY, Code.QUOTA))
+"""Limits that stand whatever others hold."""
+
+
+class Examiner:
+    """Looks at one session once its actions have run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._headlines = Headlines(session)
+
+    def of_job(self, view: JobView) -> tuple[Constraint, ...]:
+        """What keeps a job from its minimum, or from one more pod where it has that; what binds first comes first."""
+        tasks = self.wanted(view)
+        headline = self._headlines.of(view)
+        first = Constraint(headline.code, headline.message) if headline.message else None
+        lasting = list(never_placed(self._session, view)) if not view.is_ready else []
+        return ordered(first, [*self._of_rules(view, tasks), *lasting, *self._of_nodes(view, tasks)])
+
+    def of_pod(self, view: JobView, task: Task, message: str) -> tuple[Constraint, ...]:
+        """What keeps one pod of a job off the nodes; ``message`` is what it is told."""
+        found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, view, task, 1)]
+        found += self._of_nodes(view, [task])
+        headline = self._headlines.of(view)
+        if headline.message:
+            found.append(Constraint(headline.code, headline.message, subject=view.key))
+        if task.gated:
+            found.insert(0, Constraint(Code.GATED, "a scheduling gate holds it back"))
+        code = found[0].code if found else headline.code
+        return ordered(Constraint(code, message) if message else None, found)
+
+    def groups(self, view: JobView, tasks: Sequence[Task]) -> Groups:
+        """Nodes by group, then reason, of the first of these tasks that not enough nodes take."""
+        for task in _kinds(tasks):
+            failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
+            if failing:
+                return reasons_by_group(self._session.nodes.statics, failing)
+        return {}
+
+    def wanted(self, view: JobView) -> list[Task]:
+        """The tasks that a job is to be given next: what is missing of its minimum, else one more."""
+        pending = (task for uid, task in view.job.pending.items() if not task.gated and uid not in view.moved)
+        tasks = self._session.plugins.ordered_tasks(pending)
+        return tasks[: max(1, self._session.plugins.tasks_missing(view))]
+
+    # -- queue, namespace, job ------------------------------------------------------------------------------------
+
+    def _of_rules(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+        session = self._session
+        queue = session.snapshot.queues.get(view.queue)
+        if queue is None:
+            told = f"queue {view.queue} does not exist: the job waits for it to be created"
+            yield Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=view.queue)
+            return
+        refusal = session.plugins.job_valid(view)
+        if refusal is not None:
+            nobody = never_complete(session, view)
+            told = f"{refusal.message}; {nobody}" if nobody else refusal.message
+            yield Constraint(refusal.code, told, lasting=bool(nobody), subject=refusal.subject)
+        gated = sum(task.gated for task in view.job.pending.values())
+        if gated and not view.is_ready:
+            yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
+        for refusal in self._refusals(view, tasks):
+            yield from self._told(view, refusal)
+
+    def _refusals(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Refusal]:
+        """Every objection to the job: to its admission, and to what it is to be given."""
+        plugins, queue = self._session.plugins, self._session.queue(view)
+        asked: list[object] = []
+        if view.waiting_to_enter and view.spec.min_resources is not None and "enqueue" in self._session.policy.actions:
+            asked += [one.job_enqueueable(view) for one in plugins.taking_part(JobEnqueueable)]
+        request = amounts_of(tasks)
+        asked += [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
+        if tasks and not tasks[0].shape.best_effort and plugins.overused(queue):
+            told = f"queue {queue.name} holds all that it deserves"
+            asked.append(Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
+        for task in _kinds(tasks):
+            count = sum(other.shape is task.shape for other in tasks)
+            limits = plugins.taking_part(NamespaceLimit)
+            asked += [one.namespace_limit(view.namespace, task.shape, count) for one in limits]
+        # Services outside are not asked: what they said in the session is in the headline.
+        yield from (one for one in asked if isinstance(one, Refusal) and one.code is not Code.REFUSED)
+
+    def _told(self, view: JobView, refusal: Refusal) -> Iterator[Constraint]:
+        """One constraint a resource where the refusal rests on amounts."""
+        if not refusal.shortages or refusal.code is Code.QUOTA:
+            lasting = refusal.code in LASTING_LIMITS and any(one.is_lasting for one in refusal.shortages)
+            resource = refusal.shortages[0].resource if refusal.shortages else ""
+            yield Constraint(refusal.code, refusal.message, lasting, resource, refusal.subject)
+            return
+        names = self._session.snapshot.axis
+        for one in refusal.shortages:
+            headline = self._headlines.refused(view, refusal._replace(shortages=(one,)))
+            column = names.find(one.resource)
+            own = view.allocated.get(column, 0) if column is not None and not view.waiting_to_enter else 0
+            lasting = refusal.code in LASTING_LIMITS and one.asked + own > one.limit
+            yield Constraint(headline.code, headline.message, lasting, one.resource, refusal.subject)
+
+    # -- nodes and those on them ----------------------------------------------------------------------------------
+
+    def _of_nodes(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+        total = len(self._session.nodes)
+        if not total:
+            yield Constraint(Code.NO_NODES, "no nodes are known")
+            return
+        for task in _kinds(tasks):
+            failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
+            if not failing:
+                continue
+            yield from _said(failing, total)
+            kept = int(np.count_nonzero(self._kept(task)))
+            if kept:
+                has = counted(kept, "node has", "nodes have")
+                yield Constraint(Code.ORDER, f"{has} room that is kept for pods which wait for others to leave")
+            yield from protected(self._session, view, task)
+
+    def _failing(self, task: Task, wanted: int) -> list[Failing]:
+        """The nodes by reason where they do not take so many tasks like one; else nothing."""
+        fitting = self._session.fitting
+        found = [one for one in fitting.failing(task) if one.rows.any()]
+        off: Mask = np.zeros(len(self._session.nodes), dtype=np.bool_)
+        for one in found:
+            off |= one.rows
+        if off.all():
+            return found
+        if wanted < 2 or fitting.room(task).tasks >= wanted:
+            return []
+        return [one for one in fitting.failing(task, filled=True) if one.rows.any()]
+
+    def _kept(self, task: Task) -> Mask:
+        """bool[nodes]: where the task would fit, were nothing of what is idle kept for others."""
+        nodes = self._session.nodes
+        idle: Mask = np.ones(len(nodes), dtype=np.bool_)
+        free: Mask = np.ones(len(nodes), dtype=np.bool_)
+        for check in self._session.fitting.static_checks(task):
+            idle &= check.passes
+        for column, amount in task.shape.request:
+            idle &= nodes.idle[column] >= amount
+            free &= nodes.unreserved(column) >= amount
+        return idle & ~free
+
+
+def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Constraints each once, that which binds first; it is told with what was found out about it besides."""
+    kept: dict[tuple[str, str], Constraint] = {}
+    for one in found:
+        if one.message:
+            known = kept.get((one.code, one.message))
+            kept[one.code, one.message] = one if known is None or one.lasting else known
+    if first is None:
+        return tuple(kept.values())
+    alike = [one for one in kept.values() if one.code == first.code]
+    exact = kept.pop((first.code, first.message), None)
+    told = exact or (alike[0] if alike else None)
+    if told is not None:
+        lasting = any(one.lasting for one in alike)
+        first = msgspec.structs.replace(first, lasting=lasting, resource=told.resource, subject=told.subject)
+    return (first, *kept.values())
+
+
+def _kinds(tasks: Sequence[Task]) -> list[Task]:
+    """One task of each shape, a few at most."""
+    firsts: dict[Shape, Task] = {}
+    for task in tasks:
+        firsts.setdefault(task.shape, task)
+    return list(firsts.values())[:SHAPES_MAX]
+
+
+def _said(failing: Sequence[Failing], total: int) -> Iterator[Constraint]:
+    """``3 of 5 nodes have too little cpu``, one a reason."""
+    for reason, code, rows in failing:
+        count = int(np.count_nonzero(rows))
+        told = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
+        yield Constraint(code, told, resource=resource_in(reason) if code is Code.RESOURCES else "")
+
+
+def amounts_of(tasks: Sequence[Task]) -> Amounts:
+    """What tasks ask for together."""
+    request = NOTHING
+    for task in tasks:
+        request = plus(request, task.shape.request)
+    return request

@@ -1,0 +1,266 @@
+"""Why a pod or a PodGroup waits, of one session: what binds, where it stands in the order, and what would help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from vsched.explain.changes import SIMULATIONS_MAX, changes
+from vsched.explain.constraints import Examiner
+from vsched.explain.order import waiting_order
+from vsched.explain.queues import explain_queue
+from vsched.explain.records import Constraint, Explanation, State
+from vsched.framework.callout import Callout
+from vsched.framework.codes import Code
+from vsched.framework.cycle import run_actions
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.advice import headline_of
+from vsched.model.job import Job
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase, Status
+from vsched.model.task import Task
+
+__all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
+
+POD, POD_GROUP = "Pod", "PodGroup"
+PODS_TOLD = 20
+"""So many different reasons of a job's pods are told."""
+ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
+
+
+def explain(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    report: CycleReport,
+    namespace: str,
+    name: str,
+    *,
+    kind: str = "",
+    callout: Callout | None = None,
+    simulations: int = SIMULATIONS_MAX,
+    spent: Callable[[], bool] = lambda: False,
+) -> Explanation | None:
+    """Why a PodGroup, else a pod, of this name stands where it stands; None where neither is known.
+
+    ``report`` is what the session decided on the snapshot. ``simulations`` bounds the search for what would help (none
+    for 0), and ``spent`` is asked whether to end it. Where both kinds have the name, ``kind`` says which is meant.
+    """
+    key = f"{namespace}/{name}"
+    explaining = Explaining(snapshot, policy, registry, report, callout)
+    known = explaining.known(key) if not kind else (kind,)
+    if POD_GROUP in known and (job := explaining.job(key)) is not None:
+        found, pod = explaining.of_job(job), ""
+    elif (task := explaining.pod(key)) is not None and POD in known:
+        found, pod = explaining.of_pod(task), task.uid
+    else:
+        return None
+    if simulations and found.state in (State.WAITS, State.NEVER):
+        helping = changes(
+            snapshot, policy, registry, report, found.job or key, pod=pod, simulations=simulations, spent=spent
+        )
+        found = replace(found, changes=helping.changes)
+    return found
+
+
+def kinds_of(snapshot: Snapshot, report: CycleReport, key: str) -> tuple[str, ...]:
+    """Which kinds of objects have this name: PodGroups go before pods."""
+    kinds = (POD_GROUP,) if key in snapshot.jobs or key in snapshot.strays else ()
+    return kinds if find_pod(snapshot, report, key) is None else (*kinds, POD)
+
+
+class Explaining:
+    """Explains the pods and PodGroups of one session."""
+
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy, registry: Registry, report: CycleReport, callout: Callout | None
+    ) -> None:
+        self._snapshot = snapshot
+        self._policy = policy
+        self._registry = registry
+        self._report = report
+        self._callout = callout
+
+    def known(self, key: str) -> tuple[str, ...]:
+        """Which kinds of objects have this name."""
+        return kinds_of(self._snapshot, self._report, key)
+
+    def job(self, key: str) -> Job | None:
+        """The job of a key, one without PodGroup included."""
+        return self._snapshot.jobs.get(key) or self._snapshot.strays.get(key)
+
+    def pod(self, key: str) -> Task | None:
+        """The pod of a key."""
+        return find_pod(self._snapshot, self._report, key)
+
+    def of_job(self, job: Job) -> Explanation:
+        """Why a job stands where it stands."""
+        key = job.key
+        if key in self._snapshot.strays:
+            return self._of_stray(job)
+        outcome = self._report.jobs.get(key)
+        state = state_of(job, self._report)
+        code = outcome.code if outcome is not None else ""
+        if state is State.WAITS and code == Code.LEAVING:
+            state = State.STARTING
+        waits = bool(job.pending) or state is State.WAITS
+        message = headline_of(outcome.message) if outcome is not None and waits else ""
+        found = Explanation(
+            POD_GROUP,
+            key,
+            state,
+            message or SAYS[state],
+            queue=job.spec.queue,
+            phase=outcome.phase if outcome is not None else job.spec.phase,
+            at=self._snapshot.now,
+            counts=counts_of(job),
+            pods=self._pods(job) if waits else {},
+        )
+        return self._examined(found, job, None) if waits else found
+
+    def of_pod(self, task: Task) -> Explanation:
+        """Why a pod stands where it stands."""
+        job = self.job(task.job)
+        assert job is not None, "pods are found by their jobs"
+        if job.key in self._snapshot.strays:
+            return self._of_stray(job, task)
+        verdict = self._report.unschedulable.get(task.key)
+        state, node = self._state_of_pod(task)
+        found = Explanation(
+            POD,
+            task.key,
+            state,
+            verdict.message
+            if verdict is not None
+            else "a scheduling gate holds it back"
+            if task.gated
+            else SAYS[state],
+            queue=job.spec.queue,
+            job=job.key,
+            node=node,
+            phase=job.spec.phase,
+            at=self._snapshot.now,
+            reasons=dict(verdict.reasons) if verdict is not None else {},
+        )
+        return self._examined(found, job, task) if state is State.WAITS else found
+
+    def _examined(self, found: Explanation, job: Job, task: Task | None) -> Explanation:
+        """The same with all that stands in the way, and the place in the order."""
+        session = run_actions(self._snapshot, self._policy, self._registry, Trace(), self._callout)
+        view = session.view(job.key) or session.stranded.get(job.key)
+        if view is None:
+            return found
+        examiner = Examiner(session)
+        asked: Sequence[Task] = examiner.wanted(view) if task is None else [task]
+        told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message)
+        groups = examiner.groups(view, asked)
+        never = found.state is State.WAITS and any(one.lasting for one in told)
+        reasons: Counter[str] = Counter()
+        for counts in groups.values():
+            reasons.update(counts)
+        return replace(
+            found,
+            state=State.NEVER if never else found.state,
+            constraints=told,
+            reasons=dict(reasons) or found.reasons,
+            groups=groups,
+            place=waiting_order(self._snapshot, self._policy, self._registry).place(job.key),
+        )
+
+    def _of_stray(self, job: Job, task: Task | None = None) -> Explanation:
+        told = f"PodGroup {job.key} does not exist: {'the pod waits' if task else 'its pods wait'} for it to be created"
+        return Explanation(
+            POD if task else POD_GROUP,
+            task.key if task else job.key,
+            State.NEVER,
+            told,
+            job=job.key if task else "",
+            at=self._snapshot.now,
+            constraints=(Constraint(Code.NO_POD_GROUP, told, lasting=True, subject=job.key),),
+            counts={} if task else {"pods": len(job.tasks), "pending": len(job.pending)},
+        )
+
+    def _state_of_pod(self, task: Task) -> tuple[State, str]:
+        """Where a pod stands, and the node that it is on or goes to."""
+        if task.status in (Status.SUCCEEDED, Status.FAILED):
+            return State.FINISHED, task.node
+        if task.status in ON_ITS_WAY:
+            return State.STARTING, task.node
+        if task.status is not Status.PENDING:
+            return State.RUNS, task.node
+        node = next((bind.node for bind in self._report.binds if bind.uid == task.uid), "")
+        if node:
+            return State.STARTING, node
+        verdict = self._report.unschedulable.get(task.key)
+        if verdict is not None and "Pipelined" in verdict.reasons:
+            return State.STARTING, next(
+                (one.node for one in self._report.nominations if one.uid == task.uid), task.nominated
+            )
+        return State.WAITS, ""
+
+    def _pods(self, job: Job) -> dict[str, int]:
+        """Its waiting pods by what each is told, the most frequent first."""
+        verdicts = (self._report.unschedulable.get(task.key) for task in job.pending.values())
+        told = Counter(verdict.message for verdict in verdicts if verdict is not None)
+        gated = sum(task.gated for task in job.pending.values())
+        if gated:
+            told["a scheduling gate holds it back"] = gated
+        return dict(told.most_common(PODS_TOLD))
+
+
+SAYS = {
+    State.WAITS: "waits, and was not tried yet",
+    State.NEVER: "waits for what cannot come",
+    State.STARTING: "has its places, and is about to start",
+    State.RUNS: "runs",
+    State.FINISHED: "has finished",
+}
+"""What is said where there is nothing else to say."""
+
+
+def state_of(job: Job, report: CycleReport) -> State:
+    """Where a job stands after the session, as far as counts tell."""
+    counts, outcome = job.counts, report.jobs.get(job.key)
+    minimum = max(1, job.spec.min_member)
+    finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
+    if job.spec.phase == Phase.COMPLETED or (job.tasks and finished == len(job.tasks)):
+        return State.FINISHED
+    if counts[Status.RUNNING] + counts[Status.SUCCEEDED] >= minimum:
+        return State.RUNS
+    ready = max(job.ready, outcome.ready if outcome is not None else 0)
+    placed = any(bind.job == job.key for bind in report.binds) or any(counts[status] for status in ON_ITS_WAY)
+    return State.STARTING if ready >= minimum and placed else State.WAITS
+
+
+def counts_of(job: Job) -> dict[str, int]:
+    """How many of its pods are where."""
+    return {
+        "minMember": job.spec.min_member,
+        "pods": len(job.tasks),
+        "ready": job.ready,
+        "pending": len(job.pending),
+        "gated": sum(task.gated for task in job.pending.values()),
+        "running": job.counts[Status.RUNNING],
+        "succeeded": job.counts[Status.SUCCEEDED],
+        "failed": job.counts[Status.FAILED],
+    }
+
+
+def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:
+    """The pod of a key; those that wait are found at once, the others by a walk over the jobs of their namespace."""
+    verdict = report.unschedulable.get(key)
+    if verdict is not None and verdict.job in snapshot.jobs:
+        return snapshot.jobs[verdict.job].tasks.get(verdict.uid)
+    namespace, _, name = key.partition("/")
+    for jobs in (snapshot.jobs, snapshot.strays):
+        for own, job in jobs.items():
+            if own.startswith(f"{namespace}/"):
+                for task in job.tasks.values():
+                    if task.name == name:
+                        return task
+    return None

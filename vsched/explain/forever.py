@@ -1,0 +1,138 @@
+"""What cannot come by waiting, as the cluster and the policy are: told apart from what only takes its time.
+
+Each of these is certain: a pod that is told it never fits would not fit were every node empty. What may pass by itself
+(cordons, the taints that Kubernetes puts on nodes that are not well, windows of time, what others hold) is no reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from vsched.explain.records import Constraint
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.node_points import Check
+from vsched.framework.session import Session
+from vsched.framework.wording import TAINTED, beyond_any, said_of_nodes
+from vsched.model.nodes import Ints, Mask
+from vsched.model.quantity import UNLIMITED
+from vsched.model.shape import Shape
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
+"""What of nodes stays as it is until somebody changes it."""
+PASSING_TAINT = f"{TAINTED}{{node.kubernetes.io/"
+"""Taints that Kubernetes gives and takes by itself."""
+IDLE_SECONDS = 30.0
+"""After so long without another pod nobody is expected to make one who is not known to."""
+SHAPES_MAX = 8
+"""So many kinds of pods of a job are looked at."""
+
+
+def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
+    """Why the minimum of a job would not fit on the nodes if these were empty; nothing where it would, for all one can
+    tell."""
+    needed, firsts = _needed(view)
+    for shape, task in list(firsts.items())[:SHAPES_MAX]:
+        yield from shape_never_placed(session, view, task, needed[shape])
+
+
+def shape_never_placed(session: Session, view: JobView, task: Task, count: int) -> Iterator[Constraint]:
+    """The same of so many pods like one; none at a time is one."""
+    open_rows, closing = _open_rows(session, task)
+    if not len(open_rows):
+        return
+    if not open_rows.any():
+        yield _closed(closing)
+        return
+    who = "no node" if open_rows.all() else f"none of the {int(open_rows.sum())} nodes that are open to it"
+    told = beyond_any(session.nodes, task.shape, open_rows, who)
+    if told:
+        resource = _beyond(session, task.shape, open_rows)
+        yield Constraint(Code.RESOURCES, told, lasting=True, resource=resource)
+        return
+    room = _room_if_empty(session, task.shape, open_rows)
+    if not room:
+        yield Constraint(Code.RESOURCES, "no node has all that it asks for at once", lasting=True)
+    elif room < count:
+        told = f"{count} are needed at once, and {room} would fit if all nodes were empty"
+        yield Constraint(Code.GANG_SIZE, told, lasting=True)
+
+
+def never_complete(session: Session, view: JobView) -> str:
+    """What is said of a gang with too few pods that nobody is known to make more for; empty where somebody may."""
+    tasks = view.job.tasks.values()
+    if not tasks or any(task.owned for task in tasks):
+        return ""
+    if session.snapshot.now - max(task.created for task in tasks) < IDLE_SECONDS:
+        return ""
+    return "no controller owns its pods, so somebody has to make more"
+
+
+def _needed(view: JobView) -> tuple[Counter[Shape], dict[Shape, Task]]:
+    """How many tasks of each shape have to be placed at once, whichever others are, and a pending one of each."""
+    counts = Counter(task.shape for task in view.job.tasks.values() if task.status is not Status.FAILED)
+    done = Counter(task.shape for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
+    total = sum(counts.values())
+    firsts: dict[Shape, Task] = {}
+    for task in view.job.pending.values():
+        firsts.setdefault(task.shape, task)
+    needed: Counter[Shape] = Counter()
+    for shape, count in counts.items():
+        needed[shape] = max(1, min(count, view.min_member - (total - count)) - done[shape])
+    return needed, firsts
+
+
+def _open_rows(session: Session, task: Task) -> tuple[Mask, list[Check]]:
+    """bool[nodes]: open to the task for all that lasts; and what closes nodes."""
+    closing = [check for check in session.fitting.static_checks(task) if _lasts(check)]
+    open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
+    for check in closing:
+        open_rows &= check.passes
+    return open_rows, closing
+
+
+def _lasts(check: Check) -> bool:
+    return check.code in LASTING and not check.reason.startswith(PASSING_TAINT)
+
+
+def _closed(closing: list[Check]) -> Constraint:
+    """That no node is open at all: for one reason where one closes all of them, else for several together."""
+    alone = [check for check in closing if not check.passes.any()]
+    if alone:
+        code, reason = alone[0].code, alone[0].reason
+        said = "every node" if code is Code.TAINTS else "no node"
+        what = said_of_nodes(reason, 1) if code is Code.TAINTS else "matches its node selector or affinity"
+        if code is Code.NODE_GROUP:
+            what = "is in a group that its queue may use"
+        return Constraint(code, f"{said} {what}", lasting=True)
+    counts = Counter[str]()
+    codes: dict[str, Code] = {}
+    for check in closing:
+        counts[check.reason] += int(np.count_nonzero(~check.passes))
+        codes[check.reason] = check.code
+    told = ", ".join(
+        f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
+    )
+    first = max(counts, key=lambda reason: (counts[reason], reason))
+    return Constraint(codes[first], f"no node is open to it: {told}", lasting=True)
+
+
+def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:
+    """The first resource of which no open node has enough."""
+    nodes = session.nodes
+    columns = (c for c, amount in shape.request if int(nodes.allocatable[c][open_rows].max(initial=0)) < amount)
+    return nodes.axis.names[next(columns)]
+
+
+def _room_if_empty(session: Session, shape: Shape, open_rows: Mask) -> int:
+    """How many pods of a shape the open nodes could hold, were nothing else there."""
+    nodes = session.nodes
+    rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+    for column, amount in shape.request:
+        np.minimum(rows, nodes.allocatable[column] // amount, out=rows)
+    return int(rows[open_rows].sum())

@@ -1,0 +1,52 @@
+"""Nodes by group, and why each group keeps a pod off: the pool a person would name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from vsched.framework.why import Failing
+from vsched.model.nodes import Ids, NodeStatics
+
+LABELS = (
+    "volcano.sh/nodegroup-name",
+    "node.kubernetes.io/instance-type",
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "accelerator",
+)
+"""What names a node's group; the first label that a node has does."""
+ALL, OTHERS = "all nodes", "other nodes"
+GROUPS_MAX = 20
+"""So many groups are told apart, the largest."""
+
+
+def group_of(labels: Mapping[str, str]) -> str:
+    """The group of a node by its labels; empty where none names one."""
+    return next((labels[label] for label in LABELS if labels.get(label)), "")
+
+
+def reasons_by_group(statics: NodeStatics, found: Iterable[Failing]) -> dict[str, dict[str, int]]:
+    """Counts of nodes by group, then reason; a node short of several resources counts for each."""
+    ids, names = statics.remember(("explain", "groups"), lambda: _groups(statics))
+    table: dict[str, Counter[str]] = {}
+    for reason, _, rows in found:
+        counts = np.bincount(ids[rows], minlength=len(names)).tolist()
+        for name, count in zip(names, counts, strict=True):
+            if count:
+                table.setdefault(name, Counter())[reason] += count
+    return {name: dict(table[name]) for name in sorted(table)}
+
+
+def _groups(statics: NodeStatics) -> tuple[Ids, tuple[str, ...]]:
+    """int32[nodes]: position of each node's group in the names."""
+    groups = [group_of(node.labels) for node in statics.attributes]
+    sizes = Counter(group for group in groups if group)
+    if not sizes:
+        return np.zeros(len(groups), dtype=np.int32), (ALL,)
+    kept = sorted(sizes, key=lambda name: (-sizes[name], name))[:GROUPS_MAX]
+    at = {name: position for position, name in enumerate(kept)}
+    ids = np.array([at.get(group, len(kept)) for group in groups], dtype=np.int32)
+    return ids, (*kept, OTHERS)

@@ -1,0 +1,155 @@
+"""Where waiting jobs stand in the order in which they are tried, and what put each behind the one before it.
+
+The keys are those that actions go by: queues by the plugins' comparison or by score, then namespaces, then jobs; across
+queues by priority first where the policy says so. As a session goes on, what it places moves queues and namespaces;
+this is the order at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vsched.actions.allocate import PlacingArgs
+from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.explain.records import Place
+from vsched.framework.extension import JobOrder, NamespaceOrder, Plugin
+from vsched.framework.jobs import JobView
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.snapshot import Snapshot
+
+AHEAD_MAX = 3
+"""How many of those before a job are named."""
+AGE, NAME, PRIORITY = "age", "name", "priority"
+SAYS = {
+    AGE: "is older",
+    NAME: "is as old, and comes before it by name",
+    PRIORITY: "has the higher priority",
+    "gang": "does not have its minimum yet",
+    "drf": "holds the smaller share",
+    "sla": "is to be served earlier",
+    "tdm": "is not for time windows",
+}
+"""What is said of the job before, by what decided; another plugin is named."""
+
+
+class Standing(NamedTuple):
+    """One waiting job and what its place in its queue goes by."""
+
+    view: JobView
+    wave: int
+    namespace: Sequence[Any]
+    job: Sequence[Any]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Smaller is tried first, within one queue."""
+        return self.wave, self.namespace, self.job
+
+
+class WaitingOrder:
+    """The waiting jobs of one session in their order."""
+
+    def __init__(self, session: Session) -> None:
+        plugins = session.plugins
+        self._ordering = QueueOrdering(plugins, ordering_args(session))
+        self._job_names = [*_names(plugins.taking_part(JobOrder)), AGE, NAME]
+        self._namespace_names = _names(plugins.taking_part(NamespaceOrder))
+        waiting = [view for view in session.jobs.values() if waits(view)]
+        namespaces = {(view.queue, view.namespace) for view in waiting}
+        keys = {pair: plugins.namespace_key(*pair) if plugins.orders_namespaces else () for pair in namespaces}
+        self._lanes: dict[str, list[Standing]] = {}
+        across: list[tuple[Any, ...]] = []
+        queues = {name: self._ordering.queue_key(session.snapshot.queues[name]) for name, _ in namespaces}
+        for wave, views in enumerate(self._ordering.waves(waiting)):
+            for view in views:
+                standing = Standing(view, wave, keys[view.queue, view.namespace], plugins.job_key(view))
+                self._lanes.setdefault(view.queue, []).append(standing)
+                across.append((wave, queues[view.queue], standing.namespace, standing.job, view.key))
+        for lane in self._lanes.values():
+            lane.sort(key=lambda standing: standing.key)
+        self._overall = {entry[-1]: at for at, entry in enumerate(sorted(across), start=1)}
+        self._positions = {
+            standing.view.key: at for lane in self._lanes.values() for at, standing in enumerate(lane, start=1)
+        }
+        self._queue_of = {view.key: view.queue for view in waiting}
+
+    def positions(self) -> Mapping[str, int]:
+        """The place of every waiting job in its queue, from 1 on, by key."""
+        return self._positions
+
+    def lane(self, queue: str) -> list[JobView]:
+        """The waiting jobs of a queue in their order."""
+        return [standing.view for standing in self._lanes.get(queue, ())]
+
+    def place(self, key: str) -> Place | None:
+        """Where a job stands and why; None where it does not wait."""
+        position = self._positions.get(key)
+        if position is None:
+            return None
+        lane = self._lanes[self._queue_of[key]]
+        own = lane[position - 1]
+        before = lane[position - 2] if position > 1 else None
+        decided_by = "" if before is None else self._decided_by(before, own)
+        return Place(
+            position=position,
+            of=len(lane),
+            overall=self._overall[key],
+            overall_of=len(self._overall),
+            ahead=tuple(one.view.key for one in reversed(lane[max(0, position - 1 - AHEAD_MAX) : position - 1])),
+            decided_by=decided_by,
+            message=_message(position, len(lane), own.view.queue, before, decided_by),
+        )
+
+    def _decided_by(self, before: Standing, own: Standing) -> str:
+        """The first of the keys in which two neighbours differ."""
+        if before.wave != own.wave:
+            return PRIORITY
+        for name, one, other in zip(self._namespace_names, before.namespace, own.namespace, strict=False):
+            if one != other:
+                return f"{name} (namespaces)"
+        pairs = zip(self._job_names, before.job, own.job, strict=True)
+        return next((name for name, one, other in pairs if one != other), NAME)
+
+
+def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> WaitingOrder:
+    """The order at the start of a session; costs opening one and a sort."""
+    session = Session(snapshot, policy, registry, Trace())
+    return WaitingOrder(session)
+
+
+def waits(view: JobView) -> bool:
+    """Whether a job waits: to be admitted, or for places of which its minimum, or more than that, is made."""
+    return view.waiting_to_enter or bool(view.pending_count)
+
+
+def ordering_args(session: Session) -> OrderingArgs:
+    """How the policy has queues taken in turn: as allocate is told, else as enqueue is."""
+    if "allocate" in session.policy.actions:
+        return session.args("allocate", PlacingArgs)
+    return session.args("enqueue", OrderingArgs)
+
+
+def _names(plugins: Iterable[object]) -> list[str]:
+    return [plugin.name for plugin in plugins if isinstance(plugin, Plugin)]
+
+
+def _message(position: int, of: int, queue: str, before: Standing | None, decided_by: str) -> str:
+    where = f"{ordinal(position)} of {of} in queue {queue}"
+    if before is None:
+        return where
+    name = decided_by.removesuffix(" (namespaces)")
+    if name != decided_by:
+        why = f"namespace {before.view.namespace} goes first by {name}"
+    else:
+        why = f"{before.view.key} {SAYS.get(name, f'goes first by {name}')}"
+    return f"{where}: {why}"
+
+
+def ordinal(number: int) -> str:
+    """``1st``, ``2nd``, ``3rd``, ``4th``, … ``11th``."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

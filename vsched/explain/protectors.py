@@ -1,0 +1,127 @@
+"""Who could make room for a pod and is not taken from, and what protects them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from vsched.actions.pools import amount_of
+from vsched.actions.taking import PREEMPT, RECLAIM, Preempting, Reclaiming, Taking
+from vsched.explain.records import Constraint
+from vsched.framework.codes import Code
+from vsched.framework.extension import Plugin
+from vsched.framework.jobs import JobView
+from vsched.framework.protection import objections
+from vsched.framework.session import Session
+from vsched.framework.wording import counted
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+ROWS_MAX = 64
+"""So many nodes are looked at, in the order of their names."""
+SAYS = {
+    "priority": "their priority is not lower",
+    "gang": "their gangs would fall below the minimum",
+    "conformance": "they are the cluster's own",
+    "drf": "their jobs hold no larger share",
+    "proportion": "their queues hold no more than they deserve",
+    "capacity": "their queues hold no more than they deserve",
+    "cdp": "they are in the cool-down after their start",
+    "tdm": "their jobs' own budgets are used up",
+    "usage": "their nodes are no hotter",
+    "pdb": "disruption budgets are used up",
+}
+"""What is said for a plugin that objects; another is named."""
+NOT_PREEMPTABLE = "they may not be preempted"
+
+
+def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
+    """What protects victims that would make room for a pending task, by action; nothing where nobody could make any."""
+    if task.shape.best_effort or not session.plugins.job_starving(view) or view.queue not in session.snapshot.queues:
+        return
+    for action, kind in ((PREEMPT, Preempting), (RECLAIM, Reclaiming)):
+        taking = kind(session, view)
+        rows = _victims(session, taking, task)
+        if not rows:
+            continue
+        if action not in session.policy.actions:
+            if action == RECLAIM and _under_share(session, view):
+                told = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
+                yield Constraint(Code.PROTECTED, told)
+        elif not taking.may_take(task):
+            yield Constraint(Code.PROTECTED, _may_not(view, task))
+        else:
+            yield from _objecting(session, taking, task, rows)
+
+
+def _victims(session: Session, taking: Taking, task: Task) -> dict[int, list[Task]]:
+    """The running tasks of each node on which they would together make room, the nodes' own attributes allowing."""
+    open_rows = [check.passes for check in session.fitting.static_checks(task)]
+    rows: dict[int, list[Task]] = {}
+    for job in taking.holders():
+        for victim in job.tasks.values():
+            row = session.nodes.statics.row.get(victim.node)
+            if row is not None and victim.status in (Status.RUNNING, Status.BOUND) and taking.takes(task, victim):
+                rows.setdefault(row, []).append(victim)
+    found: dict[int, list[Task]] = {}
+    for row in sorted(rows):
+        if len(found) == ROWS_MAX:
+            break
+        if all(passes[row] for passes in open_rows) and _would_do(session, task, row, rows[row]):
+            found[row] = rows[row]
+    return found
+
+
+def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, list[Task]]) -> Iterator[Constraint]:
+    """Who objects on how many of the nodes; nothing where on some node nobody does alone."""
+    said: Counter[str] = Counter()
+    for row, victims in rows.items():
+        allowed = [victim for victim in victims if victim.preemptable]
+        if not _would_do(session, task, row, allowed):
+            said[NOT_PREEMPTABLE] += 1
+            continue
+        found = objections(
+            session.plugins,
+            task,
+            allowed,
+            lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
+            across=taking.across,
+        )
+        if not found:
+            return
+        if len(found) == 1 and (told := found[0].plugin.protects(found[0].kept)) is not None:
+            yield Constraint(told.code, told.message, subject=told.subject)
+            return
+        said.update(dict.fromkeys((_label(one.plugin) for one in found), 1))
+    where = "other queues" if taking.across else "the queue's other jobs"
+    reasons = "; ".join(f"{why} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common())
+    told = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
+    yield Constraint(Code.PROTECTED, told)
+
+
+def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:
+    """Whether the node has room for the task with these gone, amounts alone."""
+    return all(
+        session.nodes.future_idle_at(column, row) + sum(amount_of(victim, column) for victim in victims) >= amount
+        for column, amount in task.shape.request
+    )
+
+
+def _under_share(session: Session, view: JobView) -> bool:
+    """Whether the job's queue holds less than it deserves of something that its next task asks for."""
+    division = session.plugins.division(session.queue(view))
+    if division is None or division.overused:
+        return False
+    held = session.holdings.queue(view.queue)
+    return any(held.get(column, 0) < amount for column, amount in division.deserved.items())
+
+
+def _may_not(view: JobView, task: Task) -> str:
+    if not task.preempts:
+        return "nothing is taken from others for it: its preemption policy is Never"
+    return f"queue {view.queue} may not take from others: it would hold more than it deserves"
+
+
+def _label(plugin: object) -> str:
+    name = plugin.name if isinstance(plugin, Plugin) else type(plugin).__name__
+    return SAYS.get(name, f"{name} does not agree")

@@ -1,0 +1,190 @@
+"""Why a job waits, in one word and one sentence: the constraint that binds, with counts. What every reader is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session
+from vsched.framework.why import Explanation
+from vsched.framework.wording import amounts, at_capability, beyond_any, binding, counted, on_nodes
+from vsched.model.shape import Shape
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+NO_REASONS: Mapping[str, int] = {}
+
+
+class Headline(NamedTuple):
+    """What binds, in a word and in a sentence, and the nodes by reason of the task that stopped the job."""
+
+    code: str
+    message: str
+    reasons: Mapping[str, int] = NO_REASONS
+
+
+SILENT = Headline("", "")
+
+
+class Headlines:
+    """Makes the headlines of one session whose actions have run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._admitted: Counter[str] | None = None
+        self._beyonds: dict[Shape, str] = {}
+
+    def of(self, view: JobView) -> Headline:
+        """Why a job waits; silent where it does not, or nobody knows."""
+        session = self._session
+        refusal = session.job_refusals.get(view.key)
+        if refusal is not None:
+            return self.refused(view, refusal)
+        if not view.pending_count and not view.waiting:
+            return SILENT
+        cause = cause_of(session, view)
+        if cause is None:
+            return self._gated(view)
+        if view.waiting and view.is_pipelined and not view.is_ready:
+            return self._leaving(view, cause)
+        why = session.task_refusals[cause.uid]
+        if isinstance(why, Explanation):
+            return self._unplaced(view, cause, why)
+        return self._leaving(view, cause) if why.code is Code.LEAVING else self.refused(view, why)
+
+    def _leaving(self, view: JobView, cause: Task) -> Headline:
+        """Of a job that others make room for: its minimum is in sight, or only what it wants beyond that is missing."""
+        refusals = self._session.task_refusals
+        waiting = (task for uid, task in view.job.pending.items() if uid in refusals and _waits(refusals[uid]))
+        first = min(waiting, key=lambda task: (task.created, task.name), default=cause)
+        who = counted(view.waiting, "pod has its place and waits", "pods have their places and wait")
+        return Headline(Code.LEAVING, f"{who} for others to leave: {first.name} {refusals[first.uid].message}")
+
+    def _gated(self, view: JobView) -> Headline:
+        """Of a job whose tasks were not refused: gates hold some of them back, or it was not tried."""
+        gated = sum(task.gated for task in view.job.pending.values())
+        if not gated or view.is_ready:
+            return SILENT
+        told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
+        if view.min_member > 1:
+            missing = view.min_member - view.ready - view.best_effort_pending
+            told += f": {_needs('the gang', view.min_member, missing, self._fitting(view, None))}"
+        return Headline(Code.GATED, told)
+
+    def otherwise(self, view: JobView, message: str) -> Headline:
+        """Why a job is not schedulable that no action had anything to say of."""
+        refusal = self._session.plugins.job_valid(view)
+        return Headline(Code.OTHER, message) if refusal is None else self.refused(view, refusal)
+
+    # -- no room on the nodes ---------------------------------------------------------------------------------------
+
+    def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> Headline:
+        told = on_nodes(why)
+        code, head = self._scale(view, cause, why)
+        message = f"{head}: {told or why.message}"
+        beyond = self._beyond(cause.shape) if code is not Code.GANG_SIZE else ""
+        message += f"; {beyond}" if beyond else ""
+        if why.also is not None and not self._is_whole(why.also):
+            message += f"; besides, {self.refused(view, why.also).message}"
+        kept = self._session.kept.get(view.key)
+        if kept is not None:
+            code, message = kept.code, f"{kept.message}; {message}"
+        return Headline(code, message, why.reasons)
+
+    def _beyond(self, shape: Shape) -> str:
+        """What of a request is more than any node has in all; empty where nothing is."""
+        told = self._beyonds.get(shape)
+        if told is None:
+            told = self._beyonds[shape] = beyond_any(self._session.nodes, shape)
+        return told
+
+    def _scale(self, view: JobView, cause: Task, why: Explanation) -> tuple[Code, str]:
+        """How much of the job is missing, and what that makes of the nodes' reasons."""
+        code = binding(why)
+        lacking = view.roles_missing()
+        if cause.role in lacking:
+            minimum, fits = dict(view.spec.min_task_member)[cause.role], self._fitting(view, cause.role)
+            return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
+        if view.is_ready:
+            waiting = view.pending_count + view.waiting
+            return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
+        missing = view.min_member - view.ready - view.best_effort_pending
+        if view.min_member < 2:
+            return code, "no node takes it"
+        fits = min(missing, self._fitting(view, None) if why.fits is None else why.fits)
+        return Code.GANG_SIZE if fits else code, _needs("the gang", view.min_member, missing, fits)
+
+    def _fitting(self, view: JobView, role: str | None) -> int:
+        """How many tasks of the job (of the role) found a place in a try that was given up."""
+        tried, pending = self._session.tried, view.job.pending
+        return sum(1 for uid, task in pending.items() if uid in tried and (role is None or task.role == role))
+
+    # -- refused by a rule ------------------------------------------------------------------------------------------
+
+    def refused(self, view: JobView, refusal: Refusal) -> Headline:
+        """What a rule says of a job."""
+        short = refusal.shortages
+        if short and refusal.code in (Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE):
+            if all(one.is_others for one in short) and view.waiting_to_enter:
+                before = self._admitted_before(refusal.subject)
+                return Headline(Code.ORDER, f"waits behind {before}: {amounts(short, 'promised')}")
+            if refusal.code is Code.QUEUE_CAPABILITY:
+                return Headline(refusal.code, at_capability(self._session.snapshot, view.queue, refusal))
+            if refusal.code is Code.QUEUE_ADMISSION:
+                told = "as much is admitted as the cluster is to be promised"
+                return Headline(refusal.code, f"{told}: {amounts(short, 'promised')}")
+            told = f"queue {refusal.subject} would hold more than it deserves"
+            return Headline(refusal.code, f"{told}: {amounts(short, 'held')}")
+        return Headline(refusal.code, refusal.message)
+
+    def _is_whole(self, refusal: Refusal) -> bool:
+        """Whether all that it says is that the cluster has no more."""
+        snapshot = self._session.snapshot
+        totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
+        short = refusal.shortages
+        return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
+
+    def _admitted_before(self, queue: str) -> str:
+        """The jobs that were admitted and have not got their minimum yet, of a queue or (no name) of all."""
+        if self._admitted is None:
+            self._admitted = Counter(
+                view.queue for view in self._session.jobs.values() if not view.waiting_to_enter and not view.is_ready
+            )
+        count = self._admitted[queue] if queue else self._admitted.total()
+        jobs = "one job" if count == 1 else f"{rounded(count)} jobs" if count else "jobs"
+        return f"{jobs} of queue {queue} admitted before it" if queue else f"{jobs} admitted before it"
+
+
+def cause_of(session: Session, view: JobView) -> Task | None:
+    """The oldest task that found no place; where all have one, the oldest that waits for others to leave it."""
+    refusals = session.task_refusals
+    refused = [
+        task
+        for uid, task in view.job.pending.items()
+        if uid in refusals and (uid not in view.moved or view.moved[uid][0] is Status.PIPELINED)
+    ]
+    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.name), default=None)
+
+
+def rounded(count: int) -> str:
+    """A count for people that does not change with every session: whole up to 20, then in steps."""
+    if count <= 20:
+        return str(count)
+    step = next(step for step in (1000, 500, 200, 100, 50, 20) if count > step)
+    return f"more than {step}"
+
+
+def _waits(why: Explanation | Refusal) -> bool:
+    return isinstance(why, Refusal) and why.code is Code.LEAVING
+
+
+def _needs(who: str, minimum: int, missing: int, fits: int) -> str:
+    many = fits if fits else "none"
+    verb = "fits" if fits == 1 else "fit"
+    if missing == minimum:
+        return f"{who} needs {minimum}, {many} {verb}"
+    return f"{who} needs {missing} more of its minimum of {minimum}, {many} {verb}"

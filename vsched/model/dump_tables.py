@@ -1,0 +1,208 @@
+"""Records as columns in JSON: many of one kind, a field at a time, in pieces small enough to be made in between.
+
+A column is a list of values, or where values repeat ``{"of": [each once], "at": [positions]}``; ``at`` is left out
+where all are the same. Whoever reads them needs the types of the fields, which are those of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from vsched.errors import BadInput
+
+T = TypeVar("T")
+R = TypeVar("R", bound=msgspec.Struct)
+H = TypeVar("H", bound=Hashable)
+
+PIECE = 1000
+"""Rows of one piece: encoding it is one call, and other threads wait for the end of it (less than a millisecond)."""
+
+MOST_ROWS = 100_000
+"""Of a piece that is read."""
+
+Position = int
+"""Of a record in another table."""
+
+
+class Column(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Values that repeat."""
+
+    of: list[Any]
+    at: list[int] | None = None
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """Some rows of a table, in order."""
+
+    rows: int
+    columns: dict[str, msgspec.Raw]
+
+
+class Parts(NamedTuple):
+    """An object of JSON whose members are made one after another; each is used up before the next one is made."""
+
+    members: Iterator[tuple[str, object]]
+    """Name and content; ``Parts`` stand for objects, other iterators for lists of what they yield."""
+
+
+class Numbered(Generic[H]):
+    """Positions by value or identity, given on first sight, and the values in that order."""
+
+    __slots__ = ("_positions",)
+
+    def __init__(self, values: Iterable[H] = ()) -> None:
+        self._positions: dict[H, int] = {}
+        for value in values:
+            self.at(value)
+
+    def at(self, value: H) -> Position:
+        """Where the value is, or from now on will be."""
+        return self._positions.setdefault(value, len(self._positions))
+
+    def find(self, value: H) -> Position | None:
+        """Where the value is, None where it is not."""
+        return self._positions.get(value)
+
+    def __iter__(self) -> Iterator[H]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def pieces(
+    records: Iterable[msgspec.Struct], instead: Mapping[str, Callable[[Any], object]] | None = None
+) -> Iterator[Piece]:
+    """The records as tables of a few rows each; fields in ``instead`` are replaced by what these make of them."""
+    for some in batches(records):
+        columns = {}
+        for name in some[0].__struct_fields__:
+            values = [getattr(record, name) for record in some]
+            make = (instead or {}).get(name)
+            columns[name] = raw_column(values if make is None else [make(value) for value in values])
+        yield Piece(len(some), columns)
+
+
+def batches(items: Iterable[T], size: int = PIECE) -> Iterator[list[T]]:
+    """So many at a time, in order."""
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+def raw_column(values: Sequence[Any]) -> msgspec.Raw:
+    """A column as JSON, in whichever of the two forms is shorter."""
+    return msgspec.Raw(msgspec.json.encode(_shortened(values)))
+
+
+def _shortened(values: Sequence[Any]) -> Sequence[Any] | Column:
+    keys = [tuple(value.items()) for value in values] if values and isinstance(values[0], dict) else values
+    try:
+        each = dict(zip(keys, values, strict=True))
+    except TypeError:  # what cannot be looked up is written as it is
+        return values
+    if 2 * len(each) > len(values) > 1:
+        return values
+    places = {key: place for place, key in enumerate(each)}
+    return Column(list(each.values()), None if len(places) == 1 else [places[key] for key in keys])
+
+
+def written(content: object) -> Iterator[bytes]:
+    """JSON in pieces, of which none takes long to make."""
+    if isinstance(content, Parts):
+        between = b"{"
+        for name, member in content.members:
+            yield between + msgspec.json.encode(name) + b":"
+            yield from written(member)
+            between = b",\n"
+        yield b"}" if between != b"{" else b"{}"
+    elif isinstance(content, Iterator):
+        between = b"["
+        for item in content:
+            yield between + msgspec.json.encode(item)
+            between = b",\n"
+        yield b"]" if between != b"[" else b"[]"
+    else:
+        yield msgspec.json.encode(content)
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def records(
+    found: Iterable[Piece], record: type[R], instead: Mapping[str, Callable[[Any], Any]] | None = None
+) -> list[R]:
+    """The records of a table; ``instead`` makes fields of what was written in their place (positions).
+
+    Fields that were not known when the table was written have their defaults. Raises BadInput.
+    """
+    made: list[R] = []
+    instead = instead or {}
+    kinds = _kinds(record, tuple(instead))
+    for piece in found:
+        if not 0 <= piece.rows <= MOST_ROWS:
+            raise BadInput(f"a piece of a table has {piece.rows} rows (expected up to {MOST_ROWS})")
+        unknown = piece.columns.keys() - kinds.keys()
+        if unknown:
+            raise BadInput(f"{record.__name__} has no field {min(unknown)!r} here (was it made by a newer vsched?)")
+        columns = {}
+        for name in record.__struct_fields__:
+            raw = piece.columns.get(name)
+            if raw is None:
+                continue
+            values = column_of(raw, kinds[name], piece.rows)
+            make = instead.get(name)
+            if make is not None and values and min(values) < 0:
+                raise BadInput(f"{record.__name__}.{name} points to {min(values)} (expected 0 or more)")
+            columns[name] = values if make is None else [make(value) for value in values]
+        made += _rows(record, columns, piece.rows)
+    return made
+
+
+def column_of(raw: msgspec.Raw, kind: Any, rows: int) -> list[Any]:
+    """The values of a column whose type is known; raises BadInput where it has not so many."""
+    values: list[Any]
+    if memoryview(raw)[0] != ord("{"):
+        values = _decoder(list[kind]).decode(raw)
+    else:
+        column = _decoder(_column_of(kind)).decode(raw)
+        if column.at is None:
+            values = column.of * rows
+        elif column.at and not 0 <= min(column.at) <= max(column.at) < len(column.of):
+            raise BadInput("a column points to values that it does not have")
+        else:
+            values = [column.of[at] for at in column.at]
+    if len(values) != rows:
+        raise BadInput(f"a column has {len(values)} values where {rows} were announced")
+    return values
+
+
+def _rows(record: type[R], columns: Mapping[str, Sequence[Any]], rows: int) -> Iterable[R]:
+    if tuple(columns) == record.__struct_fields__:
+        return map(record, *columns.values())
+    return (record(**{name: values[row] for name, values in columns.items()}) for row in range(rows))
+
+
+@lru_cache(maxsize=256)
+def _kinds(record: type[msgspec.Struct], positions: tuple[str, ...]) -> dict[str, Any]:
+    """The types of the columns of a record."""
+    return {field.name: field.type for field in msgspec.structs.fields(record)} | dict.fromkeys(positions, Position)
+
+
+@lru_cache(maxsize=256)
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+@lru_cache(maxsize=256)
+def _column_of(kind: Any) -> Any:
+    positions: Any = list[int] | None
+    return msgspec.defstruct("Column", [("of", list[kind]), ("at", positions, None)])

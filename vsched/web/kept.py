@@ -1,0 +1,67 @@
+"""The last cycles in which something looked wrong, packed: a ring that is bounded in number and in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vsched.model.dump import Head
+
+MOST_BYTES = 64 << 20
+"""Of all recordings together; one of five thousand nodes and as many jobs has one to five million."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """One recording."""
+
+    head: Head
+    data: bytes
+    """Gzipped."""
+    times: int = 1
+    """How often the same has looked wrong until now; the first time is what is kept."""
+    last: float = 0.0
+    """When it did last, seconds since the epoch."""
+
+
+class Ring:
+    """Recordings by the number of their session, the oldest first."""
+
+    def __init__(self, most: int, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._kept: dict[int, Kept] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[Kept]:
+        return iter(tuple(self._kept.values()))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all together."""
+        return sum(len(kept.data) for kept in self._kept.values())
+
+    def put(self, kept: Kept) -> bool:
+        """Keep one, and let the oldest go for it; False where it alone is more than there is room for."""
+        if len(kept.data) > self._most_bytes or self._most < 1:
+            return False
+        self._kept.pop(kept.head.number, None)
+        self._kept[kept.head.number] = kept
+        while len(self._kept) > self._most or self.size > self._most_bytes:
+            del self._kept[next(iter(self._kept))]
+        return True
+
+    def get(self, number: int) -> Kept | None:
+        """The recording of this session, None where it is not kept (any more)."""
+        return self._kept.get(number)
+
+    def again(self, why: str, says: str, now: float) -> bool:
+        """Whether the same has been kept already, for the same reason in the same words; then it is only counted."""
+        for kept in self._kept.values():
+            if (kept.head.why, kept.head.says) == (why, says):
+                kept.times += 1
+                kept.last = now
+                return True
+        return False

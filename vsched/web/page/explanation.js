@@ -1,0 +1,106 @@
+/** An explanation as a piece of the page: what binds, the place in the order, what would help, and what was found. */
+
+import { age, count, counted, day } from "./amounts.js";
+import { make, table } from "./elements.js";
+
+const STATES = {
+  waits: "waits",
+  never: "cannot start as things are",
+  starting: "starting",
+  runs: "runs",
+  finished: "finished",
+};
+
+/** The parts of an explanation (`vsched/explain/records.py`), most telling first; absent ones are left out. */
+export function explained(found) {
+  const parts = [];
+  const state = make("span", { class: "badge", "data-state": found.state, text: STATES[found.state] ?? found.state ?? "" });
+  parts.push(make("p", { class: "headline" }, ...(found.state ? [state, " "] : []), found.message || "Nothing stands in its way."));
+  if (found.changes?.length) parts.push(...changes(found.changes));
+  if (found.start) parts.push(heading("Estimated start"), make("p", { text: found.start.message }));
+  if (found.place) parts.push(...place(found.place));
+  if (found.constraints?.length) parts.push(heading("What stands in its way"), constraints(found.constraints));
+  const groups = Object.entries(found.groups ?? {});
+  if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
+  else if (Object.keys(found.reasons ?? {}).length) parts.push(heading("Nodes by reason"), countTable(found.reasons, "nodes"));
+  if (Object.keys(found.pods ?? {}).length) parts.push(heading("Waiting pods by reason"), countTable(found.pods, "pods"));
+  if (found.at) parts.push(make("p", { class: "muted", text: `As of the session of ${day(found.at)}.` }));
+  return parts;
+}
+
+const heading = (text) => make("h3", { text });
+
+function changes(all) {
+  const listed = all.map((change) => {
+    const parts = [make("p", { text: change.message })];
+    if (change.command) parts.push(make("pre", {}, make("code", { text: change.command })));
+    return make("li", {}, ...parts);
+  });
+  const title = all.length === 1 ? "The smallest change that would admit it" : "What would admit it, the smallest change first";
+  return [heading(title), make("ol", { class: "changes" }, ...listed)];
+}
+
+function place(found) {
+  const parts = [`${count(found.position)} of ${count(found.of)} in its queue, ${count(found.overall)} of ${count(found.overall_of)} of all that wait.`];
+  if (found.message) parts.push(` ${found.message}.`);
+  else if (found.decided_by) parts.push(` Decided by ${found.decided_by}.`);
+  const made = [heading("Place in the order"), make("p", { text: parts.join("") })];
+  if (found.ahead?.length) made.push(make("p", { class: "muted", text: `Right before it: ${found.ahead.join(", ")}` }));
+  return made;
+}
+
+function constraints(all) {
+  const listed = all.map((one, at) => {
+    const parts = [make("strong", { text: one.code }), ` ${one.message}`];
+    if (at === 0 && all.length > 1) parts.push(make("span", { class: "badge", text: "binds" }));
+    if (one.lasting) parts.push(make("span", { class: "badge", "data-state": "never", text: "waiting alone cannot help" }));
+    return make("li", {}, ...parts);
+  });
+  return make("ol", { class: "constraints" }, ...listed);
+}
+
+/** Reasons down, groups across; the most frequent reason first. */
+function groupTable(groups) {
+  const sums = new Map();
+  for (const [, found] of groups) {
+    for (const [reason, number] of Object.entries(found)) sums.set(reason, (sums.get(reason) ?? 0) + number);
+  }
+  const reasons = [...sums].sort(([, first], [, second]) => second - first).map(([reason]) => reason);
+  const rows = reasons.map((reason) => [reason, ...groups.map(([, found]) => (found[reason] ? count(found[reason]) : "·"))]);
+  return table("Nodes by group and reason", ["reason", ...groups.map(([group]) => group || "no group")], rows);
+}
+
+function countTable(counts, of) {
+  const sorted = Object.entries(counts).sort(([, first], [, second]) => second - first);
+  return table(`${of} by reason`, ["reason", of], sorted.map(([reason, number]) => [reason, count(number)]));
+}
+
+/** Facts as a list of terms and what they are; what is not known is left out. */
+export function facts(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return make("dl", { class: "facts" }, ...known.flatMap(([term, value]) => [make("dt", { text: term }), make("dd", {}, value)]));
+}
+
+/** What the picture knows of a job. */
+export function jobFacts(job, now) {
+  return facts([
+    ["queue", job.queue],
+    ["phase", job.phase],
+    ["priority", String(job.priority)],
+    ["pods", `${count(job.pending)} pending, ${count(job.running)} running, ${count(job.ready)} ready of at least ${count(job.min_member)}`],
+    ["age", age(now - job.created)],
+    ["position", job.position === null ? null : `${count(job.position)} in its queue`],
+  ]);
+}
+
+/** What the picture knows of a queue. */
+export function queueFacts(queue) {
+  return facts([
+    ["state", queue.state],
+    ["parent", queue.parent],
+    ["weight", String(queue.weight)],
+    ["priority", String(queue.priority)],
+    ["jobs", `${counted(queue.jobs, "job")}, ${count(queue.waiting)} waiting`],
+    ["problem", queue.problem],
+  ]);
+}

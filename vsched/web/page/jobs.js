@@ -1,0 +1,157 @@
+/** Jobs that wait, with position and reason; thousands of them, to sort and to filter. */
+
+import * as address from "./address.js";
+import { age, amount, byText, count, counted, short } from "./amounts.js";
+import { fill, find, make, mark, onceAFrame, say } from "./elements.js";
+import { Grid, column } from "./grid.js";
+
+const AGES = 5_000; // How often ages are brought up to date where nothing else changes.
+const MOST_REASONS = 12;
+const NOT_STARTED = new Set(["Pending", "Inqueue"]);
+const NO_REASON = "none";
+
+/** Whether a job waits: for its minimum, or with some of its pods. */
+const waits = (job) => job.pending > 0 || (job.ready < job.min_member && NOT_STARTED.has(job.phase));
+
+/** The first of every queue before the second of any; those without a position last. */
+const asTried = (a, b) =>
+  (a.position ?? Infinity) - (b.position ?? Infinity) || byText(a.queue, b.queue) || byText(a.key, b.key);
+
+/** The section of the jobs. */
+export class Jobs {
+  constructor({ onJob }) {
+    this.draw = onceAFrame(() => this.picture && this.#draw());
+    this.grid = new Grid(find("jobs-grid"), {
+      label: "Jobs",
+      name: "job",
+      empty: "No job waits.",
+      on: { open: (row) => onJob(row.key), sorted: () => this.#keep() },
+    });
+    this.text = find("jobs-text");
+    this.queue = find("jobs-queue");
+    this.which = find("jobs-which");
+    this.reasons = find("jobs-reasons");
+    this.text.addEventListener("input", () => this.#keep());
+    for (const choice of [this.queue, this.which]) choice.addEventListener("change", () => this.#keep());
+    find("jobs-filters").addEventListener("submit", (event) => event.preventDefault());
+    address.onAddress(() => this.#follow());
+    this.#follow();
+    setInterval(() => !document.hidden && this.grid.draw(), AGES);
+  }
+
+  /** Another picture, and what changed in it. */
+  show(picture, changes) {
+    this.picture = picture;
+    if (changes.whole || changes.jobs.size || changes.resources) this.draw();
+  }
+
+  #follow() {
+    this.text.value = address.word("text");
+    this.wanted = { queue: address.word("queue"), reason: address.word("reason") };
+    this.which.value = address.word("which") === "all" ? "all" : "waiting";
+    const sort = address.word("sort", "position");
+    this.grid.order = { name: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
+    this.draw();
+  }
+
+  #keep() {
+    this.wanted.queue = this.queue.value;
+    const { name, descending } = this.grid.order;
+    const sort = descending ? `-${name}` : name;
+    address.keep("jobs", {
+      text: this.text.value.trim(),
+      queue: this.wanted.queue,
+      reason: this.wanted.reason,
+      which: this.which.value === "all" ? "all" : "",
+      sort: sort === "position" ? "" : sort,
+    });
+    this.draw();
+  }
+
+  #draw() {
+    const { picture } = this;
+    this.grid.head(this.#columns());
+    this.#queues();
+    const text = this.text.value.trim().toLowerCase();
+    const reasons = new Map();
+    let among = 0;
+    const rows = [];
+    for (const job of picture.jobs.values()) {
+      const waiting = waits(job);
+      if (this.which.value === "waiting" && !waiting) continue;
+      if (this.wanted.queue && job.queue !== this.wanted.queue) continue;
+      if (text && !`${job.key} ${job.message}`.toLowerCase().includes(text)) continue;
+      among += 1;
+      const reason = job.reason || (waiting ? NO_REASON : "");
+      if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      if (!this.wanted.reason || reason === this.wanted.reason) rows.push(job);
+    }
+    this.#chips(reasons, among);
+    this.grid.show(rows.sort(asTried), this.#nothing());
+    const left = picture.counts.jobs_left_out ? `; ${count(picture.counts.jobs_left_out)} more are not listed` : "";
+    say(find("jobs-told"), `${counted(rows.length, "job")} shown of ${count(picture.jobs.size)}${left}`);
+  }
+
+  #nothing() {
+    const filtered = this.text.value.trim() || this.wanted.queue || this.wanted.reason;
+    if (filtered) return "No job matches these filters.";
+    return this.which.value === "all" ? "There are no jobs." : "No job waits.";
+  }
+
+  #queues() {
+    const names = [...this.picture.queues.keys()].sort();
+    if (this.wanted.queue && !names.includes(this.wanted.queue)) names.push(this.wanted.queue);
+    fill(this.queue, ["", ...names], (name) => make("option", { value: name, text: name || "all queues" }));
+    this.queue.value = this.wanted.queue;
+  }
+
+  #chips(reasons, among) {
+    const listed = [...reasons].sort(([a, first], [b, second]) => second - first || (a < b ? -1 : 1)).slice(0, MOST_REASONS);
+    const wanted = this.wanted.reason;
+    if (wanted && !listed.some(([reason]) => reason === wanted)) listed.push([wanted, reasons.get(wanted) ?? 0]);
+    const wish = [["", among], ...listed];
+    // Chips stay where they are while their counts change: a finger may be on its way to one.
+    const names = wish.map(([reason]) => reason).sort();
+    fill(this.reasons, names, (reason) => {
+      const number = make("span", { class: "of" });
+      const chip = make("button", { type: "button", class: "chip", "data-reason": reason }, reason || "all reasons", " ", number);
+      chip.addEventListener("click", () => {
+        this.wanted.reason = this.wanted.reason === reason ? "" : reason;
+        this.#keep();
+      });
+      return chip;
+    });
+    const counts = new Map(wish);
+    for (const chip of this.reasons.children) {
+      const { reason } = chip.dataset;
+      say(chip.lastElementChild, count(counts.get(reason)));
+      mark(chip, "aria-pressed", String(wanted === reason));
+    }
+  }
+
+  #columns() {
+    const { resources } = this.picture;
+    const told = (name, value, more) => column(name, value, value, { class: name, up: true, ...more });
+    return [
+      told("job", (job) => job.key, { put: (cell, job) => (say(cell, job.key), mark(cell, "title", job.key)) }),
+      told("queue", (job) => job.queue),
+      told("phase", (job) => job.phase, { class: "phase" }),
+      column("priority", (job) => job.priority, undefined, { class: "number rank" }),
+      column("min", (job) => job.min_member),
+      column("ready", (job) => job.ready, undefined, { class: "number few" }),
+      column("pending", (job) => job.pending, undefined, { class: "number few" }),
+      column("running", (job) => job.running, undefined, { class: "number few" }),
+      column("age", (job) => this.picture.now() - job.created, (job) => age(this.picture.now() - job.created)),
+      column("position", (job) => job.position, undefined, { class: "number position", up: true }),
+      told("reason", (job) => job.reason, {
+        put: (cell, job) => {
+          say(cell, job.reason || (job.message ? "" : "-"));
+          const asks = resources.map((resource, at) => [resource, job.request[at]]).filter(([, value]) => value);
+          const asked = asks.map(([resource, value]) => `${amount(value, resource.unit)} ${short(resource.name)}`);
+          mark(cell, "title", asked.length ? `its waiting pods ask for ${asked.join(", ")}` : null);
+        },
+      }),
+      told("message", (job) => job.message, { put: (cell, job) => (say(cell, job.message), mark(cell, "title", job.message || null)) }),
+    ];
+  }
+}

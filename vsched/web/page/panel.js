@@ -1,0 +1,143 @@
+/** The panel at the side: everything about one job, queue or node, with the daemon's own explanation. */
+
+import * as address from "./address.js";
+import { amount, counted, percent } from "./amounts.js";
+import { find, make, mark, say, table } from "./elements.js";
+import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
+import { ask, refusal } from "./feed.js";
+import { limit } from "./bars.js";
+import { STATES } from "./nodes.js";
+
+const CALM = 2_000; // An explanation is asked for again this long after the last one at the soonest.
+
+const path = {
+  job: (key) => `explain/${key.split("/").map(encodeURIComponent).join("/")}?kind=PodGroup`,
+  queue: (key) => `explain-queue/${encodeURIComponent(key)}`,
+};
+
+/** Opens and closes it, and keeps it up to date while it is open. */
+export class Panel {
+  constructor({ onJobsOf }) {
+    Object.assign(this, { onJobsOf, kind: "", key: "", asked: 0 });
+    this.element = find("panel");
+    find("panel-close").addEventListener("click", () => this.close());
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this.close();
+    });
+    address.onAddress(() => this.follow());
+  }
+
+  /** Open what the address names, if it names anything. */
+  follow() {
+    const [kind, ...rest] = address.word("open").split(":");
+    if (kind in TITLES && rest.length) this.open(kind, rest.join(":"));
+    else if (!this.element.hidden) this.close();
+  }
+
+  /** Open it on one thing. */
+  open(kind, key) {
+    if (this.element.hidden) this.back = document.activeElement;
+    Object.assign(this, { kind, key });
+    address.keep("", { open: `${kind}:${key}` });
+    this.element.hidden = false;
+    say(find("panel-kind"), TITLES[kind]);
+    say(find("panel-title"), key);
+    find("panel-explained").replaceChildren();
+    this.#known();
+    this.#explain();
+    find("panel-title").focus();
+  }
+
+  /** Close it, and go back to where one was. */
+  close() {
+    this.element.hidden = true;
+    this.stopping?.abort();
+    clearTimeout(this.timer);
+    address.keep("", { open: "" });
+    if (this.back?.isConnected) this.back.focus({ preventScroll: true });
+  }
+
+  /** Another picture, and what changed in it. */
+  show(picture, changes) {
+    this.picture = picture;
+    if (this.element.hidden) return;
+    this.#known();
+    if (changes.whole || changes[`${this.kind}s`].has(this.key)) this.#soon();
+  }
+
+  #known() {
+    const record = this.picture?.[`${this.kind}s`].get(this.key);
+    const parts = record ? this[`_${this.kind}`](record) : [make("p", { text: this.picture ? "It is not there (any more)." : "…" })];
+    const body = find("panel-known");
+    const text = parts.map((part) => part.textContent).join("\n");
+    if (body.told === `${this.key}\n${text}`) return;
+    body.told = `${this.key}\n${text}`;
+    body.replaceChildren(...parts);
+  }
+
+  _job(job) {
+    return [jobFacts(job, this.picture.now())];
+  }
+
+  _queue(queue) {
+    const kinds = ["allocated", "deserved", "guarantee", "capability"];
+    const rows = this.picture.resources.map((resource, at) => {
+      const values = [...kinds.map((kind) => queue[kind][at]), limit(resource, queue.capability[at])];
+      return [resource.name, ...values.map((value) => amount(value, resource.unit))];
+    });
+    const share = make("p", { text: `${percent(queue.share)} of what it deserves${queue.overused ? ": over-used" : ""}.` });
+    const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
+    jobs.addEventListener("click", () => this.onJobsOf(queue.name));
+    const amounts = table("Amounts by resource", ["resource", ...kinds, "at most"], rows);
+    return [queueFacts(queue), share, amounts, jobs];
+  }
+
+  _node(node) {
+    const shares = this.picture.resources.map((resource, at) => {
+      const value = node.allocated[at];
+      return [`${resource.name} allocated`, value === null ? "it has none" : `${value}%`];
+    });
+    return [
+      facts([
+        ["group", node.group],
+        ["state", STATES[node.state] ?? node.state ?? ""],
+        ["pods", String(node.pods)],
+        ...shares,
+        ["cpu usage", node.cpu_usage === null ? "unknown" : `${node.cpu_usage}% measured`],
+        ["memory usage", node.memory_usage === null ? "unknown" : `${node.memory_usage}% measured`],
+      ]),
+    ];
+  }
+
+  #soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#explain(), Math.max(0, this.asked + CALM - Date.now()));
+  }
+
+  async #explain() {
+    const body = find("panel-explained");
+    this.stopping?.abort();
+    if (!path[this.kind]) return;
+    const stopping = new AbortController();
+    this.stopping = stopping;
+    this.asked = Date.now();
+    mark(body, "aria-busy", "true");
+    if (!body.childElementCount) body.replaceChildren(make("p", { class: "muted", text: "Asking the daemon …" }));
+    let parts;
+    try {
+      const answer = await ask(path[this.kind](this.key), { signal: stopping.signal });
+      if (answer.ok) parts = explained(await answer.json());
+      else parts = [make("p", { class: "headline", text: await refusal(answer) })];
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      parts = [make("p", { class: "headline", text: `The daemon could not be asked: ${error.message}` })];
+    }
+    if (this.stopping !== stopping) return;
+    mark(body, "aria-busy", null);
+    body.replaceChildren(...parts);
+  }
+}
+
+const TITLES = { job: "Job", queue: "Queue", node: "Node" };

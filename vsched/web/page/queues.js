@@ -1,0 +1,138 @@
+/** Queues as a tree with a bar for each resource, and what namespaces hold in them. */
+
+import { byText, count, percent, short } from "./amounts.js";
+import { putBar, scaleOf } from "./bars.js";
+import { find, make, mark, onceAFrame, say } from "./elements.js";
+import { Grid } from "./grid.js";
+
+const OPENED_AT_FIRST = 60; // Rows; in a larger tree queues begin closed below the first level.
+
+/** The section of the queues. */
+export class Queues {
+  constructor({ onQueue, onWaiting }) {
+    this.onWaiting = onWaiting;
+    this.turned = new Map(); // What somebody opened or closed, by key.
+    this.draw = onceAFrame(() => this.picture && this.#draw());
+    this.grid = new Grid(find("queues-grid"), {
+      label: "Queues and the namespaces in them",
+      name: "queue",
+      empty: "There are no queues.",
+      tree: true,
+      on: {
+        open: (row) => (row.kind === "queue" ? onQueue(row.key) : onWaiting(row.queue, row.namespace)),
+        expand: (row, whether) => {
+          this.turned.set(row.key, whether);
+          this.draw();
+        },
+      },
+    });
+  }
+
+  /** Another picture, and what changed in it. */
+  show(picture, changes) {
+    this.picture = picture;
+    if (changes.whole || changes.resources || changes.queues.size || changes.namespaces.size) this.draw();
+  }
+
+  #draw() {
+    const { resources } = this.picture;
+    this.below = this.#tree();
+    this.scales = new Map();
+    this.grid.head(this.#columns(resources));
+    this.grid.show(this.#rows());
+    const over = [...this.picture.queues.values()].filter((queue) => queue.overused).length;
+    const wrong = [...this.picture.queues.values()].filter((queue) => queue.problem).length;
+    const parts = [`${count(this.picture.queues.size)} in all`];
+    if (over) parts.push(`${count(over)} over what they deserve`);
+    if (wrong) parts.push(`${count(wrong)} with a problem`);
+    say(find("queues-told"), parts.join(", "));
+  }
+
+  /** The rows below every row, by key; those above all others below the empty one. */
+  #tree() {
+    const below = new Map([["", []]]);
+    const push = (key, row) => (below.get(key) ?? below.set(key, []).get(key)).push(row);
+    const { queues, namespaces } = this.picture;
+    for (const queue of [...queues.values()].sort((a, b) => byText(a.name, b.name))) {
+      const parent = queues.has(queue.parent) ? queue.parent : "";
+      push(parent, { ...queue, kind: "queue", key: queue.name });
+    }
+    for (const [key, held] of [...namespaces].sort(([a], [b]) => byText(a, b))) {
+      push(held.queue, { ...held, kind: "namespace", key: `ns:${key}`, name: held.namespace });
+    }
+    return below;
+  }
+
+  #rows() {
+    const rows = [];
+    const all = this.picture.queues.size + this.picture.namespaces.size;
+    const walk = (parent, level) => {
+      const here = this.below.get(parent) ?? [];
+      for (const row of here) {
+        const leads = row.kind === "queue" && this.below.has(row.key);
+        row.level = level;
+        row.besides = parent;
+        if (leads) row.expanded = this.turned.get(row.key) ?? all <= OPENED_AT_FIRST;
+        rows.push(row);
+        if (row.expanded) walk(row.key, level + 1);
+      }
+    };
+    walk("", 1);
+    return rows;
+  }
+
+  #scale(row, resource, at) {
+    const key = `${row.besides} ${row.kind} ${at}`;
+    if (!this.scales.has(key)) {
+      const besides = this.below.get(row.besides).filter((other) => other.kind === row.kind);
+      // Namespaces share out what their queue holds, so their bars are as long as its bar would let them be.
+      const queue = row.kind === "namespace" ? this.picture.queues.get(row.queue) : null;
+      this.scales.set(key, scaleOf(queue ? [...besides, { allocated: queue.allocated }] : besides, resource, at));
+    }
+    return this.scales.get(key);
+  }
+
+  #columns(resources) {
+    const text = (name, value, more = {}) => ({ name, put: (cell, row) => say(cell, value(row)), class: "number", ...more });
+    return [
+      { name: "queue", put: putName, class: "name" },
+      { name: "state", put: putState, class: "state" },
+      text("weight", (row) => String(row.weight), { class: "number rank" }),
+      text("priority", (row) => (row.kind === "queue" ? String(row.priority) : ""), { class: "number rank" }),
+      { name: "share", put: putShare, class: "number share" },
+      ...resources.map((resource, at) => ({
+        name: resource.name,
+        label: short(resource.name),
+        title: resource.name,
+        class: `amount r${at}`,
+        put: (cell, row) => putBar(cell, row, resource, at, this.#scale(row, resource, at)),
+      })),
+      text("jobs", (row) => (row.kind === "queue" ? count(row.jobs) : ""), { class: "number jobs" }),
+      text("waiting", (row) => count(row.waiting), { class: "number waiting" }),
+    ];
+  }
+}
+
+function putName(cell, row) {
+  if (!cell.twisty) {
+    cell.twisty = make("span", { class: "twisty", "aria-hidden": "true" });
+    cell.named = make("span", { class: "named" });
+    cell.problem = make("span", { class: "problem", text: "! problem" });
+    cell.replaceChildren(cell.twisty, cell.named, cell.problem);
+  }
+  say(cell.named, row.name);
+  mark(cell, "title", row.problem ? `${row.name}: ${row.problem}` : row.name);
+  cell.problem.hidden = !row.problem;
+}
+
+function putState(cell, row) {
+  say(cell, row.kind === "queue" ? row.state || "-" : row.kind);
+  mark(cell, "data-state", row.kind === "queue" ? row.state : null);
+}
+
+function putShare(cell, row) {
+  say(cell, row.overused ? `${percent(row.share)} over` : percent(row.share));
+  cell.classList.toggle("over", Boolean(row.overused));
+  const of = row.kind === "queue" ? "of what it deserves" : "of the cluster (dominant resource)";
+  mark(cell, "title", `${percent(row.share)} ${of}${row.overused ? ": over-used" : ""}`);
+}
