@@ -91,6 +91,24 @@ def test_installing_again_leaves_the_flags_alone(tmp_path: Path) -> None:
     assert flags.read_text(encoding="utf-8") == "VSCHED_ARBITRATE=yes\n"
 
 
+@needs("make")
+def test_kubectl_finds_what_is_installed(tmp_path: Path) -> None:
+    install = (
+        "make",
+        "-C",
+        TOP,
+        "install",
+        f"DESTDIR={tmp_path}",
+        f"PROGRAM={Path(sys.executable).with_name('vsched')}",
+    )
+    ran(*install)
+    ran(*install)  # again, as an upgrade does
+    for name in ("kubectl-vsched", "kubectl_complete-vsched"):
+        assert (tmp_path / "usr/bin" / name).readlink() == Path("vsched")
+    assert ran(tmp_path / "usr/bin/kubectl-vsched", "top", "--help").startswith("Usage: kubectl vsched top")
+    assert ran(tmp_path / "usr/bin/kubectl_complete-vsched", "to").startswith("top\t")
+
+
 # -- flags by environment
 
 

@@ -49,6 +49,7 @@ async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
         scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
     ):
         await until(lambda: len(nodes_of(cluster, "runs-")) == 2, SECONDS)
+        await until(lambda: status_of(cluster, "runs").get("phase") == "Running", SECONDS)
         for name in ("first", "second"):
             cluster.apply(gang(name, 8))
             await until(lambda name=name: status_of(cluster, name).get("conditions"), SECONDS)

@@ -13,17 +13,15 @@ from typing import Any
 import click
 import pytest
 
-from tests.support.held import Held, holding
+from tests.support.held import holding
 from tests.support.whatifs import Edited, cluster_of, edits_of, make, more_work, policy_text
 from vsched.cli.plan_edits import InOrder, editing
 from vsched.cli.plan_edits import edits_of as edits_in
 from vsched.cli.plan_live import what_if
 from vsched.model.advice import headline_of
-from vsched.model.dump import Head, Recording
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
-from vsched.settings.document import policy_text as text_of
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
@@ -51,19 +49,6 @@ def asking(**_: Any) -> None:
     """The flags of edits alone."""
 
 
-async def dumped(held: Held) -> Recording:
-    """The recording of a single session."""
-    looking = asyncio.create_task(held.daemon.showing.lookout.look())
-    await asyncio.sleep(0)
-    held.gate.let_one()
-    sight = await looking
-    await held.gate.hold()
-    assert sight.report is not None
-    return Recording(
-        sight.snapshot, text_of(sight.policy), sight.report, Head(number=sight.number, scheduler_names=("vsched",))
-    )
-
-
 async def outcomes(seed: int, folder: Path) -> tuple[list[Edited], CycleReport, CycleReport]:
     """The edits of one case, the first session after them as it was predicted, and as it was."""
     random, clock = Random(seed), SteadyClock()
@@ -77,7 +62,7 @@ async def outcomes(seed: int, folder: Path) -> tuple[list[Edited], CycleReport, 
             clock.tick()
             cluster.apply(more_work(random, 8))
         await held.quiet()
-        recording = await dumped(held)
+        recording = await held.dumped()
         await held.quiet()
         edits = edits_of(random, cluster, folder)
         flags = [flag for edit in edits if edit.kind != "config" for flag in edit.flags]
@@ -91,8 +76,10 @@ async def outcomes(seed: int, folder: Path) -> tuple[list[Edited], CycleReport, 
         for text in policies:
             held.policy.choose(text)
         await held.quiet()
-        actual = (await dumped(held)).report
+        after = await held.dumped()
+        actual = after.report
         assert actual is not None
+        assert after.head.number == recording.head.number + 1
         return edits, predicted, actual
 
 

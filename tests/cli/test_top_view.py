@@ -95,6 +95,7 @@ def test_everything_at_a_glance() -> None:
     assert lines[-1].startswith("[all]  queues")
     waiting = [line for line in lines if line.startswith("ns/")]
     assert len(waiting) == FIRST_JOBS
+    assert f"1 to {FIRST_JOBS} of 30" in lines
     assert waiting[0].split()[:3] == ["ns/w01", "a", "Inqueue"]
     assert waiting[0].endswith("GangSize  the gang needs 2, 1 fits")
 

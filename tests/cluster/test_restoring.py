@@ -162,6 +162,7 @@ def test_an_evicted_pod_comes_back_where_a_controller_owns_it_and_only_there() -
     left = [task for job in after.jobs.values() for task in job.tasks.values()]
     assert [(task.name, task.status, task.node) for task in left] == [("a", Status.PENDING, "")]
     assert left[0].uid != "x/a"
+    assert left[0].created == again.moment
     assert after.used[CPU] == 0
 
 

@@ -20,6 +20,7 @@ from vsched.cluster.notes import Broken
 from vsched.cluster.pod_conditions import PodConditionSettings
 from vsched.cluster.queue_statuses import QueueStatusSettings, with_ancestors
 from vsched.cluster.writeback import Writeback, WritebackSettings
+from vsched.model.advice import WOULD_START
 from vsched.model.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queue import Queue
@@ -220,6 +221,26 @@ async def test_a_message_that_only_changes_its_numbers_waits() -> None:
         test.submit(snapshot, jobs={"ns/g": outcome("Running", running=2)})
         await test.quiet()
         assert len(test.server.of("podgroups")) == 2
+
+
+async def test_what_would_help_is_added_soon_and_reworded_seldom() -> None:
+    """Fifty sessions with other numbers in each are one write; what would help, once it is found, is another."""
+    snapshot, _ = world()
+    said = msgspec.structs.replace(UNSCHEDULABLE, message="the gang needs 8, 6 fit: 2 nodes have too little cpu")
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", said)})
+        await test.quiet()
+        for number in range(50):
+            wobbling = said.message.replace("2 nodes", f"{number} nodes")
+            test.submit(snapshot, jobs={"ns/g": outcome("Pending", msgspec.structs.replace(said, message=wobbling))})
+        test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
+        await until(lambda: test.server.of("queues"))
+        assert len(test.server.of("podgroups")) == 1
+        helped = msgspec.structs.replace(said, message=f"{wobbling}{WOULD_START}2 more cpu on a node like n1")
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", helped)})
+        await test.quiet()
+        written = [sent.body["status"]["conditions"][0]["message"] for sent in test.server.of("podgroups")]
+        assert written == [said.message, helped.message]
 
 
 @pytest.mark.parametrize("code", [409, 500, 0], ids=["a conflict", "an internal error", "no answer"])

@@ -77,7 +77,7 @@ async def test_as_many_are_let_in_as_the_queue_has_room_for_whether_there_are_no
         async with scheduling(cluster.url, **policy):
             await until(lambda: len(shut(cluster)) == 2)
             left = shut(cluster)
-            told = "queue q would hold more than it may of cpu"
+            told = "queue q is at its capability in cpu: 2 of 2 held, 1 asked"
             await until(lambda: any(told in _said(cluster, name) for name in left))
         async with scheduling(cluster.url, **policy) as daemon:  # another one knows as much
             small = pod("small", cpu="100m")
@@ -109,7 +109,7 @@ async def test_a_gang_is_let_in_whole_or_not_at_all(policy: dict[str, Path]) -> 
         Cluster([node("n1")], manifests=[bounded, *made]) as cluster,
         scheduling(cluster.url, **policy),
     ):
-        await until(lambda: "queue q would hold more" in events(cluster, "g").get("Unschedulable", ""))
+        await until(lambda: "queue q may hold 2 cpu at most: 3 asked" in events(cluster, "g").get("Unschedulable", ""))
         assert len(shut(cluster)) == 3
         change = {"capability": {"cpu": "3"}}
         cluster.client.patch(QUEUES, "", "q", lambda obj: {**obj, "spec": {**obj["spec"], **change}})

@@ -63,6 +63,8 @@ class Making:
         self._policy_file = policy_file
         self._snapshot = snapshot
         self._policy = policy
+        self._minima: dict[str, int] = {}
+        """How many pods disruption budgets left in place before the first edit, by name."""
 
     def make(self, edit: Edit) -> None:
         """Make one edit, as its command or a person would."""
@@ -136,7 +138,9 @@ class Making:
                 pod["metadata"]["annotations"]["volcano.sh/task-spec"] = edit.role
 
         for number in range(edit.count):
-            self._client.create("pods", _fresh(like, f"{edit.like}-more-{number}", in_role))
+            name = f"{edit.like}-more-{number}"
+            if self._client.get("pods", like["metadata"]["namespace"], name) is None:
+                self._client.create("pods", _fresh(like, name, in_role))
 
     def _of_namespace(self, edit: SetQuota | SetConsumerLimit | AllowDisruptions) -> None:
         match edit:
@@ -159,11 +163,17 @@ class Making:
             case AllowDisruptions():
                 budgets = self._snapshot.budgets[edit.namespace]
                 more = edit.allowed - next(one.allowed for one in budgets if one.name == edit.budget)
+                minimum = self._minima.setdefault(edit.budget, self._minimum_of(edit))
 
                 def lowered(found: Obj) -> None:
-                    found["spec"]["minAvailable"] -= more
+                    found["spec"]["minAvailable"] = minimum - more
 
                 self._patch("policy/poddisruptionbudgets", edit.namespace, edit.budget, lowered)
+
+    def _minimum_of(self, edit: AllowDisruptions) -> int:
+        budget = self._client.get("policy/poddisruptionbudgets", edit.namespace, edit.budget)
+        assert budget is not None
+        return int(budget["spec"]["minAvailable"])
 
     def _machines(self, edit: SetNodeAmount | AddNodes) -> None:
         if isinstance(edit, SetNodeAmount):
@@ -179,6 +189,8 @@ class Making:
         assert like is not None
         for number in range(edit.count):
             name = f"{edit.like}-new-{number + 1}"
+            if self._client.get("nodes", "", name) is not None:
+                continue
             labels = {**(like["metadata"].get("labels") or {}), "kubernetes.io/hostname": name}
             status = {part: like["status"][part] for part in ("allocatable", "capacity")}
             self._client.create(

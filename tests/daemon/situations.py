@@ -45,7 +45,7 @@ USAGE = PLAIN.replace("{name: nodeorder}", "{name: usage, arguments: {thresholds
 PROMISED = PLAIN.replace("{name: nodeorder}", "{name: overcommit}, {name: nodeorder}")
 
 GROUP_1, GROUP_2 = "volcano.sh/nodegroup-name=g1", "volcano.sh/nodegroup-name=g2"
-OTHERS = "\n".join(f"job default/o{number} min=2 pods=2 cpu=2 age={90 - number}" for number in range(14))
+OTHERS = "\n".join(f"job default/o{number} min=1 minResources=cpu:1" for number in range(14))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
-        "queue dept",
+        "4 of 4 held, 2 asked",
         ("2 more cpu in queue dept (capability 6)",),
     ),
     "a queue is closed": Stuck(
@@ -100,7 +100,6 @@ SITUATIONS: dict[str, Stuck] = {
         Code.QUEUE_CLOSED,
         "queue q is Closed",
         ("queue q opened",),
-        never=True,
     ),
     "a queue does not exist": Stuck(
         DEFAULT,
@@ -171,7 +170,6 @@ SITUATIONS: dict[str, Stuck] = {
         Code.GANG_INCOMPLETE,
         "only 2 of the 4 pods that the gang needs exist",
         ("2 more pods",),
-        never=True,
     ),
     "pods of a role do not exist": Stuck(
         PLAIN,
@@ -180,7 +178,6 @@ SITUATIONS: dict[str, Stuck] = {
         Code.GANG_INCOMPLETE,
         "1 of ps",
         ("1 more pod of role ps",),
-        never=True,
     ),
     "scheduling gates hold its pods back": Stuck(
         PLAIN,
@@ -206,13 +203,14 @@ SITUATIONS: dict[str, Stuck] = {
         Code.RESOURCES,
         "1 is tainted {gpu: yes}",
         ("a toleration of the taint gpu=yes:NoSchedule", "the taint gpu=yes:NoSchedule removed from node n1"),
+        never=True,
     ),
     "all nodes are tainted": Stuck(
         PLAIN,
         "node n1 cpu=4 taint=gpu:yes\nnode n2 cpu=4 taint=gpu:yes",
         "job default/b min=1 pods=1 cpu=4",
         Code.TAINTS,
-        "2 are tainted {gpu: yes}",
+        "2 nodes are tainted {gpu: yes}",
         ("a toleration of the taint gpu=yes:NoSchedule",),
         never=True,
     ),
@@ -257,6 +255,7 @@ SITUATIONS: dict[str, Stuck] = {
         Code.RESOURCES,
         "too little cpu",
         ("4 more cpu on a node like n1", "2 more nodes like n1"),
+        never=True,
     ),
     "its host port is taken": Stuck(
         PLAIN,
@@ -300,12 +299,13 @@ SITUATIONS: dict[str, Stuck] = {
         ("priority class high",),
     ),
     "fourteen others are before it": Stuck(
-        PLAIN,
-        "node n1 cpu=4\nclass high 10\njob default/a min=1 pods=1 cpu=2",
-        f"{OTHERS}\njob default/b min=2 pods=2 cpu=1 age=1",
-        Code.RESOURCES,
-        "",
-        ("cpu 1",),
+        PROMISED,
+        f"node n1 cpu=12\n{OTHERS}",
+        "job default/b min=1 minResources=cpu:1",
+        Code.ORDER,
+        "waits behind",
+        ("overcommit-factor 1.3 in the policy",),
+        phase="Inqueue",
     ),
     "a quota has no room for its minimum": Stuck(
         QUOTAS,
@@ -331,6 +331,7 @@ SITUATIONS: dict[str, Stuck] = {
         Code.RESOURCES,
         "",
         ("node group g1 added to those of queue q",),
+        never=True,
     ),
     "its queue is at its limit on a group of nodes": Stuck(
         GROUPS,
@@ -344,7 +345,8 @@ SITUATIONS: dict[str, Stuck] = {
     ),
     "two things are in the way at once": Stuck(
         FLAT,
-        "node n1 cpu=4\nnode n2 cpu=4 cordoned\nqueue team capability=cpu:4\njob default/a min=4 pods=4 cpu=1 queue=team",
+        "node n1 cpu=4\nnode n2 cpu=4 cordoned\nqueue team capability=cpu:4\n"
+        "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.RESOURCES,
         "",

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+import msgspec
 import pytest
 
-from tests.daemon.making import GROUP, Making
-from tests.daemon.running import PODGROUPS, scheduling, status_of, until
+from tests.daemon.making import GROUP, WISH, Making
+from tests.daemon.running import PODGROUPS, queue_status, scheduling, status_of, until
 from tests.daemon.situations import SITUATIONS, Stuck
+from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
 from vsched.daemon.app import Daemon
-from vsched.explain.applying import Situation
-from vsched.explain.changes import changes
-from vsched.explain.records import Change
+from vsched.explain.edits import Edit
+from vsched.explain.records import Explanation, State
 from vsched.framework.codes import Code
+from vsched.model.job import Job, JobSpec
+from vsched.model.status import Phase
 from vsched.model.usage import Reading
-from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.sights import Sight
 
 KEY = "default/b"
+SEEN_SECONDS = 0.25
+"""An edit is in the mirror long before; sessions are waited for besides."""
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
+OPTIONS = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
+ADMITTED = (Phase.INQUEUE, Phase.RUNNING)
 VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
@@ -51,7 +58,10 @@ def objects(text: str) -> list[Obj]:
             found["metadata"].pop("uid")
             if not found["spec"]["schedulingGates"]:
                 del found["spec"]["schedulingGates"]
-            found["spec"]["containers"][0]["image"] = "busybox"
+            container = found["spec"]["containers"][0]
+            container["image"] = "busybox"
+            requests = container["resources"]["requests"]
+            container["resources"]["limits"] = {name: amount for name, amount in requests.items() if "/" in name}
     return made
 
 
@@ -81,17 +91,31 @@ async def at_work(stuck: Stuck, tmp_path: Path) -> AsyncIterator[tuple[Cluster, 
     there = objects(stuck.there)
     async with (
         Cluster(settings=QUICK) as cluster,
-        scheduling(cluster.url, policy_file=policy_file, period_seconds=0.05, advise=False) as daemon,
+        scheduling(cluster.url, policy_file=policy_file, **OPTIONS) as daemon,
     ):
         cluster.apply(there)
         pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
+        closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
         await until(lambda: all(_runs(cluster, name) for name in pods), 30.0)
+        await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed), 30.0)
+        waiting = [found["metadata"]["name"] for found in there if found["kind"] == "PodGroup"]
+        await until(lambda: all(status_of(cluster, name).get("phase") in ADMITTED for name in waiting), 30.0)
+        for found in cluster.client.list("resourcequotas", "default"):
+            _count(cluster, found, pods)
         found = reading(stuck.there)
         if found is not None:
             now = time.time()
             nodes = {name: type(one)(now, one.cpu, one.memory) for name, one in found.nodes.items()}
             daemon.cache.use(Reading(now, nodes))
         yield cluster, daemon, policy_file
+
+
+def _count(cluster: Cluster, quota: Obj, pods: list[str]) -> None:
+    """What the quota controller of a cluster counts: here each pod asks for one cpu."""
+    status = {"used": {"requests.cpu": str(len(pods))}}
+    cluster.client.patch_status(
+        "resourcequotas", "default", quota["metadata"]["name"], lambda found: {**found, "status": status}
+    )
 
 
 def _runs(cluster: Cluster, name: str) -> bool:
@@ -101,23 +125,38 @@ def _runs(cluster: Cluster, name: str) -> bool:
 
 async def seen(daemon: Daemon, stuck: Stuck) -> Sight:
     """A session that saw the job wait for what it is to wait for."""
-    async with asyncio.timeout(20.0):
-        while True:
-            sight = await daemon.showing.lookout.look()
-            outcome = sight.report.jobs.get(KEY)
-            if stuck.code is Code.NO_POD_GROUP and KEY in sight.snapshot.strays:
-                return sight
-            if outcome is not None and outcome.code == stuck.code and stuck.says in outcome.message:
-                return sight
-            last = outcome
-            await asyncio.sleep(0.05)
-            assert last is None or time.time()
+    sight = await daemon.showing.lookout.look()
+    end = time.monotonic() + 20.0
+    while not _waits_for_it(sight, stuck):
+        outcome = sight.report.jobs.get(KEY)
+        assert time.monotonic() < end, "nothing is said" if outcome is None else f"{outcome.code}: {outcome.message}"
+        await asyncio.sleep(0.05)
+        sight = await daemon.showing.lookout.look()
+    return sight
 
 
-async def told(sight: Sight) -> tuple[Change, ...]:
-    found = await asyncio.to_thread(changes, *sight[:2], REGISTRY, sight.report, KEY)
-    assert found.complete
-    return found.changes
+def _waits_for_it(sight: Sight, stuck: Stuck) -> bool:
+    if stuck.code is Code.NO_POD_GROUP:
+        return len(sight.snapshot.strays.get(KEY, Job("", JobSpec("", ""))).pending) > 1
+    outcome = sight.report.jobs.get(KEY)
+    return outcome is not None and outcome.code == stuck.code and stuck.says in outcome.message
+
+
+async def explained(daemon: Daemon) -> Explanation:
+    """What anybody is told who asks."""
+    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/{KEY}?kind=PodGroup"
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        assert answer.status == 200, await answer.text()
+        return msgspec.json.decode(await answer.read(), type=Explanation)
+
+
+async def made(daemon: Daemon, making: Making, edits: Sequence[Edit]) -> None:
+    """The edits made, and seen by sessions."""
+    for edit in edits:
+        making.make(edit)
+    await asyncio.sleep(SEEN_SECONDS)
+    for _ in range(2):
+        await daemon.showing.lookout.look()
 
 
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
@@ -125,12 +164,18 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
     async with at_work(stuck, tmp_path) as (cluster, daemon, policy_file):
         cluster.apply(objects(stuck.job))
         sight = await seen(daemon, stuck)
-        found = await told(sight)
-        messages = [change.message for change in found]
+        found = await explained(daemon)
+        assert found.state is (State.NEVER if stuck.never else State.WAITS), found.message
+        assert found.constraints[0].code == stuck.code, found.constraints
+        assert stuck.says in found.message
+        messages = [change.message for change in found.changes]
         assert len(messages) >= len(stuck.helps), messages
         assert all(one.startswith(start) for one, start in zip(messages, stuck.helps, strict=False)), messages
-        assert not started(cluster, stuck)
+
+        edits = found.changes[len(stuck.helps) - 1].edits
         making = Making(cluster, policy_file, sight.snapshot, sight.policy)
-        for edit in found[len(stuck.helps) - 1].edits:
-            making.make(edit)
+        less = [a_notch_less(edit) for edit in edits]
+        await made(daemon, making, [edit for edit in less if edit is not None])
+        assert not started(cluster, stuck), "less would have done"
+        await made(daemon, making, edits)
         await until(lambda: started(cluster, stuck), 20.0)

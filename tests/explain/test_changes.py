@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import contended
+from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.applying import Situation, apply_all
 from vsched.explain.changes import Found, changes, first_waiting
-from vsched.explain.edits import Edit, SetMinMember, SetNodeAmount, SetQueueAmount, SetRequest
+from vsched.explain.edits import Edit
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Change
 from vsched.framework.cycle import run_cycle
@@ -302,7 +302,7 @@ def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(t
     situation = Situation(snapshot_of(text), policy)
     for change in found(text, policy).changes:
         assert works(situation, change.edits), change.message
-        for less in less_than(situation, change):
+        for less in less_than(change):
             assert not works(situation, less), (change.message, less)
 
 
@@ -325,30 +325,11 @@ POLICY_OF_ANY = policy_of(
 )
 
 
-def less_than(situation: Situation, change: Change) -> list[tuple[Edit, ...]]:
+def less_than(change: Change) -> list[tuple[Edit, ...]]:
     """The same edits, with one of them a notch smaller."""
-    snapshot = situation.snapshot
-    found: list[tuple[Edit, ...]] = []
-    for at, edit in enumerate(change.edits):
-        with_ = msgspec.structs.replace
-        smaller: Edit | None = None
-        match edit:
-            case SetMinMember():
-                smaller = with_(edit, minimum=edit.minimum + 1, min_resources={})
-            case SetRequest():
-                smaller = with_(edit, amount=edit.amount + 10)
-            case SetQueueAmount() | SetNodeAmount():
-                notch = 1 if edit.resource == "pods" else 10 if edit.resource == "cpu" else 1000
-                smaller = with_(edit, amount=edit.amount - notch)
-        if hasattr(edit, "nodes") and len(edit.nodes) > 1:
-            smaller = with_(edit, nodes=edit.nodes[:-1])
-        if hasattr(edit, "count") and edit.count > 1:
-            smaller = with_(edit, count=edit.count - 1)
-        if hasattr(edit, "allowed") and edit.allowed > 1:
-            smaller = with_(edit, allowed=edit.allowed - 1)
-        if smaller is not None and snapshot is not None:
-            found.append((*change.edits[:at], smaller, *change.edits[at + 1 :]))
-    return found
+    edits = change.edits
+    smaller = ((at, a_notch_less(edit)) for at, edit in enumerate(edits))
+    return [(*edits[:at], less, *edits[at + 1 :]) for at, less in smaller if less is not None]
 
 
 def test_a_pod_is_looked_at_by_itself() -> None:

@@ -306,6 +306,7 @@ NOTES = {
         {"arbitration": {"enabled": True}},
         "http://vsched-leader.batch.svc:8080/extender",
     ),
+    "says where the page is": ({}, "http://localhost:8080/       in a browser"),
     "says what is to be made": ({"policy": {"existingConfigMap": "theirs"}}, "the ConfigMap theirs"),
     "says that roles are missing": ({"rbac": {"create": False}}, "vsched rbac"),
 }

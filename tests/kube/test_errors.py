@@ -46,3 +46,17 @@ def test_a_fresh_continue_token_is_kept() -> None:
 
 def test_an_unknown_code_has_words() -> None:
     assert str(error_from_answer("GET /x", 599, {}, b"")) == "GET /x: 599: no reason given"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param({"error": "no session\n within 10 s"}, "no session within 10 s", id="what others say instead"),
+        pytest.param({"message": "said", "error": "other"}, "said", id="a message goes before it"),
+        pytest.param({"error": {"code": 7}}, "Service Unavailable", id="an error that is no text"),
+        pytest.param({}, "Service Unavailable", id="nothing"),
+    ],
+)
+def test_what_a_refusal_says(body: dict[str, object], text: str) -> None:
+    error = error_from_answer("GET /x", 503, {"Content-Type": "application/json"}, orjson.dumps(body))
+    assert error.message == text

@@ -228,7 +228,12 @@ async def test_the_columns_show_what_is_deserved_and_whether_it_is_overused(api:
     await api.made(
         path, {"apiVersion": ARBITRATOR_VERSION, "kind": "Allocation", "metadata": {"name": "a"}, "spec": spec}
     )
-    condition = {"type": "Overused", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    condition = {
+        "type": "Overused",
+        "status": "True",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "message": "holds 500m cpu more than it deserves",
+    }
     status = {"allocated": {"cpu": 2, "memory": "1Gi"}, "conditions": [condition]}
     assert (await api.patch(f"{path}/a/status", {"status": status})).body["status"] == status
     table = (await api.get(path, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")).body
@@ -242,6 +247,7 @@ async def test_the_columns_show_what_is_deserved_and_whether_it_is_overused(api:
         "Deserved-Memory": "2Gi",
         "Allocated-Memory": "1Gi",
         "Overused": "True",
+        "Message": "holds 500m cpu more than it deserves",
     }
 
 

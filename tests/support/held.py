@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.daemon.running import Obj
+from vsched.cli.asking import Target
+from vsched.cli.plan_live import fetched
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
@@ -14,6 +15,7 @@ from vsched.daemon.reload import PolicyInForce
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.model.dump import Recording
 from vsched.settings import Settings, load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
@@ -32,6 +34,11 @@ class Gate(Trigger):
         self._open.set()
         self._at_gate = asyncio.Event()
         self._one = False
+        self.pulled = asyncio.Event()
+
+    def pull(self) -> None:
+        self.pulled.set()
+        super().pull()
 
     async def next(self, busy_seconds: float = 0.0) -> Reason:
         reason = await super().next(busy_seconds)
@@ -84,6 +91,17 @@ class Held:
         self.gate = gate
         self.policy = policy
 
+    async def dumped(self) -> Recording:
+        """The recording of a single session, as a running daemon hands it out; sessions are held before and after."""
+        self.gate.pulled.clear()
+        url = f"http://127.0.0.1:{self.daemon.ports['--listen-address']}"
+        async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
+            fetching = group.create_task(fetched(Target(url)))
+            await self.gate.pulled.wait()
+            self.gate.let_one()
+        await self.gate.hold()
+        return fetching.result()
+
     async def quiet(self, looks: int = 4) -> None:
         """Wait until nothing happens any more: no controller has work, and the mirror has seen all that was written."""
         calm, revision = 0, -1
@@ -111,7 +129,7 @@ async def holding(cluster: Cluster, policy: str) -> AsyncIterator[Held]:
     """A daemon at this cluster that serves at a port of its own."""
     clock, gate = SystemClock(), Gate()
     chosen = Chosen(policy, clock)
-    options = Options(listen_address="127.0.0.1:0", healthz_address="", drain_seconds=2.0)
+    options = Options(listen_address="127.0.0.1:0", healthz_address="", drain_seconds=2.0, advise=False)
     async with ApiClient(Connection(cluster.url)) as client, asyncio.TaskGroup() as group:
         daemon = Daemon(options, client, REGISTRY, policy=chosen, trigger=gate)
         task = group.create_task(daemon.run())
@@ -122,8 +140,3 @@ async def holding(cluster: Cluster, policy: str) -> AsyncIterator[Held]:
             daemon.stop()
             await asyncio.wait((task,), timeout=10.0)
             task.cancel()
-
-
-def labelled(obj: Obj) -> str:
-    """What a pod belongs to, by its label ``app``."""
-    return str(obj["metadata"]["labels"]["app"])

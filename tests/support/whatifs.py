@@ -92,7 +92,7 @@ def work(random: Random, name: str, queue: str, priority: str | None) -> list[Ob
 
 
 def _node(random: Random, name: str) -> Obj:
-    amounts = {"cpu": str(random.randint(2, 4)), "memory": "16Gi", "pods": "110"}
+    amounts = {"cpu": str(random.randint(2, 7)), "memory": "16Gi", "pods": "110"}
     labels = {HOSTNAME: name, "zone": random.choice("xy")}
     taints = [{"key": "dedicated", "value": "yes", "effect": "NoSchedule"}] if random.random() < 0.15 else []
     return {

@@ -140,29 +140,6 @@ async def test_nodes_show_what_is_idle() -> None:
     assert (shown["n1"]["allocatable"]["cpu"], shown["n1"]["idle"]["cpu"]) == ("4", "1")
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        pytest.param("/explain/ns/g", {"kind": "PodGroup", "message": "1/2 unschedulable"}, id="a PodGroup"),
-        pytest.param("/explain/ns/g-0", {"kind": "Pod", "message": WHY, "status": "Pending"}, id="a pod that waits"),
-        pytest.param("/explain/ns/runs", {"kind": "Pod", "message": "", "node": "n1"}, id="a pod that runs"),
-    ],
-)
-async def test_explaining(path: str, expected: dict[str, Any]) -> None:
-    async with pages(findings()) as get:
-        code, shown = await get(path)
-    assert code == 200
-    assert expected.items() <= shown.items()
-
-
-@pytest.mark.parametrize("found", [findings(), Findings()], ids=["unknown name", "before the first cycle"])
-async def test_what_is_not_known_cannot_be_explained(found: Findings) -> None:
-    async with pages(found) as get:
-        code, shown = await get("/explain/ns/nothing")
-    assert code == 404
-    assert "ns/nothing" in shown["error"]
-
-
 @pytest.mark.parametrize("path", ["/queues", "/jobs", "/nodes", "/metrics", "/", "/configz", "/livez", "/readyz"])
 async def test_every_page_answers_before_the_first_cycle(path: str) -> None:
     async with pages(Findings()) as get:

@@ -22,11 +22,12 @@ from vsched.model.queue import ROOT, Queue
 from vsched.model.usage import Figures, NodeUsage, Reading
 from vsched.settings.built_in import REGISTRY
 from vsched.web import picture_jobs
+from vsched.web.deltas import apply
 from vsched.web.history import MOST_SESSIONS, History
 from vsched.web.overview import Overview
 from vsched.web.picture_nodes import per_cent
 from vsched.web.picture_queues import lineage, tree
-from vsched.web.pictures import Around, bare_picture, nothing_changed, numbered, picture
+from vsched.web.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.sights import Sight
 
 GIB = 1 << 30
@@ -310,10 +311,10 @@ def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.Monke
 
 
 def test_a_picture_that_shows_nothing_new_is_the_one_before() -> None:
-    first = numbered(of(JOBS), None)
+    first, _ = following(of(JOBS), None)
     later = of(JOBS, before=first, at=NOW + 1.0, sessions=(replace(session(3), binds=0),))
     assert first.number == 1
-    assert numbered(later, first) is first
+    assert following(later, first) == (first, None)
 
 
 @pytest.mark.parametrize(
@@ -326,8 +327,11 @@ def test_a_picture_that_shows_nothing_new_is_the_one_before() -> None:
     ],
 )
 def test_a_picture_that_shows_anything_new_has_the_next_number(around: dict[str, Any]) -> None:
-    first = numbered(of(JOBS), None)
-    assert numbered(of(JOBS, before=first, **around), first).number == 2
+    first, _ = following(of(JOBS), None)
+    found, change = following(of(JOBS, before=first, **around), first)
+    assert change is not None
+    assert (found.number, change.number, change.since) == (2, 2, 1)
+    assert apply(change, first) == found
 
 
 def test_a_daemon_that_decides_nothing_shows_what_it_is() -> None:

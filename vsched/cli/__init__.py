@@ -18,6 +18,7 @@ COMMANDS = {
     "plan": "what would be bound, and why the rest waits, from manifests",
     "top": "what a running daemon shares out, to whom, and who waits, live",
     "queue": "queues: what they hold, opening and closing them",
+    "explain": "why a pod, a job or a queue waits, and what would let it start",
     "job": "jobs: where each stands in the order, and why those that wait do",
     "allocations": "who deserves and holds what of the cluster, by namespace and bucket",
     "usage": "what of each node is allocated, and what it really uses",

@@ -172,10 +172,10 @@ def command(
         show_what_if(what_if(recording, changes, policy=policy, names=names, cycles=cycles), output)
         return
     if not files:
-        raise BadInput("plan: of what? (expected -f FILE, or --live for a running cluster)")
+        raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")
     if any(edits.values()):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name, given in edits.items() if given)
-        raise BadInput(f"{flags}: changes a running cluster on paper (expected --live or --from DUMP with it)")
+        raise click.UsageError(f"{flags}: for running clusters (expected --live, or --from DUMP, with it)")
     settings = _policy(config)
     note_extender(settings.policy)
     manifests = decode_manifests(read(files, sys.stdin))
@@ -193,7 +193,7 @@ def command(
 def _refuse_with_live(**given: object) -> None:
     flags = [f"--{name}" if name != "files" else "-f" for name, value in given.items() if value]
     if flags:
-        raise BadInput(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
+        raise click.UsageError(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
 
 
 def _policy(config: str | None) -> Settings:

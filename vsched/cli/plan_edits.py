@@ -13,7 +13,6 @@ from vsched.cli.plan_nodes import Add, Drain, Remove
 from vsched.cli.plan_settings import setting_of
 from vsched.cli.plan_submit import submit_of
 from vsched.cli.plan_trial import Edit
-from vsched.errors import BadInput
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -85,12 +84,17 @@ def editing(command: C) -> C:
 
 
 def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
-    """The edits that the flags ask for, in their order; raises BadInput where one cannot be read."""
+    """The edits that the flags ask for, in their order; raises BadInput where one cannot be read.
+
+    Raises UsageError where flags do not go together.
+    """
     adds, likes = values["add_nodes"], values["like"]
     if len(adds) != len(likes):
-        raise BadInput(f"--add-nodes: {len(adds)} times with {len(likes)} --like (expected one --like NODE for each)")
+        raise click.UsageError(
+            f"--add-nodes and --like: {len(adds)} and {len(likes)} (expected one --like NODE for each)"
+        )
     if values["submit"].count("-") > 1:
-        raise BadInput("--submit: standard input can be read once only")
+        raise click.UsageError("--submit: standard input can be read once only")
     making: dict[str, Callable[[Any], Edit]] = {
         "submit": submit_of,
         "drain": Drain,

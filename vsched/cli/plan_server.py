@@ -18,14 +18,16 @@ from vsched.sim.controllers import JobTimes, daemons, ordinals, replicas, rollou
 from vsched.sim.controllers.actions import Action, Create
 from vsched.sim.controllers.objects import controller_uid
 from vsched.sim.kinds import Kind, Obj
+from vsched.sim.status import Failure
 from vsched.sim.store import Store
 from vsched.sim.writes import Writer
 
 SEED = 7
-MOST_PODS = 50_000
+MOST_PODS = 20_000
 """Workloads that would make more are refused: somebody has mistyped a number."""
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that become pods here."""
+_CONFLICT = 409
 _SETS = "apps/replicasets"
 
 
@@ -73,8 +75,14 @@ class PaperServer:
         return next((kind for kind in registry if kind.kind == name), None)
 
     def create(self, kind: Kind, manifest: Obj) -> Made:
-        """A new object with everything that is made of it; raises the server's Failure."""
+        """A new object with everything that is made of it; raises the server's Failure, and BadInput where that is too
+        much.
+        """
         stored = self._writer.create(kind, manifest["metadata"].get("namespace", ""), manifest)
+        spec = stored.get("spec") or {}
+        pods = max(spec.get("replicas") or 0, spec.get("parallelism") or 0)
+        if kind.kind in WORKLOADS and pods > MOST_PODS:
+            raise BadInput(f"{kind.kind} {stored['metadata']['name']}: {pods} pods (expected {MOST_PODS} at most)")
         return Made(stored, list(self._made_by(stored)) if kind.kind in WORKLOADS else ())
 
     def change(self, before: Obj, change: Callable[[Obj], Obj], subresource: str = "") -> Obj:
@@ -106,6 +114,15 @@ class PaperServer:
 
     # What controllers make of workloads
 
+    def _born(self, resource: str, obj: Obj) -> Obj:
+        """An object that a controller makes; it tries again where a name that was drawn is taken, as clients do."""
+        while True:
+            try:
+                return self._client.create(resource, obj)
+            except Failure as failure:
+                if failure.code != _CONFLICT or obj["metadata"].get("name"):
+                    raise
+
     def _made_by(self, workload: Obj) -> Iterator[Obj]:
         if workload["kind"] == "Deployment":
             for replica_set in self._grown(
@@ -124,10 +141,8 @@ class PaperServer:
             wanted = [each for each in step(made) if isinstance(each, Create) and each.resource == resource]
             if not wanted:
                 return
-            if len(made) + len(wanted) > MOST_PODS:
-                raise BadInput(f"more than {MOST_PODS} pods (expected a number that was meant)")
             for each in wanted:
-                created = self._client.create(resource, each.obj)
+                created = self._born(resource, each.obj)
                 assert controller_uid(created) == uid
                 made.append(created)
                 yield created

@@ -70,6 +70,8 @@ def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
         made = trial.server.create(kind, wanted)
     except Failure as failure:
         raise BadInput(f"{origin}: {failure.message}") from None
+    except BadInput as error:
+        raise BadInput(f"{origin}: {error}") from None
     _admit(trial, origin, kind, made, _names_scheduler(wanted))
 
 

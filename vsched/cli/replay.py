@@ -55,7 +55,7 @@ def command(
             raise click.UsageError(
                 "--trace: replays two CSV files (expected no FILE and no --config; --policy names one)"
             )
-        import_module("vsched.cli.replay_trace").replay_trace(trace, output, **asked)
+        import_module("vsched.cli.replay_trace").replay_trace(trace, output, no_color=no_color, **asked)
         return
     if file is None:
         raise click.UsageError(

@@ -63,7 +63,8 @@ def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = Fal
         seconds = time.perf_counter() - began
         same = config is None and _kind(error_text(error)) == _kind(recording.head.error)
         told = "".join(format_exception(error))
-        return Replayed(recording, config, (), same, (), notes, seconds, trace.spans(), error_text(error), told)
+        spans = trace.spans() if profile else ()
+        return Replayed(recording, config, (), same, (), notes, seconds, spans, error_text(error), told)
     seconds = time.perf_counter() - began
     if answers.unknown:
         notes.append(f"{answers.unknown} questions to an extender had not been asked then: they count as not answered")

@@ -76,6 +76,7 @@ def replay_trace(
     out: Path | None,
     plots: bool | None,
     quiet: bool,
+    no_color: bool = False,
 ) -> None:
     """Replay, compare, and show it as text, JSON or YAML; raises BadInput."""
     if plots and out is None:
@@ -91,10 +92,12 @@ def replay_trace(
 
         check_installed()
     prepared, facts = prepare(asked)
+    if out is not None:
+        _make(out)
     document = {"trace": facts, "policies": run_all(asked, prepared, _silent if quiet else _say)}
     if out is not None:
         _write(out, document, plots)
-    _show(document, output)
+    _show(document, output, no_color)
 
 
 def prepare(asked: Asked) -> tuple[Trace, Document]:
@@ -143,6 +146,8 @@ def run_all(asked: Asked, trace: Trace, say: Say) -> list[Document]:
             return [run_fast(_alone(asked, trace, say))]
     except BaseExceptionGroup as errors:
         raise first_of(errors) from errors
+    except asyncio.CancelledError:
+        raise click.Abort from None
 
 
 async def _alone(asked: Asked, trace: Trace, say: Say) -> Document:
@@ -221,9 +226,15 @@ def _silent(line: str) -> None:
     """Nobody wants to know."""
 
 
-def _write(out: Path, document: Document, plots: bool) -> None:
+def _make(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+
+
+def _write(out: Path, document: Document, plots: bool) -> None:
+    try:
         (out / "comparison.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
         if plots:
             from vsched.cli.trace_plots import draw
@@ -234,7 +245,7 @@ def _write(out: Path, document: Document, plots: bool) -> None:
         raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
 
 
-def _show(document: Document, output: str) -> None:
+def _show(document: Document, output: str, no_color: bool) -> None:
     if output == "json":
         click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
     elif output == "yaml":
@@ -242,4 +253,4 @@ def _show(document: Document, output: str) -> None:
     else:
         from vsched.cli.trace_view import show
 
-        show(document)
+        show(document, no_color)

@@ -75,15 +75,16 @@ def _everything(overview: Overview, screen: Screen, room: int) -> list[Renderabl
     """The queues, the namespaces, why jobs wait, and the first of them, in as many lines as each wants and gets."""
     queues, namespaces, jobs = (LISTINGS[name](overview, screen) for name in ("queues", "namespaces", "jobs"))
     waiting = [row for row in jobs.rows if row.position is not None]
-    first = Listing(waiting[:FIRST_JOBS], jobs.draw)
-    lines = dealt(room - (GAPS if waiting else 1), [len(listing.rows) + 1 for listing in (queues, namespaces, first)])
+    # One line for the headings, and where there are more than the first, one that says so.
+    wants = [len(queues.rows) + 1, len(namespaces.rows) + 1, min(len(waiting), FIRST_JOBS + 1) + 1]
+    lines = dealt(room - (GAPS if waiting else 1), wants)
     parts = _fitting(queues, 0, lines[0])
     if namespaces.rows and lines[1] > 1:
         parts += [Text(), *_fitting(namespaces, 0, lines[1])]
     if waiting:
         parts += [Text(), _reasons(Counter(row.reason for row in waiting), screen)]
         if lines[2] > 1:
-            parts += _fitting(first, 0, lines[2])
+            parts += _fitting(Listing(waiting, jobs.draw), 0, lines[2])
     return parts
 
 

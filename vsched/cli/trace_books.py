@@ -77,7 +77,7 @@ class Books:
         self._waits: dict[str, float] = {}
         self.moments: list[float] = []
         self.series: dict[str, list[float]] = {name: [] for name in SERIES}
-        self.created = self.placed = self.evicted = self.in_pieces = 0
+        self.created = self.placed = self.evicted = self.finished = self.in_pieces = 0
         self._lost: dict[str, float] = defaultdict(float)
         """Amount times seconds that evicted pods had run, by resource."""
         self._last_start = self._last_end = 0.0
@@ -119,6 +119,7 @@ class Books:
 
     def finish(self, pod: TracePod) -> None:
         """A pod has run its time."""
+        self.finished += 1
         self._leave(self._stays.pop(pod.name))
 
     def evict(self, pod: TracePod, now: float) -> None:
@@ -145,16 +146,6 @@ class Books:
         self.series["fragmentation"].append(min(1.0, max(0.0, self._fragmented) / free) if free else 0.0)
         self.series["fairness"].append(self._fairness())
         self.series["waiting"].append(float(self.waiting))
-
-    def balanced(self) -> bool:
-        """Whether the books agree with the machines: what pods hold is what is missing there."""
-        machines = {id(stay.machine): stay.machine for stay in self._stays.values() if stay.machine is not None}
-        held = {
-            "cpu": sum(one.node.cpu_milli - one.cpu_milli for one in machines.values()),
-            "memory": sum(one.node.memory_mib - one.memory_mib for one in machines.values()),
-            "gpu": sum(1000 * one.node.gpus - sum(one.devices.free) for one in machines.values()),
-        }
-        return held == {name: self.used[name] for name in held}
 
     def _leave(self, stay: _Stay) -> None:
         assert stay.machine is not None

@@ -76,10 +76,10 @@ class SteppedDaemon:
     async def session(self) -> None:
         """One session on all that was written until now; what it decided is carried out when this returns."""
         await self._caught_up()
-        await self._steps.step()
         daemon = self.daemon
-        failed = daemon.telemetry.registry.get_sample_value("vsched_cycle_exceptions_total")
-        if failed:
+        before = daemon.telemetry.findings.cycles
+        await self._steps.step()
+        if daemon.telemetry.findings.cycles == before:
             raise Unavailable("a session failed; the log says why")
         while daemon.dispatcher.busy or daemon.evictor.busy:  # noqa: ASYNC110  # a turn of the loop is all it takes
             await asyncio.sleep(0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from vsched.cli.output import console_for
 from vsched.sim.ages import short_duration
 
 Document = dict[str, Any]
@@ -48,9 +48,9 @@ def duration(value: float) -> str:
     return short_duration(value)
 
 
-def show(document: Document) -> None:
-    """Print it."""
-    console = Console(highlight=False)
+def show(document: Document, no_color: bool = False) -> None:
+    """Print it; a table that goes to a file has all the room it needs."""
+    console = console_for(no_color, wide=False)
     console.print(escape(headline(document["trace"])), soft_wrap=True)
     console.print(as_table(document["policies"]))
     console.print(

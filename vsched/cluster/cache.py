@@ -28,7 +28,7 @@ from vsched.cluster.job_books import JobBooks
 from vsched.cluster.namespace_books import NamespaceBooks, as_selections, in_order
 from vsched.cluster.news import News
 from vsched.cluster.node_books import NodeBooks, dense_vector
-from vsched.cluster.notes import Notes, ObjectNotes
+from vsched.cluster.notes import Broken, Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
 from vsched.errors import BadObject
@@ -81,6 +81,7 @@ class Cache(News):
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
         self._advice: Mapping[str, Advice] = {}
+        self._scheduler_names = scheduler_names
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
@@ -143,6 +144,11 @@ class Cache(News):
         """How much namespaces may hold by a new division; snapshots carry it from now on."""
         self._ceilings = ceilings
 
+    def unused(self) -> Iterator[Broken]:
+        """Objects that nothing is done for: those that cannot be used, and pods of other schedulers; as of now."""
+        yield from tuple(self.broken.values())
+        yield from tuple(self._notes.foreign.values())
+
     def advise(self, advice: Mapping[str, Advice]) -> None:
         """What would let waiting jobs start; snapshots carry it from now on."""
         self._advice = advice
@@ -200,6 +206,7 @@ class Cache(News):
             held_limits=held_limits,
             advice=self._advice,
             strays=self._jobs.strays,
+            learnt=self._pods.learn(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -290,7 +297,9 @@ class Cache(News):
                 self._parties.leave_out(kind, key)
             self._notes.put_broken(kind, key, found.metadata, str(error))
             return True
-        if remarks:
+        if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
+            self._notes.put_foreign(key, found)
+        elif remarks:
             message = f"{wire.named(kind, found.metadata)}: {'; '.join(remarks)}"
             self._notes.put_blemished(kind, key, found.metadata, message)
         else:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from vsched.cluster import wire
 from vsched.cluster.implied import controller_of, group_named, implied_job, implied_name
-from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, strategy_of
+from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper
 from vsched.cluster.wire_base import Timestamp
+from vsched.cluster.wire_pods import ContainerState
 from vsched.errors import BadInput, BadObject
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
@@ -129,6 +130,10 @@ class PodReader:
             awaits_queue=status is Status.PENDING and chosen and gates == [QUEUE_GATE],
             reserves=status is Status.PENDING and chosen and not gates,
             owned=_is_owned(metadata),
+            expected=expected_seconds_of(annotations, remarks),
+            limit=float(spec.active_deadline_seconds or 0),
+            endless=(spec.restart_policy or "Always") == "Always",
+            finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 
@@ -170,6 +175,16 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
             since = decoded(condition.last_transition_time, Timestamp, at)
             return 0.0 if since is None else since.timestamp() + seconds
     return 0.0
+
+
+def _finished_at(pod: wire.Pod) -> float:
+    """When the last container ended, 0 where none of them says."""
+    ends = (
+        decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")
+        for found in pod.status.container_statuses or ()
+    )
+    times = (end.terminated.finished_at for end in ends if end is not None and end.terminated is not None)
+    return max((time.timestamp() for time in times if time is not None), default=0.0)
 
 
 def _is_owned(metadata: wire.Metadata) -> bool:

@@ -24,6 +24,7 @@ WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 JOB_BUDGET = {"volcano.sh/jdb-min-available": False, "volcano.sh/jdb-max-unavailable": True}
 """Whether the number may be away; the first that is there counts."""
 COOLDOWN_TIME = "volcano.sh/cooldown-time"
+EXPECTED_DURATION = "vsched.io/expected-duration"
 NODE_GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
 STRATEGY_TYPE = "volcano.sh/resource-strategy-scoring-type"
 STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
@@ -67,6 +68,11 @@ def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
     if metadata.annotations is not None and COOLDOWN_TIME in metadata.annotations:
         return _duration(metadata.annotations, COOLDOWN_TIME, remarks) or 0.0
     return 0.0
+
+
+def expected_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
+    """How long the work is to take, 0 where it does not say."""
+    return (_duration(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
 
 
 def group_limits_of(

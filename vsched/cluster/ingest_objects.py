@@ -11,7 +11,13 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
-from vsched.cluster.ingest_annotations import Remarks, group_limits_of, job_budget_of, waiting_seconds_of
+from vsched.cluster.ingest_annotations import (
+    Remarks,
+    expected_seconds_of,
+    group_limits_of,
+    job_budget_of,
+    waiting_seconds_of,
+)
 from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
@@ -105,6 +111,7 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             budget=job_budget_of(annotations, remarks),
             quota_request=quota_request_of(min_resources, "spec.minResources"),
             made=made,
+            expected=expected_seconds_of(annotations, remarks),
         )
     except BadInput as error:
         raise BadObject(f"{wire.named('PodGroup', metadata)}: {error}") from None

@@ -130,6 +130,11 @@ class JobBooks:
             self._unsay(task, said)
         self._discard_empty(key)
 
+    def spec(self, key: str) -> JobSpec | None:
+        """The spec of a job, None where nobody has seen its PodGroup, or it is gone."""
+        job = self._jobs.get(key)
+        return None if job is None or job.spec is _UNSEEN else job.spec
+
     def implicit_of(self, task: Task) -> JobSpec | None:
         """What a pod said of the job it stands for."""
         said = self._implicit.get(task.job)

@@ -16,6 +16,7 @@ from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
 from vsched.errors import VschedError
+from vsched.model.advice import WOULD_START, about, headline_of
 from vsched.model.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
@@ -104,6 +105,15 @@ def spoken_by(spec: JobSpec) -> Content:
     return Content(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
 
 
+def _adds_advice(content: Content, before: Content) -> bool:
+    """Whether all that is new, but for numbers, is what would help: that is told once, and soon."""
+    pairs = zip(content.conditions, before.conditions, strict=True)
+    changed = [(new.message, old.message) for new, old in pairs if new.message != old.message]
+    return bool(changed) and all(
+        WOULD_START in new and WOULD_START not in old and about(headline_of(new)) == about(old) for new, old in changed
+    )
+
+
 def _on_its_way(outcome: JobOutcome) -> bool:
     """Whether the gang's pods are placed and are only to start: a moment later one write says what two would say now.
 
@@ -175,7 +185,7 @@ class JobStatuses:
             return min(self._settings.retry_ceiling_seconds, 2.0**failures)
         if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
-        if content.without_messages() == before.without_messages():
+        if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
             return self._settings.reword_seconds
         return self._settings.grace_seconds
 
@@ -211,4 +221,5 @@ class JobStatuses:
         about = podgroup_reference(due.outcome.key, due.uid)
         for condition in due.outcome.conditions:
             if condition.status == "True" and condition.kind in SAYS and condition not in due.known:
-                self._events.record(about, SAYS[condition.kind], condition.kind, condition.message or condition.reason)
+                message = condition.message or condition.reason
+                self._events.record(about, SAYS[condition.kind], condition.kind, message, cause=due.outcome.code)

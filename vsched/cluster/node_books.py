@@ -138,6 +138,13 @@ class NodeBooks:
             if record.attributes is not None:
                 yield record.attributes, record.allocatable
 
+    def facts(self, name: str) -> NodeFacts | None:
+        """A node as its object says it, None where it has not been seen."""
+        record = self._records.get(name)
+        if record is None or record.attributes is None:
+            return None
+        return NodeFacts(record.attributes, record.allocatable)
+
     @property
     def young(self) -> int:
         """Pods whose load the latest reading lacks, wholly or in part."""

@@ -33,6 +33,8 @@ class ObjectNotes:
         self.broken: Notes = {}
         self.blemished: Notes = {}
         """The same for objects that are used, but for an annotation."""
+        self.foreign: Notes = {}
+        """Pods of other schedulers, for those who ask why nothing is done for one."""
 
     def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
         """The object was left out."""
@@ -44,8 +46,16 @@ class ObjectNotes:
         self.drop(kind, key)
         _note(self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False))
 
+    def put_foreign(self, key: str, pod: wire.Pod) -> None:
+        """The pod is for another scheduler."""
+        self.drop("Pod", key)
+        metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
+        message = f"{wire.named('Pod', metadata)}: it is for another scheduler: spec.schedulerName is {scheduler}"
+        _note(self.foreign, key, Broken("Pod", metadata.namespace, metadata.name, metadata.uid, message))
+
     def drop(self, kind: str, key: str) -> None:
         """Nothing is wrong with the object any more, or it is gone."""
+        self.foreign.pop((kind, key), None)
         self.broken.pop((kind, key), None)
         self.blemished.pop((kind, key), None)
 

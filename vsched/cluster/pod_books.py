@@ -6,6 +6,7 @@ to scheduling.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -13,15 +14,21 @@ import msgspec
 from vsched.cluster import wire
 from vsched.cluster.assumed import AssumedTasks
 from vsched.cluster.ingest import PodReader
+from vsched.cluster.duration_books import DurationBooks
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.node_books import NodeBooks
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.seen import Seen, as_number
 from vsched.errors import BadObject
+from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.status import Status
 from vsched.model.task import Task
+
+
+UNLEARNT_MAX = 4096
+"""So many pods that have finished are remembered until the next snapshot, the last ones."""
 
 
 class PodBooks:
@@ -44,6 +51,9 @@ class PodBooks:
         self._class_priority = class_priority
         self._parties = parties
         """None where nobody arbitrates."""
+        self._durations = DurationBooks()
+        self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
+        """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
         """Told of a pod that was taken for bound, once the watch says what became of it."""
         self._tasks: dict[str, Task] = {}
@@ -84,7 +94,18 @@ class PodBooks:
             self._on_arrival(uid)
         self._store(task)
         self._jobs.imply(task, facts.implicit)
+        if task.finished and task.job and (before is None or not before.finished):
+            self._unlearnt.append(task)
         return before is None or _matters(before, task)
+
+    def learn(self) -> Mapping[str, Learnt]:
+        """How long pods ran, those included that have finished since the last call; valid until the next one."""
+        for task in self._unlearnt:
+            spec = self._jobs.spec(task.job)
+            if spec is not None:
+                self._durations.learn(spec, task)
+        self._unlearnt.clear()
+        return self._durations.publish()
 
     def restore(self, task: Task, implicit: JobSpec | None) -> None:
         """A pod as another mirror saw it, and the job it stands for where it names none."""
@@ -205,6 +226,7 @@ class PodBooks:
             "spared_tasks": self._assumed.spared,
             "assumed_ungated": self._assumed.ungated,
             "shapes": len(self._reader.shaper),
+            "learnt_durations": len(self._durations),
         }
 
     # One pod
@@ -238,7 +260,8 @@ def _same(left: Task, right: Task) -> bool:
 def _matters(before: Task, after: Task) -> bool:
     """Whether a changed record can change a decision.
 
-    A new condition text cannot, nor a binding that arrived, a start, or a longer cool-down: they open no way.
+    A new condition text cannot, nor a binding that arrived, a start, a longer cool-down, or how long it is to run: they
+    open no way.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(
@@ -247,5 +270,9 @@ def _matters(before: Task, after: Task) -> bool:
         status=before.status if arrived else after.status,
         started=before.started,
         protected_until=min(before.protected_until, after.protected_until),
+        expected=before.expected,
+        limit=before.limit,
+        endless=before.endless,
+        finished=before.finished,
     )
     return not _same(before, as_before)

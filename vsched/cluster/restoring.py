@@ -68,7 +68,7 @@ class Restored(Cache):
 
     def snapshot(self, now: float) -> Snapshot:
         """The cluster as it is now; every job counts as changed since the session that this was restored from."""
-        found = super().snapshot(now)
+        found = renewed(super().snapshot(now), learnt=self.origin.learnt)
         if not self.arbitrating:
             return found
         held: dict[str, Vector] = {namespace: dict(amounts) for namespace, amounts in found.held.items()}
@@ -93,10 +93,8 @@ class Restored(Cache):
 
     def node(self, name: str) -> Manifest | None:
         """A node as a manifest, None where there is none."""
-        for attributes, allocatable in self.nodes():
-            if attributes.name == name:
-                return node_manifest(attributes, allocatable, self.axis)
-        return None
+        facts = self._nodes.facts(name)
+        return None if facts is None else node_manifest(facts.attributes, facts.allocatable, self.axis)
 
     def queue(self, name: str) -> Manifest | None:
         """A queue as a manifest, None where there is no object of that name."""

@@ -32,6 +32,8 @@ class PodSpec(Wire):
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     host_network: bool | None = None
+    restart_policy: str | None = None
+    active_deadline_seconds: int | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
     scheduling_gates: list[dict[str, Any]] | None = None
@@ -44,11 +46,24 @@ class PodSpec(Wire):
 
 
 class ContainerStatus(Wire):
-    """What the kubelet has given a container: differs from the spec during an in-place resize."""
+    """How a container is, and what the kubelet has given it: differs from the spec during an in-place resize."""
 
     name: str = ""
+    state: Raw = NO_BYTES
     allocated_resources: Raw = NO_BYTES
     resources: Raw = NO_BYTES
+
+
+class Terminated(Wire):
+    """How a container ended."""
+
+    finished_at: Timestamp | None = None
+
+
+class ContainerState(Wire):
+    """The part of a container's state that says when it ended."""
+
+    terminated: Terminated | None = None
 
 
 class PodStatus(Wire):

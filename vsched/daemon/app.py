@@ -130,7 +130,15 @@ class Daemon:
             )
         self.doors = Doors(options, client, clock, self.telemetry)
         self.showing = Showing(
-            options, registry, clock, self.telemetry, trigger.pull, self.policy, self._standing, self.cache.advise
+            options,
+            registry,
+            clock,
+            self.telemetry,
+            trigger.pull,
+            self.policy,
+            self._standing,
+            self.cache.advise,
+            self.cache.unused,
         )
         hands = Hands(
             self.cache,
@@ -337,5 +345,6 @@ class Daemon:
             **self.election.numbers(),
             **self.usage.numbers(),
             **self.doors.numbers(),
+            **self.showing.numbers(),
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

@@ -17,11 +17,11 @@ from vsched.daemon.telemetry import Telemetry
 from vsched.errors import Unavailable
 from vsched.explain.order import waiting_order
 from vsched.framework.registry import Registry
-from vsched.web.deltas import Delta, delta
+from vsched.web.deltas import Delta
 from vsched.web.events import Piece, event
 from vsched.web.feed import Feed
 from vsched.web.overview import Overview, PolicyRow
-from vsched.web.pictures import Around, bare_picture, nothing_changed, numbered, picture
+from vsched.web.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.routes import aside
 from vsched.web.sights import Sight
 
@@ -141,13 +141,13 @@ class Picturing:
         seen = Drawn(sight, around, self._clock.monotonic())
         if before is not None and self._drawn is not None and self._drawn.still_shows(seen):
             return Made(before, None, None)
-        self._drawn = seen
         positions = waiting_order(sight.snapshot, sight.policy, self._registry).positions()
-        return self._compare(picture(sight, around._replace(positions=positions), before), before)
+        made = self._compare(picture(sight, around._replace(positions=positions), before), before)
+        self._drawn = seen
+        return made
 
     def _compare(self, found: Overview, before: Overview | None) -> Made:
-        overview = numbered(found, before)
-        change = None if before is None or overview is before else delta(before, overview)
+        overview, change = following(found, before)
         told = None if change is None else event("delta", self._feed.identity(overview.number), change)
         return Made(overview, change, told)
 

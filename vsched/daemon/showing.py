@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from vsched.clock import Clock
 from vsched.daemon.advisor import Advisor
 from vsched.daemon.lookout import Lookout
+from vsched.daemon.numbers import Numbers
 from vsched.daemon.options import Options
 from vsched.daemon.picturing import Picturing
 from vsched.daemon.recordings import Recorder
@@ -16,6 +17,7 @@ from vsched.daemon.telemetry import Telemetry
 from vsched.framework.registry import Registry
 from vsched.model.advice import Advice
 from vsched.web.dumps import dump_routes
+from vsched.web.explanations import Unused, explanation_routes
 from vsched.web.feed import Feed
 from vsched.web.recording import Whose
 from vsched.web.routes import Route
@@ -36,14 +38,16 @@ class Showing:
         policy: PolicyInForce,
         role: Callable[[], str],
         advise: Callable[[Mapping[str, Advice]], None],
+        unused: Unused,
     ) -> None:
         self.lookout = Lookout(pull)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
             self._advisor = Advisor(self.lookout, registry, advise, telemetry)
-        whose = Whose(options.scheduler_names, options.default_queue)
+        whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(options.recordings, self.lookout, whose, clock, telemetry)
         self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
+        self._explanations = explanation_routes(self.lookout.look, registry, unused, self.lookout.at_rest.wait)
         self._files = read_files()
         self._feed = Feed(clock)
         self._picturing = Picturing(self._feed, self.lookout, policy, registry, clock, telemetry, role)
@@ -62,7 +66,7 @@ class Showing:
     @property
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
-        return (*picture_routes(self._feed), *self._dumps, *page_routes(self._files))
+        return (*picture_routes(self._feed), *self._explanations, *self._dumps, *page_routes(self._files))
 
     def front(self, index: Route) -> Route:
         """The page for browsers, the list of paths for everybody else."""
@@ -71,6 +75,10 @@ class Showing:
     async def positions(self) -> Mapping[str, int]:
         """The place of each waiting job in the order of its queue."""
         return await self._feed.positions()
+
+    def numbers(self) -> Numbers:
+        """How many watch."""
+        return {"vsched_watchers": {"": float(self._feed.watchers)}}
 
     def close(self) -> None:
         """Let those go who watch."""

@@ -49,15 +49,17 @@ class Examiner:
         """What keeps one pod of a job off the nodes; ``message`` is what it is told."""
         found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, view, task, 1)]
         found += self._of_nodes(view, [task])
+        found += never_placed(self._session, view) if not view.is_ready else ()
         headline = self._headlines.of(view)
-        if headline.message:
-            found.append(Constraint(headline.code, headline.message, subject=view.key))
         if task.gated:
             found.insert(0, Constraint(Code.GATED, "a scheduling gate holds it back"))
         code = found[0].code if found else headline.code
-        return ordered(Constraint(code, message) if message else None, found)
+        told = ordered(Constraint(code, message) if message else None, found)
+        if headline.message and headline.message not in message and view.min_member > 1:
+            told = (*told, Constraint(headline.code, headline.message, subject=view.key))
+        return told
 
-    def groups(self, view: JobView, tasks: Sequence[Task]) -> Groups:
+    def groups(self, tasks: Sequence[Task]) -> Groups:
         """Nodes by group, then reason, of the first of these tasks that not enough nodes take."""
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
@@ -86,7 +88,7 @@ class Examiner:
             told = f"{refusal.message}; {nobody}" if nobody else refusal.message
             yield Constraint(refusal.code, told, lasting=bool(nobody), subject=refusal.subject)
         gated = sum(task.gated for task in view.job.pending.values())
-        if gated and not view.is_ready:
+        if gated and not view.is_ready and len(tasks) != 1:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
         for refusal in self._refusals(view, tasks):
             yield from self._told(view, refusal)
@@ -107,7 +109,8 @@ class Examiner:
             limits = plugins.taking_part(NamespaceLimit)
             asked += [one.namespace_limit(view.namespace, task.shape, count) for one in limits]
         # Services outside are not asked: what they said in the session is in the headline.
-        yield from (one for one in asked if isinstance(one, Refusal) and one.code is not Code.REFUSED)
+        refusals = [one for one in asked if isinstance(one, Refusal) and one.code is not Code.REFUSED]
+        yield from (one for one in refusals if one.code is not Code.QUEUE_SHARE or not self._headlines.is_whole(one))
 
     def _told(self, view: JobView, refusal: Refusal) -> Iterator[Constraint]:
         """One constraint a resource where the refusal rests on amounts."""
@@ -169,7 +172,10 @@ class Examiner:
 
 
 def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Constraints each once, that which binds first; it is told with what was found out about it besides."""
+    """Constraints each once, that which binds first; it is told with what was found out about it besides.
+
+    What only says again what the first one says is left out, unless it says that waiting cannot help.
+    """
     kept: dict[tuple[str, str], Constraint] = {}
     for one in found:
         if one.message:
@@ -177,13 +183,18 @@ def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Cons
             kept[one.code, one.message] = one if known is None or one.lasting else known
     if first is None:
         return tuple(kept.values())
-    alike = [one for one in kept.values() if one.code == first.code]
     exact = kept.pop((first.code, first.message), None)
-    told = exact or (alike[0] if alike else None)
-    if told is not None:
-        lasting = any(one.lasting for one in alike)
-        first = msgspec.structs.replace(first, lasting=lasting, resource=told.resource, subject=told.subject)
-    return (first, *kept.values())
+    alike = [one for one in ((exact,) if exact else ()) + tuple(kept.values()) if one.code == first.code]
+    if not alike:
+        return (first, *kept.values())
+    lasting, told = any(one.lasting for one in alike), next((one for one in alike if one.resource), alike[0])
+    first = msgspec.structs.replace(first, lasting=lasting, resource=told.resource, subject=told.subject)
+    rest = (one for one in kept.values() if one.lasting or _about(one) != _about(first))
+    return (first, *rest)
+
+
+def _about(one: Constraint) -> tuple[str, str, str]:
+    return one.code, one.resource, one.subject
 
 
 def _kinds(tasks: Sequence[Task]) -> list[Task]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.constraints import Examiner
-from vsched.explain.order import waiting_order
+from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
 from vsched.explain.records import Constraint, Explanation, State
 from vsched.framework.callout import Callout
@@ -28,6 +29,7 @@ from vsched.model.task import Task
 __all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
 
 POD, POD_GROUP = "Pod", "PodGroup"
+GATED = "a scheduling gate holds it back"
 PODS_TOLD = 20
 """So many different reasons of a job's pods are told."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
@@ -62,7 +64,15 @@ def explain(
         return None
     if simulations and found.state in (State.WAITS, State.NEVER):
         helping = changes(
-            snapshot, policy, registry, report, found.job or key, pod=pod, simulations=simulations, spent=spent
+            snapshot,
+            policy,
+            registry,
+            report,
+            found.job or key,
+            pod=pod,
+            order=explaining.order,
+            simulations=simulations,
+            spent=spent,
         )
         found = replace(found, changes=helping.changes)
     return found
@@ -86,6 +96,11 @@ class Explaining:
         self._report = report
         self._callout = callout
 
+    @cached_property
+    def order(self) -> WaitingOrder:
+        """The order of those that wait."""
+        return waiting_order(self._snapshot, self._policy, self._registry)
+
     def known(self, key: str) -> tuple[str, ...]:
         """Which kinds of objects have this name."""
         return kinds_of(self._snapshot, self._report, key)
@@ -108,8 +123,8 @@ class Explaining:
         code = outcome.code if outcome is not None else ""
         if state is State.WAITS and code == Code.LEAVING:
             state = State.STARTING
-        waits = bool(job.pending) or state is State.WAITS
-        message = headline_of(outcome.message) if outcome is not None and waits else ""
+        message = headline_of(outcome.message) if outcome is not None and job.pending else ""
+        waits = bool(message) or state is State.WAITS
         found = Explanation(
             POD_GROUP,
             key,
@@ -131,15 +146,14 @@ class Explaining:
             return self._of_stray(job, task)
         verdict = self._report.unschedulable.get(task.key)
         state, node = self._state_of_pod(task)
+        message = GATED if task.gated else ""
+        if verdict is not None:
+            message = verdict.message
         found = Explanation(
             POD,
             task.key,
             state,
-            verdict.message
-            if verdict is not None
-            else "a scheduling gate holds it back"
-            if task.gated
-            else SAYS[state],
+            message or SAYS[state],
             queue=job.spec.queue,
             job=job.key,
             node=node,
@@ -158,7 +172,7 @@ class Explaining:
         examiner = Examiner(session)
         asked: Sequence[Task] = examiner.wanted(view) if task is None else [task]
         told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message)
-        groups = examiner.groups(view, asked)
+        groups = examiner.groups(asked)
         never = found.state is State.WAITS and any(one.lasting for one in told)
         reasons: Counter[str] = Counter()
         for counts in groups.values():
@@ -169,7 +183,7 @@ class Explaining:
             constraints=told,
             reasons=dict(reasons) or found.reasons,
             groups=groups,
-            place=waiting_order(self._snapshot, self._policy, self._registry).place(job.key),
+            place=self.order.place(job.key),
         )
 
     def _of_stray(self, job: Job, task: Task | None = None) -> Explanation:
@@ -198,9 +212,8 @@ class Explaining:
             return State.STARTING, node
         verdict = self._report.unschedulable.get(task.key)
         if verdict is not None and "Pipelined" in verdict.reasons:
-            return State.STARTING, next(
-                (one.node for one in self._report.nominations if one.uid == task.uid), task.nominated
-            )
+            nominated = (one.node for one in self._report.nominations if one.uid == task.uid)
+            return State.STARTING, next(nominated, task.nominated)
         return State.WAITS, ""
 
     def _pods(self, job: Job) -> dict[str, int]:
@@ -209,7 +222,7 @@ class Explaining:
         told = Counter(verdict.message for verdict in verdicts if verdict is not None)
         gated = sum(task.gated for task in job.pending.values())
         if gated:
-            told["a scheduling gate holds it back"] = gated
+            told[GATED] = gated
         return dict(told.most_common(PODS_TOLD))
 
 

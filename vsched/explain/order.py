@@ -81,6 +81,10 @@ class WaitingOrder:
         """The place of every waiting job in its queue, from 1 on, by key."""
         return self._positions
 
+    def overall(self) -> Mapping[str, int]:
+        """The place of every waiting job among all of them, from 1 on, by key."""
+        return self._overall
+
     def lane(self, queue: str) -> list[JobView]:
         """The waiting jobs of a queue in their order."""
         return [standing.view for standing in self._lanes.get(queue, ())]

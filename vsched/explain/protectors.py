@@ -89,8 +89,8 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
         )
         if not found:
             return
-        if len(found) == 1 and (told := found[0].plugin.protects(found[0].kept)) is not None:
-            yield Constraint(told.code, told.message, subject=told.subject)
+        if len(found) == 1 and (alone := found[0].plugin.protects(found[0].kept)) is not None:
+            yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
         said.update(dict.fromkeys((_label(one.plugin) for one in found), 1))
     where = "other queues" if taking.across else "the queue's other jobs"

@@ -26,6 +26,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 
 QUEUE = "Queue"
+OTHERS = (Code.PROTECTED, Code.BUDGET, Code.ORDER)
+"""What is told of the first job besides its headline: who could make room, and does not."""
 HOLDERS_TOLD = 5
 """So many queues that hold more than they deserve are named."""
 
@@ -55,10 +57,13 @@ def explain_queue(
     first: tuple[Constraint, ...] = ()
     if lane and (view := session.view(lane[0])) is not None:
         first = Examiner(session).of_job(view)
-    told = ordered(None, [*_by_code(report, lane), *first[1:], *_holders(session, report, name)])
+    others = [one for one in first[1:] if one.lasting or one.code in OTHERS]
+    told = ordered(None, [*_by_code(report, lane), *others, *_holders(session, report, name)])
     helping: tuple[Change, ...] = ()
     if lane and simulations:
-        helping = changes(snapshot, policy, registry, report, lane[0], simulations=simulations, spent=spent).changes
+        helping = changes(
+            snapshot, policy, registry, report, lane[0], order=order, simulations=simulations, spent=spent
+        ).changes
     return Explanation(
         QUEUE,
         name,
@@ -142,16 +147,17 @@ def _holders(session: Session, report: CycleReport, name: str) -> Iterator[Const
         if other.name == name or not over or found == HOLDERS_TOLD:
             continue
         found += 1
-        held = ", ".join(
-            f"{format_counted(r, other.allocated[r])} {r} where it deserves {format_counted(r, other.deserved.get(r, 0))}"
-            for r in over
-        )
+        held = ", ".join(f"{_has(other.allocated, r)} where it deserves {_has(other.deserved, r)}" for r in over)
         queue = session.snapshot.queues[other.name]
         if not queue.reclaimable:
             why = ", and is not reclaimable"
         else:
             why = "" if reclaims else ", and the policy takes nothing back (it has no action reclaim)"
         yield Constraint(Code.PROTECTED, f"queue {other.name} holds {held}{why}", False, over[0], other.name)
+
+
+def _has(amounts: Mapping[str, int], resource: str) -> str:
+    return f"{format_counted(resource, amounts.get(resource, 0))} {resource}"
 
 
 def _counts(lane: list[str], jobs: list[Job]) -> dict[str, int]:

@@ -72,7 +72,8 @@ class Headlines:
         told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
         if view.min_member > 1:
             missing = view.min_member - view.ready - view.best_effort_pending
-            told += f": {_needs('the gang', view.min_member, missing, self._fitting(view, None))}"
+            fits = self._fitting(view, None)
+            told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
         return Headline(Code.GATED, told)
 
     def otherwise(self, view: JobView, message: str) -> Headline:
@@ -83,12 +84,13 @@ class Headlines:
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
     def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> Headline:
-        told = on_nodes(why)
         code, head = self._scale(view, cause, why)
-        message = f"{head}: {told or why.message}"
+        if not len(self._session.nodes):
+            return Headline(Code.NO_NODES, f"{head}: no nodes are known")
+        message = f"{head}: {on_nodes(why) or why.message}"
         beyond = self._beyond(cause.shape) if code is not Code.GANG_SIZE else ""
         message += f"; {beyond}" if beyond else ""
-        if why.also is not None and not self._is_whole(why.also):
+        if why.also is not None and not self.is_whole(why.also):
             message += f"; besides, {self.refused(view, why.also).message}"
         kept = self._session.kept.get(view.key)
         if kept is not None:
@@ -141,7 +143,7 @@ class Headlines:
             return Headline(refusal.code, f"{told}: {amounts(short, 'held')}")
         return Headline(refusal.code, refusal.message)
 
-    def _is_whole(self, refusal: Refusal) -> bool:
+    def is_whole(self, refusal: Refusal) -> bool:
         """Whether all that it says is that the cluster has no more."""
         snapshot = self._session.snapshot
         totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))

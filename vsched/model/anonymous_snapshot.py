@@ -22,12 +22,24 @@ SUMS_BY_NAME = ("books", "held")
 """Fields that are sums by name."""
 NAMELESS = ("now", "previous", "axis", "total", "used", "priority_range")
 """Fields without names; those of resources stay."""
-OWN = ("nodes", "jobs", "strays", "holders", "shares", "selections", "placed", "arbitration", "held_limits", "advice")
+OWN = (
+    "nodes",
+    "jobs",
+    "strays",
+    "holders",
+    "shares",
+    "selections",
+    "placed",
+    "arbitration",
+    "held_limits",
+    "advice",
+    "learnt",
+)
 """Fields of which each has a way of its own."""
 
 
 def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot under other names. Advice is left out: it decides nothing, and is told in names."""
+    """The same snapshot under other names. Advice and what was learnt are left out: they decide nothing, and tell of names."""
     strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
     assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}
@@ -54,6 +66,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
         "arbitration": None if arbitration is None else renaming.record(arbitration),
         "held_limits": pairs(name, pairs(counted))(renaming, snapshot.held_limits),
         "advice": {},
+        "learnt": {},
     }
     return replace(snapshot, **made)
 

@@ -237,6 +237,8 @@ def _check(snapshot: Snapshot) -> None:
         if strangers:
             raise BadInput(f"{strangers[0]!r} is among the {name} jobs, and is no job")
     width = len(snapshot.axis)
+    if not len(snapshot.total) == len(snapshot.used) == snapshot.nodes.width:
+        raise BadInput(f"sums of nodes are not of the {snapshot.nodes.width} resources that nodes have")
     shapes: set[Shape] = {task.shape for job in snapshot.jobs.values() for task in job.tasks.values()}
     widest = max((column for shape in shapes for column, _ in shape.request), default=0)
     if widest >= width or snapshot.nodes.width > width:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from inspect import Parameter, signature
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -186,9 +187,16 @@ def column_of(raw: msgspec.Raw, kind: Any, rows: int) -> list[Any]:
 
 
 def _rows(record: type[R], columns: Mapping[str, Sequence[Any]], rows: int) -> Iterable[R]:
-    if tuple(columns) == record.__struct_fields__:
+    if tuple(columns) == _positional(record):
         return map(record, *columns.values())
     return (record(**{name: values[row] for name, values in columns.items()}) for row in range(rows))
+
+
+@lru_cache(maxsize=256)
+def _positional(record: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields that can be given by position, in order."""
+    parameters = signature(record).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @lru_cache(maxsize=256)

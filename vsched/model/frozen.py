@@ -27,4 +27,5 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         placed=snapshot.placed.copy(),
         held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
         held_limits=dict(snapshot.held_limits),
+        learnt=dict(snapshot.learnt),
     )

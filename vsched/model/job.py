@@ -54,6 +54,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Made up for pods of ours that name no PodGroup; there is no object to write to."""
     made: bool = False
     """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
+    expected: float = 0.0
+    """How long its pods are to run by what it says (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
 
 
 class Job:

@@ -13,6 +13,7 @@ from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
 from vsched.model.counted import Counted
+from vsched.model.durations import Learnt
 from vsched.model.job import Job
 from vsched.model.nodes import NodeTable
 from vsched.model.placed import PlacedPods
@@ -103,3 +104,5 @@ class Snapshot:
     strays: Mapping[str, Job] = field(default_factory=dict)
     """Jobs of pods that name a PodGroup which does not exist, by key; their specs are empty, and nothing is done for
     them. They are in no other map."""
+    learnt: Mapping[str, Learnt] = field(default_factory=dict)
+    """How long finished pods ran, by the names of ``durations.names_of``; decides nothing."""

@@ -50,6 +50,14 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Its gate was opened and it has no node yet: its queue keeps room for it."""
     owned: bool = False
     """A controller owns it, and makes another one in its place."""
+    expected: float = 0.0
+    """How long it is to run by what it says (annotation ``EXPECTED_DURATION``), seconds; 0 where it does not say."""
+    limit: float = 0.0
+    """The longest it may run (``activeDeadlineSeconds``), seconds; 0 where it has no limit."""
+    endless: bool = False
+    """Started again whenever it ends (``restartPolicy: Always``): how long others ran says nothing of it."""
+    finished: float = 0.0
+    """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
 
     @property
     def key(self) -> str:
@@ -84,4 +92,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.awaits_queue,
             self.reserves,
             self.owned,
+            self.expected,
+            self.limit,
+            self.endless,
+            self.finished,
         )

@@ -109,12 +109,12 @@ class _Row:
             raise BadInput(f"{column}: {found!r} (expected letters, digits, '-', '_' and '.', at most 63)")
         return found
 
-    def number(self, column: str, most: int = 10**15) -> int:
+    def number(self, column: str, most: int = 10**15, least: int = 0) -> int:
         found = self.text(column)
         # Tables that passed through other programs have 12.0 for 12.
         digits = found.removesuffix(".0")
-        if not digits.isascii() or not digits.isdecimal() or int(digits) > most:
-            raise BadInput(f"{column}: {found!r} (expected a whole number from 0 to {most})")
+        if not digits.isascii() or not digits.isdecimal() or not least <= int(digits) <= most:
+            raise BadInput(f"{column}: {found!r} (expected a whole number from {least} to {most})")
         return int(digits)
 
 
@@ -123,8 +123,8 @@ def _node(row: _Row) -> TraceNode:
     model = row.text("model")
     return TraceNode(
         name=row.name("sn"),
-        cpu_milli=row.number("cpu_milli"),
-        memory_mib=row.number("memory_mib"),
+        cpu_milli=row.number("cpu_milli", least=1),
+        memory_mib=row.number("memory_mib", least=1),
         gpus=gpus,
         model=row.label("model", model) if model and gpus else "",
     )

@@ -25,6 +25,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vsched.web.history import idle
 from vsched.web.overview import JobRow, NamespaceRow, NodeRow, Overview, PolicyRow, QueueRow, Resource, SessionRow
 
 Row = TypeVar("Row")
@@ -62,6 +63,22 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
     sessions_gone: tuple[int, ...] = ()
     policy: PolicyRow | None = None
     counts: dict[str, int] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing that is shown has changed, but for the time and sessions that did nothing."""
+        return all(idle(row) for row in self.sessions) and not (
+            self.role
+            or self.resources
+            or self.queues
+            or self.namespaces
+            or self.nodes
+            or self.jobs
+            or self.moves
+            or self.messages
+            or self.policy
+            or self.counts
+        )
 
 
 def delta(before: Overview, after: Overview) -> Delta | None:

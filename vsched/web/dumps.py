@@ -61,6 +61,8 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: Turns) -> Handler
         hidden = _flag(request, "anonymous")
         if hidden is None:
             return _bad_flag()
+        if not whose.decides:
+            return as_json({"error": "this daemon places no pods (--no-schedule): it has no cycle to run again"}, 404)
         try:
             async with turns:
                 sight = await look()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+# Thousands of rows come and go with each picture. None can be part of a ring, so no collector need look (gc=False).
+
 
 class Resource(msgspec.Struct, frozen=True):
     """One resource that is shown: cpu, memory, then those of which most is held, pods last; eight at most.
@@ -24,7 +26,7 @@ class Resource(msgspec.Struct, frozen=True):
     held: int
 
 
-class QueueRow(msgspec.Struct, frozen=True, array_like=True):
+class QueueRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One queue; amounts with all that the queues below it hold."""
 
     name: str
@@ -48,7 +50,7 @@ class QueueRow(msgspec.Struct, frozen=True, array_like=True):
     """What is wrong with it, in a sentence; empty while nothing is."""
 
 
-class NamespaceRow(msgspec.Struct, frozen=True, array_like=True):
+class NamespaceRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What one namespace holds in one queue."""
 
     queue: str
@@ -63,7 +65,7 @@ class NamespaceRow(msgspec.Struct, frozen=True, array_like=True):
     """Of the whole namespace, where the cluster is divided among namespaces; else all None."""
 
 
-class NodeRow(msgspec.Struct, frozen=True, array_like=True):
+class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One node."""
 
     name: str
@@ -79,7 +81,7 @@ class NodeRow(msgspec.Struct, frozen=True, array_like=True):
     """Its pool: the nodegroup label, the instance type or the accelerator; may be empty."""
 
 
-class JobRow(msgspec.Struct, frozen=True, array_like=True):
+class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One job, as its last session left it."""
 
     key: str
@@ -103,7 +105,7 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True):
     """Of its waiting pods together, by position in ``resources``."""
 
 
-class SessionRow(msgspec.Struct, frozen=True, array_like=True):
+class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One session that bound or evicted, or the last of a row that did nothing."""
 
     number: int

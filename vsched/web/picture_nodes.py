@@ -7,16 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.explain.groups import group_of
 from vsched.model.nodes import Floats, Ints, NodeAttributes, NodeTable
 from vsched.model.plan import Bind
 from vsched.model.resources import PODS
 from vsched.model.snapshot import Snapshot
 from vsched.model.usage import DEFAULT_PERIOD, STALE_SECONDS, Column
-from vsched.plugins.nodegroup import GROUP
 from vsched.web.overview import NodeRow
 
-POOL_LABELS = (GROUP, "node.kubernetes.io/instance-type", "nvidia.com/gpu.product")
-"""What says which nodes are alike, the first that a node has."""
 UNFIT = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints of nodes that cannot run anything."""
 KEEPS_OUT = ("NoSchedule", "NoExecute")
@@ -49,7 +47,9 @@ def node_rows(snapshot: Snapshot, held: Held, columns: Sequence[int]) -> dict[st
     """Every node by name."""
     table = snapshot.nodes
     parts = zip(*(per_cent(held.by_node[column], table.allocatable[column]) for column in columns), strict=True)
-    standings = table.statics.remember("pictured", lambda: [_standing(node) for node in table.statics.attributes])
+    standings = table.statics.remember(
+        ("web", "standings"), lambda: [standing(node) for node in table.statics.attributes]
+    )
     cpu, memory = used(table, snapshot.now)
     pods: list[int] = held.by_node[PODS].tolist()
     described = zip(table.statics.names, parts, cpu, memory, pods, standings, strict=True)
@@ -85,11 +85,11 @@ def _averages(by_period: dict[str, Column], fresh: np.ndarray[tuple[int, ...], n
     return [None if figure != figure else round(figure) for figure in figures.tolist()]
 
 
-def _standing(node: NodeAttributes) -> tuple[str, str]:
-    """State and pool."""
-    pool = next((node.labels[label] for label in POOL_LABELS if node.labels.get(label)), "")
+def standing(node: NodeAttributes) -> tuple[str, str]:
+    """State and group of a node, in the words of a picture."""
+    group = group_of(node.labels)
     if any(taint.key in UNFIT for taint in node.taints):
-        return "notready", pool
+        return "notready", group
     if node.unschedulable:
-        return "cordoned", pool
-    return "tainted" if any(taint.effect in KEEPS_OUT for taint in node.taints) else "", pool
+        return "cordoned", group
+    return "tainted" if any(taint.effect in KEEPS_OUT for taint in node.taints) else "", group

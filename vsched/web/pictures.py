@@ -13,7 +13,7 @@ from vsched.model.plan import JobOutcome
 from vsched.model.resources import CPU, MEMORY, PODS, scale_of
 from vsched.model.snapshot import Snapshot
 from vsched.version import build
-from vsched.web.history import idle
+from vsched.web.deltas import Delta, delta
 from vsched.web.overview import Overview, PolicyRow, Resource, SessionRow
 from vsched.web.picture_jobs import Jobs, job_rows
 from vsched.web.picture_nodes import Held, held_after, node_rows
@@ -84,9 +84,14 @@ def nothing_changed(before: Sight, after: Sight) -> bool:
         and not before.report.binds
         and before.report.queues == after.report.queues
         and before.report.namespaces == after.report.namespaces
-        and before.report.jobs == after.report.jobs
         and np.array_equal(was.nodes.idle, found.nodes.idle)
+        and _equal(before.report.jobs, after.report.jobs)
     )
+
+
+def _equal(was: Mapping[str, JobOutcome], found: Mapping[str, JobOutcome]) -> bool:
+    """As ``==`` has it, but one at a time: other threads are to have their turn."""
+    return len(was) == len(found) and all(was.get(key) == outcome for key, outcome in found.items())
 
 
 def bare_picture(around: Around) -> Overview:
@@ -97,15 +102,13 @@ def bare_picture(around: Around) -> Overview:
     )
 
 
-def numbered(found: Overview, before: Overview | None) -> Overview:
-    """The picture with its number; the one before it, if nothing differs but the time and sessions that did nothing."""
+def following(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
+    """The picture with its number, and how it differs from the one before; that one where nothing does."""
     if before is None:
-        return replace(found, number=1)
-    same = replace(found, number=before.number, at=before.at, sessions=before.sessions)
-    known = {row.number for row in before.sessions}
-    if same == before and all(idle(row) for row in found.sessions if row.number not in known):
-        return before
-    return replace(found, number=before.number + 1)
+        return replace(found, number=1), None
+    found = replace(found, number=before.number + 1)
+    change = delta(before, found)
+    return (before, None) if change is not None and change.empty else (found, change)
 
 
 def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]:

@@ -37,6 +37,8 @@ class Whose(NamedTuple):
 
     scheduler_names: tuple[str, ...] = ()
     default_queue: str = "default"
+    decides: bool = True
+    """Whether it places pods: else there is nothing to record."""
 
 
 def recording_of(sight: Sight, whose: Whose, *, why: str = ASKED, says: str = "", error: str = "") -> Recording:

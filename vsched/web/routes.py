@@ -78,7 +78,6 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
         Route("/jobs", _jobs(findings, sources.positions), "PodGroups: phase, counts, why they wait"),
         Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
         Route("/allocations", _page(lambda: allocations.allocations(findings)), "namespaces: deserved and held"),
-        Route("/explain/{namespace}/{name}", _explain(findings), "why a pod or a PodGroup waits"),
         *more,
     ]
     index = Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list")
@@ -127,17 +126,6 @@ def _metrics(registry: CollectorRegistry) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
         text = await aside(lambda: generate_latest(registry))
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-    return answer
-
-
-def _explain(findings: Findings) -> Handler:
-    async def answer(request: web.Request) -> web.StreamResponse:
-        namespace, name = request.match_info["namespace"], request.match_info["name"]
-        found = await aside(lambda: views.explain(findings, namespace, name))
-        if found is None:
-            return as_json({"error": f"no pod or PodGroup {namespace}/{name} is known here"}, status=404)
-        return as_json(found)
 
     return answer
 

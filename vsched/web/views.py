@@ -9,10 +9,9 @@ from vsched.model.job import Job
 from vsched.model.plan import JobOutcome
 from vsched.model.queue import Queue
 from vsched.model.resources import format_amount
-from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
-from vsched.model.task import Task
 from vsched.web.findings import Findings
+from vsched.web.picture_nodes import standing
 
 View = dict[str, Any]
 NO_POSITIONS: Mapping[str, int] = {}
@@ -111,55 +110,11 @@ def nodes(findings: Findings) -> View:
                 ("pipelined", table.pipelined),
             )
         }
-        shown[attributes.name] = {**columns, "unschedulable": attributes.unschedulable}
+        state, group = standing(attributes)
+        shown[attributes.name] = {
+            **columns,
+            "unschedulable": attributes.unschedulable,
+            "state": state,
+            "group": group,
+        }
     return shown
-
-
-def explain(findings: Findings, namespace: str, name: str) -> View | None:
-    """Why a PodGroup or a pod of that name waits, or where it is; None where neither is known."""
-    snapshot = findings.snapshot
-    if snapshot is None:
-        return None
-    key = f"{namespace}/{name}"
-    job = snapshot.jobs.get(key)
-    if job is not None:
-        pods = [_pod(findings, snapshot, task) for task in job.tasks.values()]
-        return {"kind": "PodGroup", "key": key, **_job(job, findings.jobs.get(key)), "pods": _summary(pods)}
-    task = _task(snapshot, findings, key)
-    return None if task is None else {"kind": "Pod", **_pod(findings, snapshot, task)}
-
-
-def _task(snapshot: Snapshot, findings: Findings, key: str) -> Task | None:
-    verdict = findings.verdict(key)
-    if verdict is not None:
-        return snapshot.jobs[verdict.job].tasks[verdict.uid]
-    namespace, _, name = key.partition("/")
-    for job in list(snapshot.jobs.values()):
-        if job.spec.namespace == namespace:
-            for task in job.tasks.values():
-                if task.name == name:
-                    return task
-    return None
-
-
-def _pod(findings: Findings, snapshot: Snapshot, task: Task) -> View:
-    verdict = findings.verdict(task.key)
-    job = snapshot.jobs[task.job]
-    return {
-        "pod": task.key,
-        "job": task.job,
-        "queue": job.spec.queue,
-        "status": task.status.name.capitalize(),
-        "node": task.node,
-        "nominated": task.nominated,
-        "gated": task.gated,
-        "request": snapshot.axis.render(task.shape.request),
-        "reason": verdict.reason if verdict is not None else "",
-        "message": verdict.message if verdict is not None else "",
-        "reasons": dict(verdict.reasons) if verdict is not None else {},
-    }
-
-
-def _summary(pods: list[View], most: int = 50) -> list[View]:
-    """The pods that wait first, and not more than fit a page."""
-    return sorted(pods, key=lambda pod: (pod["status"] != "Pending", pod["pod"]))[:most]

@@ -108,6 +108,17 @@ async def come_and_go(cluster: Cluster) -> None:
         await asyncio.sleep(0.02 if number < 200 else 0.25)
 
 
+async def open_one_that_a_change_would_admit(page: Any) -> None:
+    """Open jobs until the panel has a change for one of them."""
+    rows = page.get_by_role("grid", name="Jobs").get_by_role("row", name=re.compile("QueueCap|Gang|Resources"))
+    for number in range(12):
+        await rows.nth(number).click()
+        for _ in range(8):
+            await asyncio.sleep(1)
+            if await page.locator("#panel .changes").count():
+                return
+
+
 async def portray(url: str) -> None:
     """Take the three."""
     IMAGES.mkdir(exist_ok=True)
@@ -121,9 +132,7 @@ async def portray(url: str) -> None:
                 await visit.page.screenshot(path=IMAGES / f"page-{theme}.png")
                 if theme == "dark":
                     continue
-                rows = visit.page.get_by_role("grid", name="Jobs").get_by_role("row", name=re.compile("QueueCap|Gang"))
-                await rows.first.click()
-                await visit.page.locator("#panel-explained .headline").wait_for()
+                await open_one_that_a_change_would_admit(visit.page)
                 await visit.page.evaluate("document.getElementById('jobs').scrollIntoView()")
                 await asyncio.sleep(2)
                 await visit.page.screenshot(path=IMAGES / "page-job.png")

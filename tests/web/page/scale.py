@@ -35,12 +35,28 @@ SETTLED = (
 )
 
 
+async def main_thread(page: Any, seconds: float) -> float:
+    """Milliseconds of a core that the page takes each second while nobody touches it, whoever else uses the machine."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    async def spent() -> float:
+        metrics = (await session.send("Performance.getMetrics"))["metrics"]
+        return next(float(found["value"]) for found in metrics if found["name"] == "TaskDuration")
+
+    await asyncio.sleep(2)
+    before = await spent()
+    await asyncio.sleep(seconds)
+    return round((await spent() - before) / seconds * 1000, 1)
+
+
 async def measure(nodes: int, jobs: int, seconds: float) -> dict[str, Any]:
     """Figures of one visit."""
     going = Going(nodes, jobs)
     async with chromium() as browser, pictured(going) as url, sitting(browser, url) as visit:
         await visit.page.wait_for_function(SETTLED, timeout=60_000)
         interactive = await visit.page.evaluate(FIRST)
+        busy = await main_thread(visit.page, seconds)
         found = await visit.page.evaluate(TIMED, seconds * 1000)
         if visit.trouble:
             raise SystemExit("\n".join(visit.trouble))
@@ -49,6 +65,7 @@ async def measure(nodes: int, jobs: int, seconds: float) -> dict[str, Any]:
     zipped = sum(len(file.zipped) for file in read_files().values())
     return {
         "interactive ms": round(interactive),
+        "main thread ms/s": busy,
         "frames": len(frames),
         "frame p50 ms": round(frames[len(frames) // 2], 1),
         "frame p99 ms": round(frames[len(frames) * 99 // 100], 1),

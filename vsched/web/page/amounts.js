@@ -2,6 +2,10 @@
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
+const COUNTS = new Intl.NumberFormat("en");
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat("sv-SE");
+
 /** So many significant digits, without zeros at the end. */
 const digits = (value, count) => String(Number(value.toPrecision(count)));
 
@@ -22,7 +26,7 @@ export function amount(value, unit) {
 export const percent = (part) => (part === null || part === undefined ? "-" : `${Math.round(part * 100)}%`);
 
 /** A count with its thousands apart. */
-export const count = (value) => (value ?? 0).toLocaleString("en");
+export const count = (value) => COUNTS.format(value ?? 0);
 
 /** A count with its noun. */
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
@@ -39,13 +43,11 @@ export function age(seconds) {
   return `${Math.floor(whole / 86_400)}d`;
 }
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
-
 /** The time of day of a moment in seconds since the epoch, where the browser is. */
-export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB", CLOCK);
+export const clock = (at) => CLOCK.format(at * 1000);
 
 /** Day and time of a moment in seconds since the epoch, where the browser is. */
-export const day = (at) => `${new Date(at * 1000).toLocaleDateString("sv-SE")} ${clock(at)}`;
+export const day = (at) => `${DAY.format(at * 1000)} ${clock(at)}`;
 
 /** The last part of a resource's name: `gpu` of `nvidia.com/gpu`. */
 export const short = (name) => name.slice(name.lastIndexOf("/") + 1);

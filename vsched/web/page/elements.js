@@ -37,16 +37,35 @@ export function style(element, name, value) {
 /** The element of this id. */
 export const find = (id) => document.getElementById(id);
 
-/** Runs what was asked for last, once, before the next frame is drawn. */
-export function onceAFrame(draw) {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
+const BUDGET = 5; // Milliseconds of drawing in one frame; what is left is drawn in the next one.
+const asked = new Set();
+
+let coming = false; // Whether a frame is on its way that draws them.
+
+function come() {
+  if (!coming) requestAnimationFrame(drawAsked);
+  coming = true;
+}
+
+function drawAsked() {
+  coming = false;
+  const end = performance.now() + BUDGET;
+  try {
+    for (const draw of asked) {
+      asked.delete(draw);
       draw();
-    });
+      if (performance.now() > end) break;
+    }
+  } finally {
+    if (asked.size) come(); // Also where one of them failed: the others go on.
+  }
+}
+
+/** Draws before the next frame, once however often it was asked for; parts of the page take turns, so that none stutters. */
+export function onceAFrame(draw) {
+  return () => {
+    asked.add(draw);
+    come();
   };
 }
 

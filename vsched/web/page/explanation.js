@@ -1,6 +1,6 @@
 /** An explanation as a piece of the page: what binds, the place in the order, what would help, and what was found. */
 
-import { age, count, counted, day } from "./amounts.js";
+import { age, count, counted } from "./amounts.js";
 import { make, table } from "./elements.js";
 
 const STATES = {
@@ -24,7 +24,6 @@ export function explained(found) {
   if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
   else if (Object.keys(found.reasons ?? {}).length) parts.push(heading("Nodes by reason"), countTable(found.reasons, "nodes"));
   if (Object.keys(found.pods ?? {}).length) parts.push(heading("Waiting pods by reason"), countTable(found.pods, "pods"));
-  if (found.at) parts.push(make("p", { class: "muted", text: `As of the session of ${day(found.at)}.` }));
   return parts;
 }
 
@@ -41,10 +40,9 @@ function changes(all) {
 }
 
 function place(found) {
-  const parts = [`${count(found.position)} of ${count(found.of)} in its queue, ${count(found.overall)} of ${count(found.overall_of)} of all that wait.`];
-  if (found.message) parts.push(` ${found.message}.`);
-  else if (found.decided_by) parts.push(` Decided by ${found.decided_by}.`);
-  const made = [heading("Place in the order"), make("p", { text: parts.join("") })];
+  const own = found.message || `${count(found.position)} of ${count(found.of)} in its queue`;
+  const text = `${own}; ${count(found.overall)} of ${count(found.overall_of)} of all that wait.`;
+  const made = [heading("Place in the order"), make("p", { text })];
   if (found.ahead?.length) made.push(make("p", { class: "muted", text: `Right before it: ${found.ahead.join(", ")}` }));
   return made;
 }

@@ -1,14 +1,14 @@
 /** The panel at the side: everything about one job, queue or node, with the daemon's own explanation. */
 
 import * as address from "./address.js";
-import { amount, counted, percent } from "./amounts.js";
+import { amount, counted, day, percent } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
 import { limit } from "./bars.js";
 import { STATES } from "./nodes.js";
 
-const CALM = 2_000; // An explanation is asked for again this long after the last one at the soonest.
+const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
 
 const path = {
   job: (key) => `explain/${key.split("/").map(encodeURIComponent).join("/")}?kind=PodGroup`,
@@ -44,7 +44,7 @@ export class Panel {
     this.element.hidden = false;
     say(find("panel-kind"), TITLES[kind]);
     say(find("panel-title"), key);
-    find("panel-explained").replaceChildren();
+    this.#put([], "");
     this.#known();
     this.#explain();
     find("panel-title").focus();
@@ -124,19 +124,26 @@ export class Panel {
     this.stopping = stopping;
     this.asked = Date.now();
     mark(body, "aria-busy", "true");
-    if (!body.childElementCount) body.replaceChildren(make("p", { class: "muted", text: "Asking the daemon …" }));
-    let parts;
+    if (!body.childElementCount) this.#put([make("p", { class: "muted", text: "Asking the daemon …" })], "");
+    let found;
     try {
       const answer = await ask(path[this.kind](this.key), { signal: stopping.signal });
-      if (answer.ok) parts = explained(await answer.json());
-      else parts = [make("p", { class: "headline", text: await refusal(answer) })];
+      found = answer.ok ? await answer.json() : { message: await refusal(answer) };
     } catch (error) {
-      if (stopping.signal.aborted) return;
-      parts = [make("p", { class: "headline", text: `The daemon could not be asked: ${error.message}` })];
+      found = { message: `The daemon could not be asked: ${error.message}` };
     }
-    if (this.stopping !== stopping) return;
+    if (this.stopping !== stopping || stopping.signal.aborted) return;
     mark(body, "aria-busy", null);
-    body.replaceChildren(...parts);
+    const { at, ...rest } = found;
+    // What says the same stays as it is: somebody may be reading it, or copying from it.
+    if (body.shows !== JSON.stringify(rest)) this.#put(explained(rest), JSON.stringify(rest));
+    say(find("panel-at"), at ? `As of the session of ${day(at)}.` : "");
+  }
+
+  #put(parts, shows) {
+    find("panel-explained").shows = shows;
+    find("panel-explained").replaceChildren(...parts);
+    say(find("panel-at"), "");
   }
 }
 

@@ -50,9 +50,11 @@ export class Sessions {
     const kinds = kindsOf(this.picture);
     if (kinds.join() !== this.kinds?.join()) this.#forget(); // Their colours are other ones.
     this.kinds = kinds;
-    fill(find("sessions-kinds"), this.kinds, (kind, at) =>
-      make("li", {}, make("span", { class: `swatch kind-${at % KINDS}`, "aria-hidden": "true" }), ` ${kind}`),
-    );
+    fill(find("sessions-kinds"), this.kinds, (kind, at) => {
+      const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
+      style(swatch, "background", `var(--kind-${at % KINDS})`);
+      return make("li", {}, swatch, ` ${kind}`);
+    });
     const most = (value) => Math.max(1, ...sessions.map(value));
     const [binds, evictions, time] = [most((session) => session.binds), most((session) => session.evictions), most(whole)];
     // Heights are parts of these, so a new largest one moves all bars at once.

@@ -1,0 +1,107 @@
+"""A running daemon explains: what it says is the latest, the same as on the objects, and right where others err."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.daemon.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of, until
+from tests.support.asking import ask
+from vsched.daemon.app import Daemon
+from vsched.kube.paths import ApiResource
+from vsched.sim.cluster import Cluster
+
+SECONDS = 60.0
+QUEUES = ApiResource("scheduling.volcano.sh", "v1beta1", "queues", namespaced=False)
+PORTS = {"listen_address": "127.0.0.1:0"}
+
+
+class Asking:
+    """Asks a daemon to explain."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+
+    async def why(self, path: str) -> dict[str, Any]:
+        await until(lambda: self._daemon.ports, SECONDS)
+        answer = await ask(f"http://127.0.0.1:{self._daemon.ports['--listen-address']}/{path}")
+        assert isinstance(answer.body, dict)
+        return answer.body
+
+    async def until(self, path: str, **expected: object) -> dict[str, Any]:
+        """Ask until it says so; every answer is of a session that began after the question."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                found = await self.why(path)
+                if expected.items() <= found.items():
+                    return found
+                await asyncio.sleep(0.05)
+
+
+async def test_an_explanation_follows_what_happens() -> None:
+    """A gang waits for room, then for nothing; another for its queue's capability, until that is raised."""
+    bounded = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "q"},
+        "spec": {"weight": 1, "capability": {"cpu": "1"}},
+    }
+    capped = [podgroup("capped", 2, queue="q"), *(pod(f"capped-{number}", "capped") for number in range(2))]
+    async with (
+        Cluster([node("n1", cpu="4")], manifests=[bounded, *gang("fills", 3)]) as cluster,
+        scheduling(cluster.url, **PORTS) as daemon,
+    ):
+        asking = Asking(daemon)
+        await until(lambda: len(nodes_of(cluster, "fills-")) == 3, SECONDS)
+        cluster.apply([*gang("wants", 3), *capped])
+        waits = await asking.until("explain/default/wants", state="waits")
+        assert waits["message"] == "the gang needs 3, 1 fits: 1 node has too little cpu"
+        assert (waits["constraints"][0]["code"], waits["place"]["position"]) == ("GangSize", 1)
+        assert any("minMember" in change["message"] for change in waits["changes"])
+        bound = await asking.until("explain/default/capped", state="never")
+        assert "QueueCapability" in {one["code"] for one in bound["constraints"]}
+        cluster.client.patch(QUEUES, "", "q", lambda obj: {**obj, "spec": {**obj["spec"], "capability": {"cpu": "9"}}})
+        freed = await asking.until("explain/default/capped", state="waits")
+        assert freed["constraints"][0]["code"] in ("GangSize", "Resources")
+        cluster.apply([node("n2", cpu="8")])
+        await asking.until("explain/default/wants", state="runs")
+        await asking.until("explain/default/capped", state="runs", message="runs")
+
+
+async def test_the_page_the_object_and_its_pods_say_the_same() -> None:
+    async with (
+        Cluster([node("n1", cpu="2")], manifests=gang("g", 4)) as cluster,
+        scheduling(cluster.url, advise=False, **PORTS) as daemon,
+    ):
+        await until(lambda: _condition(cluster), SECONDS)
+        found = await Asking(daemon).until("explain/default/g", state="never")
+        condition = _condition(cluster)
+        assert (found["message"], condition["reason"]) == (condition["message"], "NotEnoughResources")
+        assert found["message"] == "the gang needs 4, 2 fit: 1 node has too little cpu"
+        told = await Asking(daemon).why("explain/default/g-3")
+        await until(lambda: _said(cluster, "g-3") == told["message"], SECONDS)
+
+
+async def test_what_is_left_out_is_told_apart_from_what_is_not_there() -> None:
+    foreign = pod("foreign")
+    foreign["spec"]["schedulerName"] = "another"
+    group = podgroup("missing", 1)
+    async with (
+        Cluster([node("n1")], manifests=[foreign, pod("stray", "missing"), pod("free")]) as cluster,
+        scheduling(cluster.url, **PORTS) as daemon,
+    ):
+        asking = Asking(daemon)
+        await asking.until("explain/default/stray", state="never")
+        assert "spec.schedulerName is another" in (await asking.why("explain/default/foreign"))["error"]
+        assert "did you mean default/free?" in (await asking.why("explain/default/fre"))["error"]
+        cluster.apply([group])
+        await asking.until("explain/default/stray", state="runs")
+
+
+def _said(cluster: Cluster, name: str) -> str:
+    found = cluster.client.get("pods", "default", name)
+    return str(condition_of(found, "PodScheduled").get("message", ""))
+
+
+def _condition(cluster: Cluster) -> dict[str, Any]:
+    return condition_of({"status": status_of(cluster, "g")}, "Unschedulable")

@@ -1,0 +1,37 @@
+"""Clusters in a few lines of text, and what is explained of them."""
+
+from __future__ import annotations
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.explain.explaining import explain, explain_queue
+from vsched.explain.order import WaitingOrder, waiting_order
+from vsched.explain.records import Explanation
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.settings.built_in import REGISTRY
+
+
+def explained(text: str, key: str = "ns/a", policy: Policy = DEFAULT_POLICY, kind: str = "") -> Explanation:
+    """Why a pod or PodGroup waits; nothing is looked for that would help."""
+    found = explained_if_known(text, key, policy, kind)
+    assert found is not None
+    return found
+
+
+def explained_if_known(text: str, key: str, policy: Policy = DEFAULT_POLICY, kind: str = "") -> Explanation | None:
+    """The same, None where nobody knows it."""
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    report = run_cycle(snapshot, policy, REGISTRY)
+    namespace, _, name = key.partition("/")
+    return explain(snapshot, policy, REGISTRY, report, namespace, name, kind=kind, simulations=0)
+
+
+def queue_explained(text: str, name: str, policy: Policy = DEFAULT_POLICY) -> Explanation | None:
+    """Why the jobs of a queue wait."""
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    return explain_queue(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), name, simulations=0)
+
+
+def order_of(text: str, policy: Policy = DEFAULT_POLICY) -> WaitingOrder:
+    """The order of those that wait."""
+    return waiting_order(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY)

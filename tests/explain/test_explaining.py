@@ -1,0 +1,373 @@
+"""Explanations of pods and PodGroups: what binds first, all that binds besides, and what cannot come by waiting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.explain.explained import explained, explained_if_known
+from tests.support.clusters import clusters, contended
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
+from vsched.explain.explaining import explain
+from vsched.explain.records import State
+from vsched.framework.codes import Code
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.settings.built_in import REGISTRY
+
+TAKING = policy_of(
+    "priority gang pdb conformance", "predicates proportion", actions="enqueue, allocate, preempt, reclaim, backfill"
+)
+RECLAIMS = policy_of("gang", "predicates proportion", actions="allocate, reclaim")
+KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
+ROOMS = "node n1 cpu=4\nnode n2 cpu=4 cordoned\nnode n3 cpu=8 taint=gpu:yes"
+BEFORE = "job ns/o min=1 phase=Running\npods ns/o"
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "state", "codes"),
+    [
+        pytest.param(
+            f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.GANG_SIZE, Code.CORDONED, Code.TAINTS, Code.RESOURCES],
+            id="a gang that a cordon and others' pods keep small",
+        ),
+        pytest.param(
+            f"{ROOMS}\njob ns/a min=9 pods=9 cpu=1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_SIZE, Code.GANG_SIZE, Code.CORDONED, Code.TAINTS, Code.RESOURCES],
+            id="a gang that is larger than the nodes open to it",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.RESOURCES, Code.RESOURCES],
+            id="more than any node has",
+        ),
+        pytest.param(
+            "node n1 cpu=4 memory=1Gi\nnode n2 cpu=1 memory=8Gi\njob ns/a min=1 pods=1 cpu=3 memory=3Gi",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.RESOURCES, Code.RESOURCES, Code.RESOURCES],
+            id="each amount on some node, both on none",
+        ),
+        pytest.param(
+            f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=4",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.RESOURCES],
+            id="others hold what it asks for",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.SELECTOR, Code.SELECTOR],
+            id="a selector that matches no node",
+        ),
+        pytest.param(
+            "node n1 cpu=4 zone=x cordoned\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.CORDONED],
+            id="a selector that matches a cordoned node",
+        ),
+        pytest.param(
+            "node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.TAINTS, Code.TAINTS],
+            id="taints everywhere that it does not tolerate",
+        ),
+        pytest.param(
+            "node n1 cpu=4 taint=node.kubernetes.io/not-ready\njob ns/a min=1 pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.TAINTS],
+            id="taints that Kubernetes takes away by itself",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.QUEUE_CAPABILITY],
+            id="more than its queue may hold at all",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=3 phase=Running\n"
+            "pods ns/a 2 cpu=2 on=n1\npods ns/a 1 cpu=2",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.QUEUE_CAPABILITY],
+            id="what it holds itself is no reason to hope",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.QUEUE_CAPABILITY],
+            id="others of its queue hold what it may",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nquota ns/small requests.cpu=4\njob ns/a min=1 minResources=cpu:5 pods=1 cpu=5",
+            policy_of("gang resourcequota", "predicates"),
+            State.NEVER,
+            [Code.QUOTA],
+            id="more than a quota's hard",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nquota ns/small requests.cpu=4 used=requests.cpu:2\n"
+            "job ns/a min=1 minResources=cpu:3 pods=1 cpu=3",
+            policy_of("gang resourcequota", "predicates"),
+            State.WAITS,
+            [Code.QUOTA],
+            id="a quota that others use",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.QUEUE_NOT_FOUND, Code.QUEUE_NOT_FOUND],
+            id="its queue does not exist",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.QUEUE_CLOSED],
+            id="its queue is closed",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1 age=99",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_INCOMPLETE, Code.GANG_INCOMPLETE],
+            id="too few pods for long, and no controller makes more",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.GANG_INCOMPLETE],
+            id="too few pods so far",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2\npods ns/a 2 cpu=1 gated",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.GATED],
+            id="gates",
+        ),
+        pytest.param(
+            f"node n1 cpu=4\npdb ns/guard selector=job:o allowed=0\nclass high 9\n{BEFORE} 4 cpu=1 on=n1\n"
+            "job ns/a min=1 pods=1 cpu=2 class=high",
+            TAKING,
+            State.WAITS,
+            [Code.BUDGET, Code.RESOURCES],
+            id="a disruption budget protects the only victims",
+        ),
+        pytest.param(
+            f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2",
+            TAKING,
+            State.WAITS,
+            [Code.RESOURCES, Code.PROTECTED],
+            id="their priority protects the only victims",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue p\nqueue q\njob ns/o queue=p min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
+            KEEPS,
+            State.WAITS,
+            [Code.RESOURCES, Code.PROTECTED],
+            id="others could give back, and the policy takes nothing back",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/w min=1 phase=Inqueue age=9\npods ns/w 1 cpu=4 nominated=n1\n"
+            "pods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 phase=Inqueue pods=1 cpu=2",
+            TAKING,
+            State.WAITS,
+            [Code.RESOURCES, Code.ORDER],
+            id="what is idle is kept for another",
+        ),
+        pytest.param(
+            "node n1 cpu=4\npods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
+            DEFAULT_POLICY,
+            State.STARTING,
+            [Code.LEAVING],
+            id="its places are being left",
+        ),
+        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", DEFAULT_POLICY, State.STARTING, [], id="placed"),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 on=n1 phase=Running", DEFAULT_POLICY, State.RUNS, [], id="runs"
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1 succeeded",
+            DEFAULT_POLICY,
+            State.FINISHED,
+            [],
+            id="finished",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_and_whether_waiting_helps(
+    text: str, policy: Policy, state: State, codes: list[Code]
+) -> None:
+    found = explained(text, policy=policy)
+
+    assert (found.state, [one.code for one in found.constraints]) == (state, codes)
+    assert any(one.lasting for one in found.constraints) is (state is State.NEVER)
+
+
+def test_an_explanation_names_amounts_groups_and_the_place() -> None:
+    kind = "node.kubernetes.io/instance-type"
+    found = explained(f"""
+        node n1 cpu=4 {kind}=small
+        node n2 cpu=4 {kind}=small cordoned
+        node n3 cpu=4 taint=gpu:yes {kind}=large
+        job ns/first min=1 pods=1 cpu=3 age=9
+        job ns/a min=3 pods=3 cpu=3
+    """)
+
+    assert (
+        found.message == "the gang needs 3, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned"
+    )
+    assert found.groups == {
+        "large": {"node(s) had untolerated taint {gpu: yes}": 1},
+        "small": {"node(s) were unschedulable": 1, "Insufficient cpu": 1},
+    }
+    assert found.reasons == {
+        "node(s) had untolerated taint {gpu: yes}": 1,
+        "node(s) were unschedulable": 1,
+        "Insufficient cpu": 1,
+    }
+    assert found.place is not None
+    assert found.place.message == "2nd of 2 in queue default: ns/first is older"
+    assert (found.counts["minMember"], found.counts["pending"], found.queue) == (3, 3, "default")
+    assert sum(found.pods.values()) == 3
+
+
+def test_the_constraint_that_binds_says_what_it_is_about() -> None:
+    found = explained("node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5")
+
+    assert (found.constraints[0].resource, found.constraints[0].subject) == ("cpu", "q")
+
+
+def test_what_protects_victims_is_told_by_node() -> None:
+    found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
+
+    assert found.constraints[-1].message == (
+        "pods of the queue's other jobs could make room on 1 node, and are protected: "
+        "their priority is not lower (1 node)"
+    )
+
+
+def test_a_pod_is_told_what_its_gang_lacks() -> None:
+    text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
+    fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
+
+    assert fits.message == "would fit, and waits until its gang ns/a reaches its minimum of 8"
+    assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
+    assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
+    assert fails.message.startswith("0/3 nodes are available: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "message", "node"),
+    [
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=1", State.STARTING, "has its places, and is about to start", "n1", id="placed"
+        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", State.RUNS, "runs", "n1", id="runs"),
+        pytest.param(
+            "job ns/a min=1 pods=1 gated cpu=1", State.WAITS, "a scheduling gate holds it back", "", id="gated"
+        ),
+        pytest.param(
+            "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
+            State.STARTING,
+            "will go to n1 once what is leaving it has left",
+            "n1",
+            id="waits for others to leave",
+        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1 failed", State.FINISHED, "has finished", "n1", id="failed"),
+        pytest.param(
+            "pods ns/a 1 cpu=1",
+            State.NEVER,
+            "PodGroup ns/a does not exist: the pod waits for it to be created",
+            "",
+            id="names a PodGroup that does not exist",
+        ),
+    ],
+)
+def test_where_a_pod_stands(text: str, state: State, message: str, node: str) -> None:
+    found = explained(f"node n1 cpu=4\n{text}", "ns/a.0")
+
+    assert (found.state, found.message, found.node) == (state, message, node)
+
+
+def test_a_podgroup_that_pods_only_name_is_explained_as_missing() -> None:
+    found = explained("node n1 cpu=4\npods ns/a 2 cpu=1")
+
+    assert (found.kind, found.state, [one.code for one in found.constraints]) == (
+        "PodGroup",
+        State.NEVER,
+        [Code.NO_POD_GROUP],
+    )
+    assert found.counts == {"pods": 2, "pending": 2}
+
+
+def test_of_a_pod_and_a_podgroup_of_one_name_the_podgroup_is_meant_unless_said() -> None:
+    text = "node n1 cpu=4\njob ns/a.0 min=1 pods=1 cpu=9\njob ns/a min=1 pods=1 cpu=9"
+
+    assert explained(text, "ns/a.0").kind == "PodGroup"
+    assert explained(text, "ns/a.0", kind="Pod").job == "ns/a"
+    assert explained_if_known(text, "ns/a", kind="Pod") is None
+    assert explained_if_known(text, "ns/nobody") is None
+
+
+def test_what_would_help_is_found_unless_nobody_asks() -> None:
+    text = "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5"
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a")
+    cut_short = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", spent=lambda: True)
+
+    assert found is not None
+    assert cut_short is not None
+    assert found.changes
+    assert not cut_short.changes
+    assert found.constraints == cut_short.constraints
+
+
+@settings(deadline=None, max_examples=60)
+@given(clusters() | contended())
+def test_whatever_waits_is_explained_with_its_headline_first(text: str) -> None:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    report = run_cycle(snapshot, TAKING, REGISTRY)
+    for key, outcome in report.jobs.items():
+        namespace, _, name = key.partition("/")
+        found = explain(snapshot, TAKING, REGISTRY, report, namespace, name, kind="PodGroup", simulations=0)
+        assert found is not None
+        if outcome.message and found.state in (State.WAITS, State.NEVER):
+            assert (found.constraints[0].code, found.constraints[0].message) == (outcome.code, outcome.message)
+            assert outcome.code
+
+
+@settings(deadline=None, max_examples=60)
+@given(clusters())
+def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> None:
+    """Told to be for ever: then it is not placed on the same nodes without any other pod, with no queue to limit it."""
+    policy = policy_of("gang", "predicates", actions="allocate")
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    report = run_cycle(snapshot, policy, REGISTRY)
+    nodes = [line for line in text.splitlines() if line.startswith(("node", "queue", "class"))]
+    for key in report.jobs:
+        found = explained(text, key, policy, "PodGroup")
+        if found.state is State.NEVER:
+            own = [line for line in text.splitlines() if line.split()[1] == key]
+            alone = plan("\n".join([*nodes, *own]), policy)
+            assert alone.jobs[key]["ready"] < max(1, alone.jobs[key]["minMember"])

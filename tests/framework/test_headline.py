@@ -1,0 +1,235 @@
+"""Headlines: the constraint that binds, in one word and in one sentence with counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.framework.codes import Code
+from vsched.framework.cycle import run_cycle
+from vsched.framework.headline import rounded
+from vsched.framework.policy import Policy
+from vsched.model.plan import JobOutcome
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+
+TREE = load_text(
+    "actions: allocate\n"
+    "tiers: [{plugins: [{name: gang}, {name: capacity, enableHierarchy: true}, {name: predicates}]}]",
+    "policy",
+    REGISTRY,
+).policy
+TAKING = policy_of(
+    "priority gang pdb", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
+)
+ROOMS = "node n1 cpu=4\nnode n2 cpu=4 cordoned\nnode n3 cpu=8 taint=gpu:yes"
+
+
+def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> JobOutcome:
+    return run_cycle(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY).jobs[key]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        pytest.param(
+            f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1",
+            Code.GANG_SIZE,
+            "the gang needs 8, 4 fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
+            id="some of a gang fit",
+        ),
+        pytest.param(
+            f"{ROOMS}\njob ns/a min=2 pods=2 cpu=5",
+            Code.RESOURCES,
+            "the gang needs 2, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
+            id="none of a gang fit",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=4\npods ns/a 2 cpu=1 on=n1\npods ns/a 2 cpu=2",
+            Code.GANG_SIZE,
+            "the gang needs 2 more of its minimum of 4, 1 fits: 1 node has too little cpu",
+            id="a part of the gang runs",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=2\njob ns/a min=1 pods=1 cpu=16",
+            Code.RESOURCES,
+            "no node takes it: 2 nodes have too little cpu; no node has 16 cpu, the most is 4",
+            id="more than any node has",
+        ),
+        pytest.param(
+            "node n1 cpu=4 pods=0\njob ns/a min=1 pods=1 cpu=1",
+            Code.RESOURCES,
+            "no node takes it: 1 node has no slot for another pod; no node has 1 pods, the most is 0",
+            id="no slots for pods",
+        ),
+        pytest.param(
+            "node n1 taint=gpu:yes\nnode n2 taint=gpu:yes\nnode n3 cordoned\njob ns/a min=1 pods=1 cpu=1",
+            Code.TAINTS,
+            "no node takes it: 2 nodes are tainted {gpu: yes}, 1 is cordoned",
+            id="what keeps most nodes binds, where none is open",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
+            Code.SELECTOR,
+            "no node takes it: 1 node does not match its node selector or affinity",
+            id="the selector matches nothing",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/o min=1 pods=1 cpu=1 port=80 on=n1\njob ns/a min=1 pods=1 cpu=1 port=80",
+            Code.PORTS,
+            "no node takes it: 1 node didn't have free ports for the requested pod ports",
+            id="a host port is taken",
+        ),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=1",
+            Code.NO_NODES,
+            "no node takes it: no nodes are known",
+            id="there are no nodes",
+        ),
+        pytest.param(
+            "node n1 cpu=2\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1\npods ns/a 2 cpu=2",
+            Code.RESOURCES,
+            "2 more pods wait: 1 node has too little cpu",
+            id="a job that runs wants more",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1",
+            Code.GANG_INCOMPLETE,
+            "only 1 of the 2 pods that the gang needs exist",
+            id="fewer pods than the minimum",
+        ),
+        pytest.param(
+            "node n1 cpu=1\njob ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 role=ps cpu=2\npods ns/a 2 role=worker",
+            Code.ROLE_MINIMUM,
+            "role ps needs 1, none fit: 1 node has too little cpu; no node has 2 cpu, the most is 1",
+            id="a role lacks its minimum",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2\npods ns/a 1 cpu=1\npods ns/a 2 cpu=1 gated",
+            Code.GATED,
+            "scheduling gates hold back 2 pods: the gang needs 2, 1 fits",
+            id="gates",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1",
+            Code.QUEUE_NOT_FOUND,
+            "queue nowhere does not exist",
+            id="there is no queue",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1",
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open",
+            id="a closed queue",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
+            Code.QUEUE_CAPABILITY,
+            "queue q is at its capability in cpu: 3 of 4 held, 2 asked",
+            id="the queue is at its capability",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5",
+            Code.QUEUE_CAPABILITY,
+            "queue q may hold 4 cpu at most: 5 asked",
+            id="more than the capability, whatever is held",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue p\nqueue q\njob ns/o queue=p min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
+            "pods ns/o 4 cpu=1\njob ns/a queue=q min=6 phase=Inqueue pods=6 cpu=1",
+            Code.GANG_SIZE,
+            "the gang needs 6, 4 fit: 1 node has too little cpu; besides, "
+            "queue q would hold more than it deserves: cpu 0 of 4 held, 6 asked",
+            id="the nodes first, and the queue's share besides",
+        ),
+        pytest.param(
+            "node n1 cpu=9\njob ns/o min=9 phase=Inqueue minResources=cpu:9\npods ns/o 9 cpu=2\n"
+            "job ns/a min=1 minResources=cpu:2 pods=1 cpu=2",
+            Code.ORDER,
+            "waits behind one job admitted before it: cpu 9 of 10800m promised, 2 asked",
+            id="others were admitted before it",
+        ),
+        pytest.param(
+            "node n1 cpu=10\njob ns/a minResources=cpu:13 pods=1 cpu=1",
+            Code.QUEUE_ADMISSION,
+            "as much is admitted as the cluster is to be promised: cpu 0 of 12 promised, 13 asked",
+            id="more than the cluster is promised at all",
+        ),
+        pytest.param(
+            "node n1 cpu=4\npods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
+            Code.LEAVING,
+            "2 pods have their places and wait for others to leave: a.0 will go to n1 once what is leaving it has left",
+            id="others are on their way out",
+        ),
+        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", "", "", id="nothing is in the way"),
+    ],
+)
+def test_what_binds(text: str, code: str, message: str) -> None:
+    found = outcome(text)
+
+    assert (found.code, found.message) == (code, message)
+
+
+def test_a_queue_above_is_named_where_it_is_the_one_that_is_full() -> None:
+    text = """
+        node n1 cpu=9
+        queue p capability=cpu:4
+        queue q parent=p
+        queue r parent=p
+        job ns/o queue=r min=1 pods=1 cpu=3 on=n1 phase=Running
+        job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2
+    """
+    found = outcome(text, TREE)
+
+    assert (found.code, found.message) == (
+        Code.QUEUE_CAPABILITY,
+        "queue p above it is at its capability in cpu: 3 of 4 held, 2 asked",
+    )
+
+
+def test_the_budget_that_protects_the_only_victims_is_named() -> None:
+    text = """
+        node n1 cpu=4
+        class high 1000
+        pdb ns/guard selector=job:low allowed=0
+        job ns/low min=1 phase=Running
+        pods ns/low 4 cpu=1 on=n1
+        job ns/a min=1 pods=1 cpu=2 class=high
+        job ns/b min=1 pods=1 cpu=2 class=high
+        job ns/big min=1 pods=1 cpu=5 class=high
+    """
+    told = "disruption budget ns/guard forbids the only victims; no node takes it: 1 node has too little cpu"
+
+    for key in ("ns/a", "ns/b"):
+        found = outcome(text, TAKING, key)
+        assert (found.code, found.message) == (Code.BUDGET, told)
+    assert outcome(text, TAKING, "ns/big").code == Code.RESOURCES, "no victims would be enough for it"
+
+
+def test_a_budget_that_allows_enough_is_no_reason() -> None:
+    text = """
+        node n1 cpu=4
+        class high 1000
+        pdb ns/guard selector=job:low allowed=2
+        job ns/low min=1 phase=Running
+        pods ns/low 4 cpu=1 on=n1
+        job ns/a min=1 pods=1 cpu=2 class=high
+    """
+    assert outcome(text, TAKING).code == Code.LEAVING
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0"),
+        (1, "1"),
+        (20, "20"),
+        (21, "more than 20"),
+        (50, "more than 20"),
+        (51, "more than 50"),
+        (7000, "more than 1000"),
+    ],
+)
+def test_counts_that_wobble_are_told_in_steps(count: int, told: str) -> None:
+    assert rounded(count) == told

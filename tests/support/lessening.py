@@ -1,0 +1,58 @@
+"""Edits a notch smaller than they are: what is not quite enough, where the edit is the least that helps."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.explain.edits import (
+    AddNodes,
+    AddPods,
+    AllowDisruptions,
+    Edit,
+    LabelNodes,
+    RemoveTaint,
+    SetGroupLimit,
+    SetMinMember,
+    SetNodeAmount,
+    SetOvercommit,
+    SetQueueAmount,
+    SetQuota,
+    SetRequest,
+    SetRoleMinimum,
+    SetThreshold,
+    Uncordon,
+)
+
+
+def a_notch_less(edit: Edit) -> Edit | None:
+    """The edit, a little smaller; None where there is nothing smaller than it but not making it."""
+    with_ = msgspec.structs.replace
+    match edit:
+        case SetMinMember():
+            return with_(edit, minimum=edit.minimum + 1, min_resources={})
+        case SetRoleMinimum():
+            return with_(edit, minimum=edit.minimum + 1, members=edit.members + 1)
+        case SetRequest():
+            return with_(edit, amount=edit.amount + _notch(edit.resource))
+        case SetQueueAmount() | SetNodeAmount() | SetGroupLimit():
+            return with_(edit, amount=edit.amount - _notch(edit.resource))
+        case SetQuota():
+            return with_(edit, hard=edit.hard - _notch(edit.resource.removeprefix("requests.")))
+        case Uncordon() | RemoveTaint() | LabelNodes():
+            return with_(edit, nodes=edit.nodes[:-1]) if len(edit.nodes) > 1 else None
+        case AddNodes() | AddPods():
+            return with_(edit, count=edit.count - 1) if edit.count > 1 else None
+        case AllowDisruptions():
+            return with_(edit, allowed=edit.allowed - 1) if edit.allowed > 1 else None
+        case SetThreshold():
+            return with_(edit, percent=edit.percent - 1)
+        case SetOvercommit():
+            return with_(edit, factor=round(edit.factor - 0.1, 1))
+    return None
+
+
+def _notch(resource: str) -> int:
+    """The smallest step that searches look at."""
+    if resource in ("cpu", "pods"):
+        return 10 if resource == "cpu" else 1
+    return 1 << 20 if resource == "memory" else 1000
