@@ -242,7 +242,7 @@ async def test_a_running_daemon_is_asked_and_its_cluster_left_alone(tmp_path: Pa
         cluster.apply(gang("first", 2))
         await until(lambda: len(nodes_of(cluster)) == 2, 60.0)
         await held.quiet()
-        before = cluster.store.revision
+        before = _as_people_left_it(cluster)
         url = f"http://127.0.0.1:{held.daemon.ports['--listen-address']}"
         flags = ["plan", "--live", "--daemon", url, "--submit", str(more), "--drain", "n1", "-o", "json"]
         found = await asyncio.to_thread(CliRunner().invoke, cli, flags)
@@ -251,5 +251,16 @@ async def test_a_running_daemon_is_asked_and_its_cluster_left_alone(tmp_path: Pa
         assert answer["changes"]["submitted"][0]["placed"] == 3
         assert set(answer["changes"]["submitted"][0]["nodes"]) == {"n2"}
         assert answer["session"]["number"] > 0
-        assert cluster.store.revision == before
-        assert all(not each["spec"].get("unschedulable") for each in cluster.client.list("nodes"))
+        assert _as_people_left_it(cluster) == before
+
+
+def _as_people_left_it(cluster: Cluster) -> list[tuple[str, object]]:
+    """Everything but statuses, which the daemon may write at any time."""
+    kinds = ("nodes", "pods", "scheduling.volcano.sh/podgroups", "scheduling.volcano.sh/queues")
+    return [(each["metadata"]["name"], each.get("spec")) for kind in kinds for each in cluster.client.list(kind)]
+
+
+def test_another_policy_is_a_part_of_the_question(asker: Asker) -> None:
+    policy = str(Path(__file__).parents[2] / "config" / "policies" / "packing.yaml")
+    assert asker.answer("--drain", "n1", "--config", policy)["edits"] == ["--drain n1", f"--config {policy}"]
+    assert f"--config {policy}" in asker.ask("--config", policy).stdout

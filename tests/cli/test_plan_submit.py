@@ -109,6 +109,13 @@ def test_a_gang_is_one_object_with_its_pods(tmp_path: Path) -> None:
     assert {task.job for task in waiting(trial)} == {"x/g"}
 
 
+def test_pods_of_a_workload_that_name_a_podgroup_count_for_both(tmp_path: Path) -> None:
+    template = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}, "spec": never}
+    trial = submitted(tmp_path, group(), workload("Job", "batch/v1", parallelism=2, template=template))
+    assert [(sent.kind, len(sent.pods)) for sent in trial.sent] == [("PodGroup", 2), ("Job", 2)]
+    assert {task.job for task in waiting(trial)} == {"x/g"}
+
+
 def test_pods_are_as_the_server_stores_them(tmp_path: Path) -> None:
     [task] = waiting(submitted(tmp_path, pod(priorityClassName="high")))
     assert task.priority == 100

@@ -73,6 +73,15 @@ def test_what_pods_say_goes_before_what_their_workload_says(
     assert (spec_of(here).min_member, spec_of(here).queue) == (minimum, queue)
 
 
+def test_a_workload_says_how_long_its_pods_take() -> None:
+    takes = workload("Job")
+    takes["metadata"]["annotations"] = {"vsched.io/expected-duration": "90s"}
+    here = World(owned(), takes)
+    assert spec_of(here).expected == 90.0
+    here.delete(takes)
+    assert spec_of(here).expected == 0.0
+
+
 def test_what_is_wrong_with_a_workloads_annotation_is_known() -> None:
     here = World(owned(), workload(group_min_member="x"))
     found = here.cache.stand_in(KEY)

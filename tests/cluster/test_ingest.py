@@ -236,6 +236,39 @@ FIELDS: dict[str, tuple[dict[str, Any], str, Any]] = {
         "created",
         1800.0,
     ),
+    "how long it says that it takes": (
+        make.pod(metadata={"annotations": {"vsched.io/expected-duration": "1h30m"}}),
+        "expected",
+        5400.0,
+    ),
+    "the longest it may run": (make.pod(spec={"activeDeadlineSeconds": 90}), "limit", 90.0),
+    "it is started again unless it says otherwise": (make.pod(), "endless", True),
+    "once it fails only": (make.pod(spec={"restartPolicy": "OnFailure"}), "endless", False),
+    "it has ended when its last container has": (
+        make.pod(
+            status={
+                "phase": "Succeeded",
+                "containerStatuses": [
+                    {"name": "a", "state": {"terminated": {"finishedAt": "1970-01-01T00:00:10Z"}}},
+                    {"name": "b", "state": {"terminated": {"finishedAt": "1970-01-01T00:00:20Z"}}},
+                    {"name": "c", "state": {"waiting": {}}},
+                    {"name": "d"},
+                ],
+            }
+        ),
+        "finished",
+        20.0,
+    ),
+    "it has not ended as long as it runs": (
+        make.pod(
+            node="n1",
+            status={
+                "containerStatuses": [{"name": "a", "state": {"terminated": {"finishedAt": "1970-01-01T00:00:10Z"}}}]
+            },
+        ),
+        "finished",
+        0.0,
+    ),
     "without a uid its name identifies it": (make.pod(metadata={"uid": ""}), "uid", "ns/p"),
     "without a namespace it is in default": (make.pod(namespace=""), "namespace", "default"),
 }

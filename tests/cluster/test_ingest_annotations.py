@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from vsched.cluster.ingest_annotations import (
+    EXPECTED_DURATION,
     cooldown_seconds_of,
+    expected_seconds_of,
     group_limits_of,
     job_budget_of,
     strategy_of,
@@ -164,3 +166,22 @@ def test_strategies_of_pods(annotations: dict[str, str], strategy: Strategy | No
 
     assert strategy_of(annotations, told) == strategy
     assert told == ([remark] if remark else [])
+
+
+@pytest.mark.parametrize(
+    ("annotations", "seconds", "remarks"),
+    [
+        pytest.param({}, 0.0, [], id="nothing said"),
+        pytest.param({EXPECTED_DURATION: "2h30m"}, 9000.0, [], id="a length of time"),
+        pytest.param(
+            {EXPECTED_DURATION: "a while"},
+            0.0,
+            [f"metadata.annotations[{EXPECTED_DURATION}]: 'a while' (expected {DURATION}): passed over"],
+            id="no length of time",
+        ),
+    ],
+)
+def test_how_long_work_is_to_take(annotations: dict[str, str], seconds: float, remarks: list[str]) -> None:
+    told: list[str] = []
+    assert expected_seconds_of(annotations, told) == seconds
+    assert told == remarks

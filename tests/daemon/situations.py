@@ -6,7 +6,9 @@ is ``default/b``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from vsched.framework.codes import Code
 
@@ -64,7 +66,18 @@ class Stuck:
     """Whether waiting alone cannot help."""
     phase: str = ""
     """What the PodGroup comes to, for a job whose pods are made only then."""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    """What the specs of the job's pods say besides."""
+    limit: str = ""
+    """How much cpu the namespace may hold at most, where the cluster is divided among namespaces."""
 
+
+SPREAD = {
+    "topologyKey": "zone",
+    "maxSkew": 1,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"job": "b"}},
+}
 
 SITUATIONS: dict[str, Stuck] = {
     "a queue is at its capability": Stuck(
@@ -272,6 +285,32 @@ SITUATIONS: dict[str, Stuck] = {
         Code.POD_AFFINITY,
         "anti-affinity",
         ("its required pod anti-affinity dropped",),
+    ),
+    "it has to spread over zones, and one has no room": Stuck(
+        PLAIN,
+        "node n1 cpu=8 zone=a\nnode n2 cpu=2 zone=b\njob default/a min=2 pods=2 cpu=2 apart=a",
+        "job default/b min=2 pods=2 cpu=2",
+        Code.GANG_SIZE,
+        "1 didn't match pod topology spread constraints",
+        ("minMember 1 (1 fewer)", "its topology spread constraints dropped"),
+        spec={"topologySpreadConstraints": [SPREAD]},
+    ),
+    "its queue holds what it deserves": Stuck(
+        DEFAULT,
+        "node n1 cpu=8\nqueue a\nqueue q\njob default/h min=4 pods=4 cpu=1 queue=q",
+        "job default/w min=9 pods=4 cpu=1 queue=a\njob default/b min=1 pods=1 cpu=1 queue=q",
+        Code.QUEUE_SHARE,
+        "queue q would hold more than it deserves",
+        ("weight 2 for queue q (now 1)",),
+    ),
+    "its namespace may hold no more": Stuck(
+        PLAIN,
+        "node n1 cpu=8\njob default/a min=4 pods=4 cpu=1",
+        "job default/b min=2 pods=2 cpu=1",
+        Code.NAMESPACE_CEILING,
+        "namespace default",
+        ("a limit of 6 cpu in Consumer default/defaults",),
+        limit="4",
     ),
     "the nodes are used too much": Stuck(
         USAGE,

@@ -15,6 +15,7 @@ import pytest
 
 from tests.daemon.making import GROUP, WISH, Making
 from tests.daemon.running import PODGROUPS, queue_status, scheduling, status_of, until
+from tests.daemon.sharing import RULES, consumer
 from tests.daemon.situations import SITUATIONS, Stuck
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
@@ -34,6 +35,7 @@ SEEN_SECONDS = 0.25
 """An edit is in the mirror long before; sessions are waited for besides."""
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
 OPTIONS = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
+DIVIDING = {"arbitrate": True, "rules": RULES}
 ADMITTED = (Phase.INQUEUE, Phase.RUNNING)
 VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
@@ -91,8 +93,10 @@ async def at_work(stuck: Stuck, tmp_path: Path) -> AsyncIterator[tuple[Cluster, 
     there = objects(stuck.there)
     async with (
         Cluster(settings=QUICK) as cluster,
-        scheduling(cluster.url, policy_file=policy_file, **OPTIONS) as daemon,
+        scheduling(cluster.url, policy_file=policy_file, **OPTIONS, **(DIVIDING if stuck.limit else {})) as daemon,
     ):
+        if stuck.limit:
+            cluster.apply([consumer("default", hard={"cpu": stuck.limit})])
         cluster.apply(there)
         pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
         closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
@@ -162,17 +166,21 @@ async def made(daemon: Daemon, making: Making, edits: Sequence[Edit]) -> None:
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
 async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: Path) -> None:
     async with at_work(stuck, tmp_path) as (cluster, daemon, policy_file):
-        cluster.apply(objects(stuck.job))
+        comes = objects(stuck.job)
+        for found in comes:
+            if found["kind"] == "Pod":
+                found["spec"].update(stuck.spec)
+        cluster.apply(comes)
         sight = await seen(daemon, stuck)
-        found = await explained(daemon)
-        assert found.state is (State.NEVER if stuck.never else State.WAITS), found.message
-        assert found.constraints[0].code == stuck.code, found.constraints
-        assert stuck.says in found.message
-        messages = [change.message for change in found.changes]
+        told = await explained(daemon)
+        assert told.state is (State.NEVER if stuck.never else State.WAITS), told.message
+        assert told.constraints[0].code == stuck.code, told.constraints
+        assert stuck.says in told.message
+        messages = [change.message for change in told.changes]
         assert len(messages) >= len(stuck.helps), messages
         assert all(one.startswith(start) for one, start in zip(messages, stuck.helps, strict=False)), messages
 
-        edits = found.changes[len(stuck.helps) - 1].edits
+        edits = told.changes[len(stuck.helps) - 1].edits
         making = Making(cluster, policy_file, sight.snapshot, sight.policy)
         less = [a_notch_less(edit) for edit in edits]
         await made(daemon, making, [edit for edit in less if edit is not None])

@@ -57,20 +57,18 @@ def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds
     return changes(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), key, **bounds)
 
 
-def starts(report: CycleReport, job: Job | None, minimum: int) -> bool:
+def starts(report: CycleReport, job: Job) -> bool:
     """Whether a cycle gave a job its minimum, at once or once others have left; told by the report alone."""
-    ready = 0 if job is None else job.ready
-    key = job.key if job is not None else "x/b"
-    placed = {one.uid for one in report.binds if one.job == key}
-    placed |= {one.uid for one in report.nominations if one.job == key and one.node}
-    return bool(placed) and ready + len(placed) >= minimum
+    places = {task.uid: task.nominated for task in job.pending.values()}
+    places |= {one.uid: one.node for one in (*report.nominations, *report.binds) if one.job == job.key}
+    count = sum(bool(node) for node in places.values())
+    return bool(count) and job.ready + count >= job.spec.min_member
 
 
 def works(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:
     """Whether the job starts in a whole cycle once the edits are made."""
     edited = apply_all(situation, edits)
-    job = edited.snapshot.jobs[key]
-    return starts(run_cycle(*edited, REGISTRY), job, job.spec.min_member)
+    return starts(run_cycle(*edited, REGISTRY), edited.snapshot.jobs[key])
 
 
 FULL = "job x/a min=8 pods=8 gpu=1 cpu=1 queue=research phase=Running on=n1"

@@ -297,7 +297,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             State.NEVER,
-            "PodGroup ns/a does not exist: the pod waits for it to be created",
+            "PodGroup ns/a does not exist: its pods wait for it to be created",
             "",
             id="names a PodGroup that does not exist",
         ),

@@ -25,6 +25,7 @@ from vsched.model.advice import Advice
 from vsched.model.arbitration import Ceiling
 from vsched.model.dump import FORMAT, Call, Head, Recording, decode, encode, pack, report_bytes
 from vsched.model.dump_tables import PIECE, Column, Piece, pieces, records
+from vsched.model.durations import Learnt
 from vsched.model.placed import PlacedPods
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.resources import ResourceAxis
@@ -73,6 +74,7 @@ def rich() -> Snapshot:
         arbitration=found.arbitration(),
         ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000})},
         advice={"x/train": Advice("waits", "2 more gpu")},
+        learnt={"a/x/train": Learnt((5.0, 7.5))},
     )
 
 

@@ -15,6 +15,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
     pods ns/train 1 cpu=1 on=n1 unlabelled started=60
+    pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
 
@@ -322,6 +323,9 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
         if "started" in fields:
             status["startTime"] = _stamp({"age": fields["started"]})
+        if "ended" in fields:
+            ended = {"terminated": {"exitCode": 0, "finishedAt": _stamp({"age": fields["ended"]})}}
+            status["containerStatuses"] = [{"name": "main", "state": ended}]
         if "leaving" in switches:
             metadata["deletionTimestamp"] = _stamp({})
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
@@ -339,6 +343,10 @@ def _container(fields: dict[str, str]) -> Manifest:
 def _manners(fields: dict[str, str], switches: list[str]) -> Manifest:
     """How a pod gets on with others: whom it avoids, and whether it may make others leave."""
     spec: Manifest = {"priorityClassName": fields["podClass"]} if "podClass" in fields else {}
+    if "restart" in fields:
+        spec["restartPolicy"] = fields["restart"]
+    if "deadline" in fields:
+        spec["activeDeadlineSeconds"] = int(fields["deadline"])
     if "never" in switches:
         spec["preemptionPolicy"] = "Never"
     if "apart" in fields:

@@ -258,7 +258,7 @@ async def test_those_who_may_no_longer_look_are_let_go(tmp_path: Path) -> None:
             watching(f"{url}/events", Authorization="Bearer a-token-of-sixteen-letters") as alice,
             watching(f"{url}/events", Authorization="Bearer another-token-of-letters") as bob,
         ):
-            assert alice.response.headers["Cache-Control"] == "no-store"
+            assert alice.response.headers["Cache-Control"] == "no-store, no-transform"
             await alice.see()
             await bob.see()
             file.write_text("another-token-of-letters,bob,2\n")

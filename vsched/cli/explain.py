@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ Examples:
 QUEUE = "queue/"
 WATCH_SECONDS = 1.0
 """Between two looks, when watching."""
+ESTIMATE_SECONDS = 5.0
+"""How long is tried to foresee when something starts, where no daemon is asked."""
 
 
 @click.command("explain", epilog=EPILOG)
@@ -111,12 +114,21 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     sight = (recording.snapshot, policy, REGISTRY, recording.report)
     _, what, *names = path.split("/")
     if what == "explain":
-        found = explain(*sight, names[0], names[1], kind=kind, callout=Repeating(recording.calls))
+        callout = Repeating(recording.calls)
+        found = explain(*sight, names[0], names[1], kind=kind, callout=callout, foreseen=_for_seconds(ESTIMATE_SECONDS))
     else:
         found = explain_queue(*sight, names[0], callout=Repeating(recording.calls))
     if found is None:
         raise BadInput(f"{file}: {'/'.join(names)} is not in it")
     return found
+
+
+def _for_seconds(most: float) -> Callable[[], bool]:
+    """Says whether this time is over."""
+    import time
+
+    until = time.monotonic() + most
+    return lambda: time.monotonic() > until
 
 
 def _watch(target: Target, path: str, asked: dict[str, str], output: str, no_color: bool) -> None:

@@ -169,7 +169,9 @@ def command(
         changes = edits_of(click.get_current_context(), edits)
         policy = _policy(config).policy if config else None
         recording = fetch(target) if dump is None else load(dump)
-        show_what_if(what_if(recording, changes, policy=policy, names=names, cycles=cycles), output)
+        show_what_if(
+            what_if(recording, changes, policy=policy, config=config or "", names=names, cycles=cycles), output
+        )
         return
     if not files:
         raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")

@@ -23,7 +23,7 @@ NODES_MAX = 4
 """Nodes that are named in one line."""
 NONE = "-"
 STYLES = {"starts": "green", "grows": "green", "new": "green", "waits": "red", "shrinks": "yellow", "gone": "red"}
-WORDS = {"reason": "waits still", "phase": "other phase"}
+WORDS = {"reason": "waits still"}
 USUAL = ("cpu", "memory")
 
 
@@ -33,22 +33,22 @@ def as_text(what: WhatIf, look: Look) -> RenderableType:
     parts: list[RenderableType] = [_heading(what)]
     parts += [Text(f"  {note}", style="dim") for note in what.notes]
     if changes.submitted:
-        parts.append(_submitted(changes.submitted, look))
+        parts.append(_titled("Submitted", _submitted(changes.submitted, look)))
     if changes.nothing:
         parts.append(Text("\nNothing is different from today."))
         return Group(*parts)
     if changes.jobs:
-        parts.append(_jobs(changes.jobs, look))
+        parts.append(_titled("Jobs", _jobs(changes.jobs, look)))
     if changes.binds:
-        parts.append(_binds(changes.binds, look))
+        parts.append(_titled("Placements", _binds(changes.binds, look)))
     if changes.evictions:
-        parts.append(_evictions(changes.evictions))
-    parts.append(_nodes(changes, look))
+        parts.append(_titled("Evictions", _evictions(changes.evictions)))
+    parts.append(_titled(f"Nodes: {_pair(look, *changes.nodes)}", _nodes(changes, look)))
     if changes.queues:
-        parts.append(_queues(changes, look))
+        parts.append(_titled("Queues", _queues(changes, look)))
         parts += [_problem(name, queue) for name, queue in changes.queues.items() if "problem" in queue.fields]
     if changes.namespaces:
-        parts.append(_namespaces(changes, look))
+        parts.append(_titled("Namespaces", _namespaces(changes, look)))
     if what.then.ignored:
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(what.then.ignored.items()))
         parts.append(Text(f"ignored: {told}", style="dim"))
@@ -98,10 +98,9 @@ def _pair(look: Look, today: object, then: object) -> str:
     return new if old == new else f"{old} {_arrow(look)} {new}"
 
 
-def _titled(title: str, headings: Iterable[str]) -> Table:
-    table = columned(headings)
-    table.title, table.title_justify, table.title_style = f"\n{title}", "left", "bold"
-    return table
+def _titled(title: str, table: Table) -> Group:
+    """A table under its title; a title of the table's own would be as wide as the table."""
+    return Group(Text(f"\n{title}", style="bold"), table)
 
 
 def _heading(what: WhatIf) -> Text:
@@ -115,7 +114,7 @@ def _heading(what: WhatIf) -> Text:
 
 
 def _submitted(fates: Sequence[Fate], look: Look) -> Table:
-    table = _titled("Submitted", ("object", "pods", "", "placed", "where", "why not all"))
+    table = columned(("object", "pods", "", "placed", "where", "why not all"))
     for column in table.columns[4:]:
         column.no_wrap, column.overflow = False, "fold"
     for fate in fates:
@@ -141,14 +140,14 @@ def _where(nodes: dict[str, int]) -> str:
 
 
 def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
-    table = _titled("Jobs", ("job", "queue", "change", "ready", "pending", "reason"))
+    table = columned(("job", "queue", "change", "ready", "pending", "reason"))
     table.columns[5].no_wrap = False
     for job in jobs:
         message = job.message[1] if job.message[1] is not None else ""
         table.add_row(
             job.job,
             job.queue,
-            Text(WORDS.get(job.change, job.change), style=STYLES.get(job.change, "")),
+            Text(_word(look, job), style=STYLES.get(job.change, "")),
             _pair(look, *job.ready),
             _pair(look, *job.pending),
             message,
@@ -156,13 +155,17 @@ def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
     return table
 
 
+def _word(look: Look, job: JobChange) -> str:
+    return _pair(look, *job.phase) if job.change == "phase" else WORDS.get(job.change, job.change)
+
+
 def _binds(binds: Sequence[BindChange], look: Look) -> Table:
-    table = _titled("Placements", ("pod", "node"))
+    table = columned(("pod", "node"))
     if len(binds) <= ROWS_MAX:
         for bind in binds:
             table.add_row(bind.pod, _pair(look, bind.today, bind.then))
         return table
-    table = _titled("Placements", ("job", "placed", "elsewhere", "no longer"))
+    table = columned(("job", "placed", "elsewhere", "no longer"))
     by_job: dict[str, list[BindChange]] = {}
     for bind in binds:
         by_job.setdefault(bind.job, []).append(bind)
@@ -177,7 +180,7 @@ def _binds(binds: Sequence[BindChange], look: Look) -> Table:
 
 
 def _evictions(evictions: Sequence[EvictionChange]) -> Table:
-    table = _titled("Evictions", ("pod", "node", "by", "for"))
+    table = columned(("pod", "node", "by", "for"))
     for eviction in evictions[:ROWS_MAX]:
         action = eviction.action if eviction.then else f"no longer by {eviction.action}"
         style = "red" if eviction.then else "green"
@@ -191,7 +194,7 @@ def _evictions(evictions: Sequence[EvictionChange]) -> Table:
 
 
 def _nodes(changes: Changes, look: Look) -> Table:
-    table = _titled(f"Nodes: {_pair(look, *changes.nodes)}", ("resource", "", "in use", "of"))
+    table = columned(("resource", "", "in use", "of"))
     for name, total in changes.total.items():
         used = changes.used.get(name, (0, 0))
         if name != "pods" and (used != (0, 0) or total[0] != total[1]):
@@ -205,7 +208,7 @@ def _amounts(look: Look, name: str, pair: tuple[int, int]) -> str:
 
 
 def _queues(changes: Changes, look: Look) -> Table:
-    table = _titled("Queues", ("queue", "share", "resource", "", "allocated", "deserved", "other"))
+    table = columned(("queue", "share", "resource", "", "allocated", "deserved", "other"))
     table.columns[6].no_wrap = False
     for name, queue in changes.queues.items():
         held, fair = queue.allocated, queue.fair
@@ -244,10 +247,16 @@ def _others(look: Look, queue: QueueChange) -> str:
         return "new" if weights[0] is None else "gone"
     told = ("share", "problem")
     return ", ".join(
-        f"{name} {_pair(look, *pair)}"
+        _differing(look, name, *pair)
         for name, pair in queue.fields.items()
         if name not in told and not name.startswith(("allocated.", "deserved."))
     )
+
+
+def _differing(look: Look, name: str, today: object, then: object) -> str:
+    if isinstance(then, bool):
+        return name if then else f"no longer {name}"
+    return f"{name} {_pair(look, today, then)}"
 
 
 def _problem(name: str, queue: QueueChange) -> Text:
@@ -258,11 +267,13 @@ def _problem(name: str, queue: QueueChange) -> Text:
 
 
 def _namespaces(changes: Changes, look: Look) -> Table:
-    table = _titled("Namespaces", ("queue/namespace", "share", "change"))
+    table = columned(("queue/namespace", "share", "change"))
     table.columns[2].no_wrap = False
     for key, fields in changes.namespaces.items():
         shares = fields.get("share", (None, None))
-        told = (f"{name} {_pair(look, *pair)}" for name, pair in fields.items() if name != "share")
+        told = [_differing(look, name, *pair) for name, pair in fields.items() if name != "share"]
+        if None in fields.get("weight", ()):
+            told[0] = "new" if fields["weight"][0] is None else "gone"
         share = _pair(look, *(f"{each:.0%}" if isinstance(each, float) else None for each in shares))
         table.add_row(key, share if "share" in fields else "as today", ", ".join(told))
     return table

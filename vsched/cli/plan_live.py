@@ -71,12 +71,14 @@ def what_if(
     edits: Sequence[Edit],
     *,
     policy: Policy | None = None,
+    config: str = "",
     names: Sequence[str] = (),
     cycles: int = 1,
 ) -> WhatIf:
     """What would be decided if the edits were made, in this order, against what is decided without them.
 
-    What the recorded session decided has come true before either. A policy takes the place of the one in force.
+    What the recorded session decided has come true before either. A policy, of the file ``config``, takes the place of
+    the one in force.
     """
     in_force = load_text(recording.policy, "the recorded policy", REGISTRY).policy
     if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
@@ -92,7 +94,8 @@ def what_if(
     if recording.snapshot.ceilings:
         then.notes.append("how the cluster is divided among namespaces (arbitration) stays as it was")
     changes = changes_between(before, after, then.sent)
-    return WhatIf(recording, [edit.text for edit in edits], before.planned, after.planned, changes, then.notes)
+    asked = [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
+    return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes)
 
 
 def _decoded(data: bytes, where: str) -> Recording:

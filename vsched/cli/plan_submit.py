@@ -129,23 +129,22 @@ def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) ->
         trial.notes.append(
             f"{origin}: StatefulSet {sent.name} starts its pods one after the other; all are planned for"
         )
-    if kind.kind == "Pod":
-        if sent.pods:
-            _join(trial, sent, made.obj)
-    elif kind.kind in (*GROUP_KINDS, *WORKLOADS):
+    joined = _join(trial, sent.pods)
+    if kind.kind in (*GROUP_KINDS, *WORKLOADS) or (sent.pods and not joined):
         trial.sent.append(sent)
 
 
-def _join(trial: Trial, sent: Sent, pod: Manifest) -> None:
-    """A pod that names a PodGroup which was submitted, too, is a part of it."""
-    task = trial.mirror.task(pod["metadata"]["uid"])
-    group = next(
-        (one for one in trial.sent if task is not None and (one.kind, one.name) == ("PodGroup", task.job)), None
-    )
-    if group is None:
-        trial.sent.append(sent)
-    else:
-        group.pods += sent.pods
+def _join(trial: Trial, uids: list[str]) -> bool:
+    """Count pods as parts of the PodGroups they name, where these were submitted before; whether there are any such."""
+    groups = {one.name: one for one in trial.sent if one.kind == "PodGroup"}
+    joined = False
+    for uid in uids:
+        task = trial.mirror.task(uid)
+        group = None if task is None else groups.get(task.job)
+        if group is not None:
+            group.pods.append(uid)
+            joined = True
+    return joined
 
 
 def _is_ours(trial: Trial, pod: Manifest) -> bool:

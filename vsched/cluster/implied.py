@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.cluster import wire
-from vsched.cluster.ingest_annotations import Remarks, job_budget_of, waiting_seconds_of
+from vsched.cluster.ingest_annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.cluster.ingest_objects import (
     BOOLEANS,
     IMPLIED,
@@ -104,6 +104,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         annotations=tuple(sorted((dict(workload) | own).items())),
         waiting_seconds=waiting_seconds_of(workload, remarks) if spec.waiting_seconds is None else spec.waiting_seconds,
         budget=job_budget_of(workload, remarks) if spec.budget is None else spec.budget,
+        expected=expected_seconds_of(workload, remarks),
     )
 
 

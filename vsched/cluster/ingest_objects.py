@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vsched.cluster import wire
 from vsched.cluster.ingest_annotations import (
+    EXPECTED_DURATION,
     Remarks,
     expected_seconds_of,
     group_limits_of,
@@ -238,7 +239,7 @@ def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ..
         sorted(
             (key, value)
             for key, value in (metadata.annotations or _NONE).items()
-            if "volcano.sh/" in key or key == "sla-waiting-time"
+            if "volcano.sh/" in key or key in (EXPECTED_DURATION, "sla-waiting-time")
         )
     )
 

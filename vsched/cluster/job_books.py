@@ -179,12 +179,14 @@ class JobBooks:
         stopped: set[str] = set()
         for key in sorted(self._dirty):
             job = self._jobs.get(key)
-            self.strays.pop(key, None)
+            was_stray = self.strays.pop(key, None) is not None
             if job is None or job.spec is _UNSEEN:
                 if job is not None:
                     job.frozen = True
                     self.strays[key] = job
                 if self.published.pop(key, None) is None:
+                    if was_stray:
+                        changed.append(key)
                     continue
                 self.sums.put(key, None)
                 self.holders.put(key, None)

@@ -13,8 +13,8 @@ import msgspec
 
 from vsched.cluster import wire
 from vsched.cluster.assumed import AssumedTasks
-from vsched.cluster.ingest import PodReader
 from vsched.cluster.duration_books import DurationBooks
+from vsched.cluster.ingest import PodReader
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.node_books import NodeBooks
 from vsched.cluster.party_books import PartyBooks
@@ -25,7 +25,6 @@ from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.status import Status
 from vsched.model.task import Task
-
 
 UNLEARNT_MAX = 4096
 """So many pods that have finished are remembered until the next snapshot, the last ones."""

@@ -67,7 +67,7 @@ class PodConditions:
         waiting: dict[str, dict[str, Unschedulable]] = {}
         for verdict in report.unschedulable.values():
             waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
-        for key in {*report.jobs, *snapshot.changed}:
+        for key in {*report.jobs, *snapshot.changed, *snapshot.strays}:
             self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
         self._waiting |= waiting
 
@@ -80,7 +80,7 @@ class PodConditions:
     ) -> None:
         for uid in before.keys() - waiting.keys():
             self.lane.discard(uid)
-        job = snapshot.jobs.get(key)
+        job = snapshot.jobs.get(key) or snapshot.strays.get(key)
         if job is None:
             return
         for uid, verdict in waiting.items():

@@ -11,14 +11,12 @@ from typing import Any
 
 import msgspec
 
-from vsched.cluster.ingest_annotations import EXPECTED_DURATION
 from vsched.cluster.ingest_bounds import LIMITS, REQUESTS
 from vsched.cluster.ingest_objects import MADE_BY, OURS, PREEMPTABLE, QueueFacts
 from vsched.model.job import JobSpec
 from vsched.model.nodes import NodeAttributes
 from vsched.model.queue import NodeGroups
 from vsched.model.resources import Amounts, ResourceAxis, format_amount
-from vsched.settings.durations import format_duration
 
 Manifest = dict[str, Any]
 VERSION = "scheduling.volcano.sh/v1beta1"
@@ -74,8 +72,6 @@ def group_manifest(group: JobSpec, axis: ResourceAxis) -> Manifest:
     metadata = _metadata(group.namespace, group.name, group.uid, group.created, group.annotations)
     if group.preemptable is not None:
         metadata["annotations"][PREEMPTABLE] = "true" if group.preemptable else "false"
-    if group.expected:
-        metadata["annotations"][EXPECTED_DURATION] = format_duration(group.expected)
     if group.made:
         metadata["labels"] = {MADE_BY: OURS}
     spec: Manifest = {

@@ -26,6 +26,7 @@ from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
+from vsched.web.divisions import with_division
 from vsched.web.sights import Sight
 
 PASSING = frozenset((Code.LEAVING, Code.BINDING, Code.REFUSED, ""))
@@ -105,6 +106,7 @@ class Advisor:
 
     async def run(self) -> None:
         """Look after those who wait, until cancelled; whatever goes wrong must not end anything else."""
+        self._ended = False
         try:
             await self._go_round()
         finally:
@@ -131,7 +133,7 @@ class Advisor:
             return 0.0
         if len(known.active) > self._settings.waiting_max:
             return 0.0  # what was found stays said as long as it is true
-        sight = await self._lookout.look(urgent=False)
+        sight = with_division(await self._lookout.look(urgent=False), self._telemetry.findings)
         waiting = dict(waiting_jobs(sight, self._settings.patience_seconds))
         self._looked = {key: looked for key, looked in self._looked.items() if key in waiting}
         due = self._due(waiting)

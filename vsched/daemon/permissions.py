@@ -136,7 +136,7 @@ _USAGE = (
 )
 _MIRROR = ("kube.listing.Lister._page", "kube.reflector.Reflector._watch")
 _ANYBODY = (
-    "daemon.app.Daemon._reach_server",
+    "daemon.reaching.reach",
     "cluster.served.Served._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )

@@ -16,11 +16,13 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.framework.registry import Registry
 from vsched.model.advice import Advice
+from vsched.web.divisions import with_division
 from vsched.web.dumps import dump_routes
 from vsched.web.explanations import Unused, explanation_routes
 from vsched.web.feed import Feed
 from vsched.web.recording import Whose
 from vsched.web.routes import Route
+from vsched.web.sights import Sight
 from vsched.web.static import front, page_routes, read_files
 from vsched.web.streaming import picture_routes
 
@@ -47,7 +49,8 @@ class Showing:
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(options.recordings, self.lookout, whose, clock, telemetry)
         self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
-        self._explanations = explanation_routes(self.lookout.look, registry, unused, self.lookout.at_rest.wait)
+        self._findings = telemetry.findings
+        self._explanations = explanation_routes(self._look, registry, unused, self.lookout.at_rest.wait)
         self._files = read_files()
         self._feed = Feed(clock)
         self._picturing = Picturing(self._feed, self.lookout, policy, registry, clock, telemetry, role)
@@ -75,6 +78,9 @@ class Showing:
     async def positions(self) -> Mapping[str, int]:
         """The place of each waiting job in the order of its queue."""
         return await self._feed.positions()
+
+    async def _look(self) -> Sight:
+        return with_division(await self.lookout.look(), self._findings)
 
     def numbers(self) -> Numbers:
         """How many watch."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from vsched.explain.applying import Situation, apply, apply_all
 from vsched.explain.candidates import grouping, levers
-from vsched.explain.edits import Edit
+from vsched.explain.edits import AddNodes, Edit, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.explain.levers import Lever, wants_of
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
@@ -224,6 +224,8 @@ class Search:
             if not test(apply(halfway, second.edit(second.most))).admitted:
                 continue
             last = second.edit(self._least(second, halfway, test))
+            if self._is_made_up(last):
+                continue
 
             def both(situation: Situation, last: Edit = last) -> Result:
                 return test(apply(situation, last))
@@ -237,3 +239,10 @@ class Search:
                 rank = max(first.rank, second.rank)
                 self._helping.append(Helping(2, rank, first.share(step), edits))
                 return
+
+    def _is_made_up(self, edit: Edit) -> bool:
+        """Whether an edit is about nodes that are only there since the first one: nobody knows their names yet."""
+        names = edit.nodes if isinstance(edit, Uncordon | RemoveTaint | LabelNodes) else ()
+        names = (edit.node,) if isinstance(edit, SetNodeAmount) else names
+        names = (edit.like,) if isinstance(edit, AddNodes) else names
+        return any(name not in self._situation.snapshot.nodes.statics.row for name in names)

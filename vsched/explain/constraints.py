@@ -47,7 +47,7 @@ class Examiner:
 
     def of_pod(self, view: JobView, task: Task, message: str) -> tuple[Constraint, ...]:
         """What keeps one pod of a job off the nodes; ``message`` is what it is told."""
-        found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, view, task, 1)]
+        found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, task)]
         found += self._of_nodes(view, [task])
         found += never_placed(self._session, view) if not view.is_ready else ()
         headline = self._headlines.of(view)

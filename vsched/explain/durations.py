@@ -55,6 +55,8 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) ->
     """How much longer a pod holds its node; one that has not started yet starts now."""
     if task.status is Status.RELEASING:
         return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
+    if task.status is Status.UNKNOWN:
+        return NOBODY_KNOWS
     elapsed = max(0.0, now - task.started) if task.started else 0.0
     found = _declared(spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
@@ -75,7 +77,7 @@ def _declared(spec: JobSpec, task: Task, elapsed: float) -> Left | None:
 
 def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
     """By the nearest name that enough is known of; None where there is none."""
-    if task.endless or task.returns:
+    if not learnt or task.endless or task.returns:
         return None
     for name in names_of(spec, task):
         known = learnt.get(name)

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.constraints import Examiner
+from vsched.explain.estimate import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
 from vsched.explain.records import Constraint, Explanation, State
+from vsched.explain.simulation import Goal
 from vsched.framework.callout import Callout
+from vsched.framework.closing import no_such_group
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
@@ -47,11 +50,13 @@ def explain(
     callout: Callout | None = None,
     simulations: int = SIMULATIONS_MAX,
     spent: Callable[[], bool] = lambda: False,
+    foreseen: Callable[[], bool] | None = None,
 ) -> Explanation | None:
     """Why a PodGroup, else a pod, of this name stands where it stands; None where neither is known.
 
     ``report`` is what the session decided on the snapshot. ``simulations`` bounds the search for what would help (none
-    for 0), and ``spent`` is asked whether to end it. Where both kinds have the name, ``kind`` says which is meant.
+    for 0), and ``spent`` is asked whether to end it. ``foreseen`` is asked whether to give up estimating when it may
+    start; without it, nobody estimates. Where both kinds have the name, ``kind`` says which is meant.
     """
     key = f"{namespace}/{name}"
     explaining = Explaining(snapshot, policy, registry, report, callout)
@@ -75,6 +80,9 @@ def explain(
             spent=spent,
         )
         found = replace(found, changes=helping.changes)
+    if foreseen is not None and found.state is State.WAITS:
+        goal = Goal(found.job or key, pod)
+        found = replace(found, start=estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen))
     return found
 
 
@@ -123,7 +131,7 @@ class Explaining:
         code = outcome.code if outcome is not None else ""
         if state is State.WAITS and code == Code.LEAVING:
             state = State.STARTING
-        message = headline_of(outcome.message) if outcome is not None and job.pending else ""
+        message = headline_of(outcome.message) if outcome is not None and (job.pending or state is State.WAITS) else ""
         waits = bool(message) or state is State.WAITS
         found = Explanation(
             POD_GROUP,
@@ -187,7 +195,7 @@ class Explaining:
         )
 
     def _of_stray(self, job: Job, task: Task | None = None) -> Explanation:
-        told = f"PodGroup {job.key} does not exist: {'the pod waits' if task else 'its pods wait'} for it to be created"
+        told = no_such_group(job.key)
         return Explanation(
             POD if task else POD_GROUP,
             task.key if task else job.key,
@@ -267,8 +275,9 @@ def counts_of(job: Job) -> dict[str, int]:
 def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:
     """The pod of a key; those that wait are found at once, the others by a walk over the jobs of their namespace."""
     verdict = report.unschedulable.get(key)
-    if verdict is not None and verdict.job in snapshot.jobs:
-        return snapshot.jobs[verdict.job].tasks.get(verdict.uid)
+    known = None if verdict is None else snapshot.jobs.get(verdict.job) or snapshot.strays.get(verdict.job)
+    if verdict is not None and known is not None:
+        return known.tasks.get(verdict.uid)
     namespace, _, name = key.partition("/")
     for jobs in (snapshot.jobs, snapshot.strays):
         for own, job in jobs.items():

@@ -7,7 +7,8 @@ Each of these is certain: a pod that is told it never fits would not fit were ev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,19 +31,38 @@ PASSING_TAINT = f"{TAINTED}{{node.kubernetes.io/"
 IDLE_SECONDS = 30.0
 """After so long without another pod nobody is expected to make one who is not known to."""
 SHAPES_MAX = 8
-"""So many kinds of pods of a job are looked at."""
+"""So many kinds of pods of a job are looked at; nothing is certain of a job that has more."""
+
+
+class Kind(NamedTuple):
+    """The pods of one shape that a job has."""
+
+    task: Task
+    pods: int
+    """All that are not done, wherever they are."""
+    room: int
+    """How many of them could be placed on the nodes if these were empty, and nobody else's rule in the way."""
 
 
 def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
-    """Why the minimum of a job would not fit on the nodes if these were empty; nothing where it would, for all one can
-    tell."""
-    needed, firsts = _needed(view)
-    for shape, task in list(firsts.items())[:SHAPES_MAX]:
-        yield from shape_never_placed(session, view, task, needed[shape])
+    """Why the minimum of a job, or of a role, would not fit on the nodes if these were empty; nothing where it would,
+    for all one can tell."""
+    kinds, done = _kinds(session, view)
+    if not kinds:
+        return
+    short = [kind for kind in kinds if kind.room < kind.pods]
+    if done + sum(kind.room for kind in kinds) >= view.min_member and not _role_never_placed(view, kinds):
+        return
+    beyond = [one for kind in short for one in shape_never_placed(session, kind.task)]
+    yield from dict.fromkeys(beyond)
+    if any(kind.room for kind in short):
+        room = sum(kind.room for kind in kinds)
+        told = f"{view.min_member - done} are needed at once, and {room} would fit if all nodes were empty"
+        yield Constraint(Code.GANG_SIZE, told, lasting=True)
 
 
-def shape_never_placed(session: Session, view: JobView, task: Task, count: int) -> Iterator[Constraint]:
-    """The same of so many pods like one; none at a time is one."""
+def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
+    """Why a pod would not fit on any node if all were empty; nothing where it would, for all one can tell."""
     open_rows, closing = _open_rows(session, task)
     if not len(open_rows):
         return
@@ -54,13 +74,8 @@ def shape_never_placed(session: Session, view: JobView, task: Task, count: int) 
     if told:
         resource = _beyond(session, task.shape, open_rows)
         yield Constraint(Code.RESOURCES, told, lasting=True, resource=resource)
-        return
-    room = _room_if_empty(session, task.shape, open_rows)
-    if not room:
-        yield Constraint(Code.RESOURCES, "no node has all that it asks for at once", lasting=True)
-    elif room < count:
-        told = f"{count} are needed at once, and {room} would fit if all nodes were empty"
-        yield Constraint(Code.GANG_SIZE, told, lasting=True)
+    elif not _room_if_empty(session, task.shape, open_rows):
+        yield Constraint(Code.RESOURCES, f"{who} has all that it asks for at once", lasting=True)
 
 
 def never_complete(session: Session, view: JobView) -> str:
@@ -73,18 +88,41 @@ def never_complete(session: Session, view: JobView) -> str:
     return "no controller owns its pods, so somebody has to make more"
 
 
-def _needed(view: JobView) -> tuple[Counter[Shape], dict[Shape, Task]]:
-    """How many tasks of each shape have to be placed at once, whichever others are, and a pending one of each."""
-    counts = Counter(task.shape for task in view.job.tasks.values() if task.status is not Status.FAILED)
-    done = Counter(task.shape for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
-    total = sum(counts.values())
-    firsts: dict[Shape, Task] = {}
-    for task in view.job.pending.values():
-        firsts.setdefault(task.shape, task)
-    needed: Counter[Shape] = Counter()
-    for shape, count in counts.items():
-        needed[shape] = max(1, min(count, view.min_member - (total - count)) - done[shape])
-    return needed, firsts
+def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
+    """The kinds of pods that are not done, a few at most, and how many are done; nothing where these are too many.
+
+    What asks for nothing counts for a gang before it is placed.
+    """
+    counts: Counter[tuple[Shape, str]] = Counter()
+    firsts: dict[tuple[Shape, str], Task] = {}
+    done = 0
+    for task in view.job.tasks.values():
+        if task.status is Status.SUCCEEDED:
+            done += 1
+        elif task.status is not Status.FAILED:
+            counts[task.shape, task.role] += 1
+            firsts.setdefault((task.shape, task.role), task)
+    if len(counts) > SHAPES_MAX or not len(session.nodes):
+        return [], done
+    kinds = []
+    for key, count in counts.items():
+        task = firsts[key]
+        room = count if task.shape.best_effort else _room_if_empty(session, task.shape, _open_rows(session, task)[0])
+        kinds.append(Kind(task, count, min(count, room)))
+    return kinds, done
+
+
+def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> bool:
+    """Whether some role's minimum is more than there could be room for."""
+    if not view.gates_minimum:
+        return False
+    succeeded = Counter(task.role for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
+    for role, minimum in view.spec.min_task_member:
+        own = [kind for kind in kinds if kind.task.role == role]
+        exist = succeeded[role] + sum(kind.pods for kind in own)
+        if exist >= minimum > succeeded[role] + sum(kind.room for kind in own):
+            return True
+    return False
 
 
 def _open_rows(session: Session, task: Task) -> tuple[Mask, list[Check]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -16,11 +17,18 @@ from vsched.model.plan import CycleReport
 from vsched.model.quota import Quota, QuotaLine
 from vsched.model.resources import Vector, add, subtract
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS, Phase, Status
+from vsched.model.status import HOLDS, SCHEDULED, Phase, Status
 from vsched.model.task import Task
 
 EditJob = Callable[[Job], None]
-OVER = (Status.SUCCEEDED, Status.FAILED)
+
+
+class Decided(NamedTuple):
+    """What a cycle decided, as far as it matters to what comes."""
+
+    report: CycleReport
+    phases: Mapping[str, str]
+    """Of jobs whose phase it changed, by key."""
 
 
 class Settled(NamedTuple):
@@ -74,50 +82,43 @@ class Passing:
             self._shift(task, -1)
             add(asked.setdefault(task.namespace, {}), task.shape.request)
         for key, over in ended.items():
-            self._edit(key, lambda job, over=over: _end(job, over))
+            self._edit(key, partial(_end, tasks=over))
         self._give_back(asked)
 
-    def settle(self, report: CycleReport, now: float) -> Settled:
+    def settle(self, decided: Decided, now: float) -> Settled:
         """What a cycle decided comes true at once; those who were evicted and have an owner wait anew."""
+        report = decided.report
         edits: dict[str, list[EditJob]] = defaultdict(list)
         started: list[Task] = []
         for eviction in report.evictions:
             task = self._task(eviction.job, eviction.uid)
             if task is not None and HOLDS[task.status].uses:
                 self._shift(task, -1)
-                edits[eviction.job].append(lambda job, task=task: _begin_anew(job, task))
+                edits[eviction.job].append(partial(_begin_anew, task=task))
         for bind in report.binds:
             task = self._task(bind.job, bind.uid)
             if task is not None and task.status is Status.PENDING:
                 runs = msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now)
                 self._shift(runs, 1)
-                edits[bind.job].append(lambda job, runs=runs: job.put(runs))
+                edits[bind.job].append(partial(Job.put, task=runs))
                 started.append(runs)
         bound = {bind.uid for bind in report.binds}
         for kept in report.nominations:
             task = self._task(kept.job, kept.uid)
             if task is not None and kept.lasting and kept.uid not in bound:
                 named = msgspec.structs.replace(task, nominated=kept.node)
-                edits[kept.job].append(lambda job, named=named: job.put(named))
+                edits[kept.job].append(partial(Job.put, task=named))
         for opened in report.ungated:
             task = self._task(opened.job, opened.uid)
             if task is not None and task.awaits_queue:
                 let_in = msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True)
-                edits[opened.job].append(lambda job, let_in=let_in: job.put(let_in))
-        entered = self._phases(report, edits)
+                edits[opened.job].append(partial(Job.put, task=let_in))
+        for key, phase in decided.phases.items():
+            if key in self.jobs:
+                edits[key].append(partial(_enter, phase=phase))
         for key, made in edits.items():
-            self._edit(key, lambda job, made=made: _all(job, made))
-        return Settled(started, bool(report.evictions or report.ungated or entered))
-
-    def _phases(self, report: CycleReport, edits: dict[str, list[EditJob]]) -> bool:
-        """Note the phases that jobs have come to; whether any was let in that now waits for places."""
-        entered = False
-        for key, outcome in report.jobs.items():
-            job = self.jobs.get(key)
-            if job is not None and job.spec.phase != outcome.phase:
-                edits[key].append(lambda job, phase=outcome.phase: _enter(job, phase))
-                entered |= outcome.phase == Phase.INQUEUE and bool(job.pending)
-        return entered
+            self._edit(key, partial(_all, edits=made))
+        return Settled(started, bool(report.evictions or report.ungated))
 
     def _task(self, key: str, uid: str) -> Task | None:
         job = self.jobs.get(key)
@@ -126,6 +127,10 @@ class Passing:
     def _edit(self, key: str, edit: EditJob) -> None:
         job = self.jobs[key].clone()
         edit(job)
+        scheduled = sum(job.counts[status] for status in SCHEDULED)
+        if job.tasks and scheduled >= job.spec.min_member:
+            over = scheduled == job.counts[Status.SUCCEEDED] + job.counts[Status.FAILED]
+            _enter(job, Phase.COMPLETED if over and scheduled else Phase.RUNNING)
         self._snapshot = with_job(self._snapshot, job)
 
     def _shift(self, task: Task, sign: int) -> None:
@@ -172,8 +177,6 @@ def _end(job: Job, tasks: Iterable[Task]) -> None:
             job.drop(task.uid)
         else:
             job.put(task.moved(Status.SUCCEEDED, task.node))
-    if job.tasks and all(task.status in OVER for task in job.tasks.values()):
-        _enter(job, Phase.COMPLETED)
 
 
 def _begin_anew(job: Job, task: Task) -> None:

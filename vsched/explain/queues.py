@@ -95,8 +95,8 @@ def _still_waits(report: CycleReport, key: str) -> bool:
 def _state(lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> State:
     if lane:
         return State.NEVER if any(one.lasting for one in first) else State.WAITS
-    holds = any(job.holding for job in jobs)
-    return State.RUNS if holds or not jobs else State.FINISHED
+    busy = any(job.holding or job.pending for job in jobs)
+    return State.RUNS if busy or not jobs else State.FINISHED
 
 
 def _headline(report: CycleReport, name: str, lane: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.explain.applying import Situation
+from vsched.explain.applying import Situation, apply
 from vsched.explain.edits import (
     AddNodeGroup,
     AddNodes,
@@ -60,10 +60,13 @@ CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
 
 
 def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
-    """The edits of a situation as one change, in the order given."""
-    sentence = " and ".join(told(situation, edit) for edit in edits)
-    commands = [command(situation.snapshot, edit) for edit in edits]
-    return Change(sentence, tuple(edits), "\n".join(commands) if all(commands) else "")
+    """The edits as one change, in the order given: a later one may be about what an earlier one makes."""
+    sentences, commands = [], []
+    for edit in edits:
+        sentences.append(told(situation, edit))
+        commands.append(command(situation.snapshot, edit))
+        situation = apply(situation, edit)
+    return Change(" and ".join(sentences), tuple(edits), "\n".join(commands) if all(commands) else "")
 
 
 def told(situation: Situation, edit: Edit) -> str:
@@ -152,7 +155,7 @@ def command(snapshot: Snapshot, edit: Edit) -> str:
             return f"kubectl taint nodes {' '.join(edit.nodes)} {_taint(edit)}-"
         case LabelNodes():
             pairs = " ".join(f"{key}={value}" for key, value in sorted(edit.labels.items()))
-            return f"kubectl label nodes {' '.join(edit.nodes)} {pairs}"
+            return f"kubectl label nodes {' '.join(edit.nodes)} {pairs} --overwrite"
     return ""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from vsched.framework.codes import Code
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
@@ -38,25 +39,39 @@ def close(session: Session, trace: Trace) -> CycleReport:
         headlines = Headlines(session)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
-        bound = {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
+        bound = _bound(session)
         for view in _views(session):
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(headlines, view, condition, session.snapshot.advice.get(view.key))
             for verdict in _verdicts(session, view, jobs[view.key], bound):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
+        for verdict in _verdicts_of_strays(session):
+            unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
         namespaces = namespace_outcomes(session)
-    return CycleReport(
-        binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
-        evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
-        nominations=tuple(nominations(session, bound)),
-        ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
+    return msgspec.structs.replace(
+        decided(session),
         jobs=jobs,
         unschedulable=unschedulable,
         queues=queues,
         namespaces=namespaces,
         spans=trace.spans(),
     )
+
+
+def decided(session: Session) -> CycleReport:
+    """What a session whose actions have run does in the world, and nothing of what is told of it."""
+    bound = _bound(session)
+    return CycleReport(
+        binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
+        evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
+        nominations=tuple(nominations(session, bound)),
+        ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
+    )
+
+
+def _bound(session: Session) -> set[str]:
+    return {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
 
 
 def _views(session: Session) -> Iterable[JobView]:
@@ -191,6 +206,21 @@ def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[s
         why = session.task_refusals.get(uid, refusal)
         reason, message, reasons = _told_of_task(view, outcome, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
+
+
+def _verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
+    """What to say of pods whose PodGroup is not there: nothing is done for them, and nobody else would tell."""
+    for key, job in session.snapshot.strays.items():
+        told = no_such_group(key)
+        for uid, task in job.pending.items():
+            yield Unschedulable(
+                uid, task.namespace, task.name, key, "Unschedulable", told, {Code.NO_POD_GROUP.value: 1}
+            )
+
+
+def no_such_group(key: str) -> str:
+    """What a pod waits for that names a PodGroup which does not exist."""
+    return f"PodGroup {key} does not exist: its pods wait for it to be created"
 
 
 def _told_of_task(

@@ -39,7 +39,7 @@ OWN = (
 
 
 def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot under other names. Advice and what was learnt are left out: they decide nothing, and tell of names."""
+    """The same snapshot under other names. Advice and what was learnt decide nothing and tell of names: left out."""
     strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
     assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}

@@ -55,7 +55,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     made: bool = False
     """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
     expected: float = 0.0
-    """How long its pods are to run by what it says (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
+    """How long pods that do not say so are to run (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
 
 
 class Job:

@@ -36,6 +36,8 @@ MOST_AT_ONCE = 16
 """Of explanations asked for and not made yet."""
 SEARCH_SECONDS = 1.0
 """Of a core, for what would help."""
+ESTIMATE_SECONDS = 1.0
+"""Of a core, for when it may start."""
 SEARCH_LONGEST_SECONDS = 3.0
 """By the clock, on a machine that is busy."""
 REST_SECONDS = 0.05
@@ -77,6 +79,7 @@ class Explainer:
                 callout=Repeating(sight.calls),
                 simulations=simulations,
                 spent=self._spent(),
+                foreseen=self._spent(ESTIMATE_SECONDS) if search else None,
             )
 
         sight, found = await self._made(make)
@@ -127,13 +130,13 @@ class Explainer:
     async def _aside(self, make: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(EXPLAINING, make)
 
-    def _spent(self) -> Callable[[], bool]:
+    def _spent(self, most: float = SEARCH_SECONDS) -> Callable[[], bool]:
         """Whether a search has had its time, counted from its first question; asked in the thread that searches."""
         until: list[float] = []
 
         def spent() -> bool:
             if not until:
-                until.extend((time.thread_time() + SEARCH_SECONDS, time.monotonic() + SEARCH_LONGEST_SECONDS))
+                until.extend((time.thread_time() + most, time.monotonic() + SEARCH_LONGEST_SECONDS))
             self._at_rest(REST_SECONDS)
             return time.thread_time() > until[0] or time.monotonic() > until[1]
 

@@ -7,6 +7,7 @@ whoever was away for longer than is remembered gets the whole of it.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,22 @@ class Step(NamedTuple):
     told: Piece
 
 
+class Making:
+    """What is made of a whole picture: once for all who ask, in whichever threads they do."""
+
+    def __init__(self, make: Callable[[Overview], Piece]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._last: tuple[int, Piece] | None = None
+
+    def of(self, found: Overview) -> Piece:
+        """Takes a few milliseconds for the first who asks, and nothing for the others."""
+        with self._lock:
+            if self._last is None or self._last[0] != found.number:
+                self._last = found.number, self._make(found)
+            return self._last[1]
+
+
 class Feed:
     """What is shown now, to whom, and whether anybody wants to see it."""
 
@@ -50,8 +67,10 @@ class Feed:
         self._confirmed = 0.0
         """When the latest was made, or found to be so still, on the steady clock."""
         self._steps: deque[Step] = deque(maxlen=MOST_DELTAS)
-        self._whole: tuple[int, Piece] | None = None
-        self._document: tuple[int, Piece] | None = None
+        self.whole = Making(lambda found: event("overview", self.identity(found.number), found))
+        """A picture as an event."""
+        self.document = Making(lambda found: piece(msgspec.json.encode(found)))
+        """A picture as JSON."""
         self._turn: asyncio.Future[None] | None = None
         self._wanted = asyncio.Event()
         self._asking = 0
@@ -82,7 +101,7 @@ class Feed:
         """The latest picture still shows how things are."""
         self._confirmed = self._clock.monotonic()
         turn, self._turn = self._turn, None
-        if turn is not None:
+        if turn is not None and not turn.done():
             turn.set_result(None)
 
     def close(self) -> None:
@@ -142,34 +161,6 @@ class Feed:
             if path or step.since == known:
                 path.append(step.told)
         return path or None
-
-    def whole(self) -> Callable[[], Piece]:
-        """The latest picture as an event, to be made in a thread; once for all who ask."""
-        found = self.latest
-        assert found is not None
-        if self._whole is not None and self._whole[0] == found.number:
-            kept = self._whole[1]
-            return lambda: kept
-
-        def make() -> Piece:
-            made = event("overview", self.identity(found.number), found)
-            self._whole = (found.number, made)
-            return made
-
-        return make
-
-    def document(self, found: Overview) -> Callable[[], Piece]:
-        """A picture as JSON, to be made in a thread; once for all who ask."""
-        if self._document is not None and self._document[0] == found.number:
-            kept = self._document[1]
-            return lambda: kept
-
-        def make() -> Piece:
-            made = piece(msgspec.json.encode(found))
-            self._document = (found.number, made)
-            return made
-
-        return make
 
     def identity(self, number: int) -> str:
         """The ``id`` of a picture among those of all daemons."""

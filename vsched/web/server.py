@@ -85,7 +85,8 @@ def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
         if isinstance(response, Lasting):
             response.recheck = partial(access.check, request)
         # What one may see is not for a cache to show to another.
-        response.headers["Cache-Control"] = "no-store"
+        if "no-store" not in response.headers.get("Cache-Control", ""):
+            response.headers["Cache-Control"] = "no-store"
         return response
 
     return middleware

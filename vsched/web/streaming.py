@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from aiohttp import hdrs, web
 
 from vsched.errors import Unavailable
@@ -22,7 +24,7 @@ def picture_routes(
 
     async def overview(request: web.Request) -> web.StreamResponse:
         try:
-            found = await aside(feed.document(await feed.fresh(patience_seconds)))
+            found = await aside(partial(feed.document.of, await feed.fresh(patience_seconds)))
         except Unavailable as error:
             return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
         zipped = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
@@ -78,9 +80,9 @@ class EventStream(Lasting):
 
     async def _news(self) -> list[Piece]:
         """What this reader does not know yet, and from now on does."""
-        feed = self._feed
-        if feed.latest is None:
+        latest = self._feed.latest
+        if latest is None:
             return []
-        found = feed.since(self._known)
-        self._known = feed.latest.number
-        return [await aside(feed.whole())] if found is None else found
+        path = self._feed.since(self._known)
+        self._known = latest.number
+        return [await aside(partial(self._feed.whole.of, latest))] if path is None else path

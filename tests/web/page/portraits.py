@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.daemon.running import scheduling, until
@@ -138,19 +139,27 @@ async def portray(url: str) -> None:
                 await visit.page.screenshot(path=IMAGES / "page-job.png")
 
 
+def tree_policy(folder: Path) -> Path:
+    """The policy of capacities, with queues in a tree."""
+    flat = (ROOT / "config/policies/capacity.yaml").read_text(encoding="utf-8")
+    path = folder / "capacity-tree.yaml"
+    path.write_text(flat.replace("- name: capacity ", "- name: capacity\n    enableHierarchy: true "), encoding="utf-8")
+    return path
+
+
 async def main() -> None:
     teams = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in TEAMS]
     nodes = [node for kind, about in (POOLS | SPOT).items() for node in pool(kind, *about)]
-    policy = {"policy_file": ROOT / "config/policies/capacity.yaml", "listen_address": "127.0.0.1:0"}
-    async with (
-        Cluster(nodes, manifests=[*teams, *QUEUES]) as cluster,
-        scheduling(cluster.url, **policy) as daemon,
-    ):
-        await until(lambda: daemon.ports and daemon.health.ready().ok, 60.0)
-        traffic = asyncio.create_task(come_and_go(cluster))
-        await asyncio.sleep(SECONDS)
-        await portray(f"http://127.0.0.1:{daemon.ports['--listen-address']}/")
-        traffic.cancel()
+    with TemporaryDirectory() as folder:
+        async with (
+            Cluster(nodes, manifests=[*teams, *QUEUES]) as cluster,
+            scheduling(cluster.url, policy_file=tree_policy(Path(folder)), listen_address="127.0.0.1:0") as daemon,
+        ):
+            await until(lambda: daemon.ports and daemon.health.ready().ok, 60.0)
+            traffic = asyncio.create_task(come_and_go(cluster))
+            await asyncio.sleep(SECONDS)
+            await portray(f"http://127.0.0.1:{daemon.ports['--listen-address']}/")
+            traffic.cancel()
 
 
 if __name__ == "__main__":

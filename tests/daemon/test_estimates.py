@@ -1,0 +1,89 @@
+"""Estimated starts at an embedded cluster: what is told beforehand is what comes."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from tests.daemon.running import Obj, gang, node, scheduling, until
+from vsched.cluster.ingest_annotations import EXPECTED_DURATION
+from vsched.daemon.app import Daemon
+from vsched.explain.records import Estimate, Explanation
+from vsched.sim.cluster import Cluster
+from vsched.sim.controllers.pods import DURATION
+
+OPTIONS: dict[str, Any] = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
+STAMP_SECONDS = 1.0
+"""Starts and ends are told in whole seconds."""
+LATE_SECONDS = 5.0
+"""How much later things happen on a machine that is busy."""
+
+
+def taking(name: str, seconds: int, *, says: bool) -> list[Obj]:
+    """A gang of two that has all of a node for so long, and says so or not."""
+    made = gang(name, 2)
+    for pod in made[1:]:
+        pod["metadata"]["annotations"][DURATION] = f"{seconds}s"
+        pod["spec"]["restartPolicy"] = "Never"
+    if says:
+        made[0]["metadata"]["annotations"] = {EXPECTED_DURATION: f"{seconds}s"}
+    return made
+
+
+def phases(cluster: Cluster, name: str) -> list[str]:
+    """The phases of a gang's pods."""
+    return [(cluster.client.get("pods", "default", f"{name}-{at}") or {})["status"].get("phase", "") for at in range(2)]
+
+
+def started(cluster: Cluster, name: str) -> float:
+    """When the last pod of a gang started, seconds since the epoch."""
+    pods = [cluster.client.get("pods", "default", f"{name}-{at}") or {} for at in range(2)]
+    return max(datetime.fromisoformat(pod["status"]["startTime"]).timestamp() for pod in pods)
+
+
+async def estimated(daemon: Daemon, name: str) -> Estimate | None:
+    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/{name}?kind=PodGroup"
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return msgspec.json.decode(await answer.read(), type=Explanation).start
+
+
+async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
+    async with Cluster() as cluster, scheduling(cluster.url, **OPTIONS) as daemon:
+        cluster.apply([node("n1", cpu="2"), *taking("first", 6, says=True)])
+        await until(lambda: phases(cluster, "first") == ["Running"] * 2, 30.0)
+        cluster.apply(taking("second", 4, says=True))
+        cluster.apply(taking("third", 1, says=True))
+        await until(lambda: {"default/second", "default/third"} <= daemon.telemetry.findings.jobs.keys(), 30.0)
+        second, third = await estimated(daemon, "second"), await estimated(daemon, "third")
+        assert second is not None
+        assert third is not None
+        for name, found in (("second", second), ("third", third)):
+            assert found.earliest is not None, found
+            assert found.latest is not None, found
+            await until(lambda name=name: phases(cluster, name)[0] in ("Running", "Succeeded"), 60.0)  # type: ignore[misc]
+            came = started(cluster, name)
+            assert found.earliest - STAMP_SECONDS <= came <= found.latest + STAMP_SECONDS + LATE_SECONDS, found
+        assert "default/first ends as declared (6s)" in second.message
+        assert "after 1 job that goes first" in third.message
+
+
+async def test_how_long_work_takes_is_learnt_from_what_has_finished() -> None:
+    async with Cluster() as cluster, scheduling(cluster.url, **OPTIONS) as daemon:
+        cluster.apply([node("n1", cpu="4"), *taking("run-1", 2, says=False), *taking("run-2", 2, says=False)])
+        await until(lambda: phases(cluster, "run-1") + phases(cluster, "run-2") == ["Succeeded"] * 4, 60.0)
+        # Another daemon learns it anew from what is still there.
+        async with scheduling(cluster.url, **OPTIONS) as other:
+            await until(lambda: other.cache.describe()["learnt_durations"] == 3, 30.0)
+        cluster.apply([*taking("run-3", 3600, says=False), *taking("run-4", 3600, says=False)])
+        await until(lambda: phases(cluster, "run-3") + phases(cluster, "run-4") == ["Running"] * 4, 30.0)
+        cluster.apply(taking("after", 1, says=True))
+        await until(lambda: "default/after" in daemon.telemetry.findings.jobs, 30.0)
+        asked = time.time()
+        found = await estimated(daemon, "after")
+        assert found is not None
+        assert found.earliest is not None
+        assert found.earliest <= asked + 2.0 + 2 * STAMP_SECONDS

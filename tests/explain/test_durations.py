@@ -1,0 +1,98 @@
+"""How much longer work runs, by what it declares, by what its like took, and by its limit."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from tests.support.plans import NOW, manifests, mirror
+from vsched.explain.durations import Basis, Left, left, quantile
+
+TAKES = "vsched.io/expected-duration="
+BEFORE = "\n".join(
+    f"job ns/train-{number} min=1\npods ns/train-{number} 1 cpu=1 on=n1 succeeded started=9000 ended={9000 - took}"
+    for number, took in enumerate(range(100, 1100, 100))
+)
+"""Ten of them, which took 100 s to 1000 s."""
+
+
+@pytest.mark.parametrize(
+    ("job", "pod", "expected"),
+    [
+        pytest.param("", "", (inf, inf, Basis.UNKNOWN), id="nothing is known"),
+        pytest.param(f"{TAKES}1h", "started=600", (3000.0, 3000.0, Basis.DECLARED), id="its PodGroup says"),
+        pytest.param(
+            f"{TAKES}1h", f"started=600 {TAKES}20m", (600.0, 600.0, Basis.DECLARED), id="the pod itself goes first"
+        ),
+        pytest.param(f"{TAKES}1h", "bound", (3600.0, 3600.0, Basis.DECLARED), id="it has not started yet"),
+        pytest.param(f"{TAKES}5m", "started=600", (0.0, inf, Basis.OVERDUE), id="it took longer than it said"),
+        pytest.param(
+            f"{TAKES}5m", "started=600 deadline=900", (0.0, 300.0, Basis.OVERDUE), id="but is ended by its deadline"
+        ),
+        pytest.param("", "started=600 deadline=900", (0.0, 300.0, Basis.LIMIT), id="a deadline alone"),
+        pytest.param(
+            f"{TAKES}1h", "started=600 deadline=900", (300.0, 300.0, Basis.DECLARED), id="a deadline before that"
+        ),
+        pytest.param(f"{TAKES}1h", "started=600 leaving", (0.0, 30.0, Basis.LEAVING), id="it was told to end"),
+        pytest.param(f"{TAKES}1h", "started=600 lost", (inf, inf, Basis.UNKNOWN), id="its node does not answer"),
+    ],
+)
+def test_what_is_declared(job: str, pod: str, expected: tuple[float, float, Basis]) -> None:
+    assert _left(f"job ns/a min=1 {job}\npods ns/a 1 cpu=1 on=n1 {pod}", "ns/a")[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "pod", "expected"),
+    [
+        pytest.param("ns/train-99", "started=0", (100.0, 900.0, Basis.LEARNT), id="one that begins"),
+        pytest.param("ns/train-99", "started=550", (50.0, 450.0, Basis.LEARNT), id="those that ran as long count"),
+        pytest.param("ns/train-99", "started=1000", (0.0, inf, Basis.OVERDUE), id="longer than any"),
+        pytest.param("ns/other", "started=0", (100.0, 900.0, Basis.LEARNT), id="another one of the namespace"),
+        pytest.param(
+            "far/other", "started=0", (100.0, 900.0, Basis.LEARNT), id="one of another namespace in the queue"
+        ),
+        pytest.param(
+            "ns/train-99", f"started=60 {TAKES}2m", (60.0, 60.0, Basis.DECLARED), id="what it says itself goes first"
+        ),
+        pytest.param(
+            "ns/train-99", f"started=550 {TAKES}2m", (50.0, 450.0, Basis.LEARNT), id="as long as that may be right"
+        ),
+    ],
+)
+def test_what_is_learnt(key: str, pod: str, expected: tuple[float, float, Basis]) -> None:
+    assert _left(f"{BEFORE}\njob {key} min=1\npods {key} 1 cpu=1 on=n1 restart=Never {pod}", key)[:3] == expected
+
+
+def test_nothing_is_learnt_of_pods_that_are_started_again() -> None:
+    text = f"{BEFORE}\njob ns/train-99 min=1\npods ns/train-99 1 cpu=1 on=n1 started=0"
+    assert _left(text, "ns/train-99").basis is Basis.UNKNOWN
+
+
+def test_two_of_a_kind_say_nothing() -> None:
+    few = "\n".join(BEFORE.splitlines()[:4])
+    text = f"{few}\njob ns/train-99 min=1\npods ns/train-99 1 cpu=1 on=n1 started=0 restart=Never"
+    assert _left(text, "ns/train-99").basis is Basis.UNKNOWN
+
+
+def test_the_nearest_name_goes_first() -> None:
+    own = "\n".join(
+        f"job ns/own-{number} min=1\npods ns/own-{number} 1 cpu=1 on=n1 succeeded started=9000 ended=8993"
+        for number in range(3)
+    )
+    text = f"{BEFORE}\n{own}\njob ns/own-9 min=1\npods ns/own-9 1 cpu=1 on=n1 started=0 restart=Never"
+    assert _left(text, "ns/own-9")[:2] == (7.0, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, 1.0), (0.1, 1.0), (0.25, 1.0), (0.5, 2.0), (0.9, 4.0), (1.0, 4.0)],
+)
+def test_quantiles_are_values_that_were_seen(share: float, expected: float) -> None:
+    assert quantile([1.0, 2.0, 3.0, 4.0], share) == expected
+
+
+def _left(text: str, key: str) -> Left:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    job = snapshot.jobs[key]
+    return left(snapshot.learnt, job.spec, next(iter(job.tasks.values())), NOW)

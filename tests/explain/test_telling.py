@@ -1,0 +1,188 @@
+"""Edits in words and as commands: what people read, and what kubectl takes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import msgspec
+import pytest
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.explain.applying import Situation
+from vsched.explain.edits import (
+    AddNodeGroup,
+    AddNodes,
+    AddPods,
+    AllowDisruptions,
+    CreatePodGroup,
+    CreateQueue,
+    DropRule,
+    Edit,
+    LabelNodes,
+    OpenQueue,
+    RemoveGates,
+    RemoveTaint,
+    SetConsumerLimit,
+    SetGroupLimit,
+    SetJobQueue,
+    SetMinMember,
+    SetNodeAmount,
+    SetOvercommit,
+    SetPriority,
+    SetQueueAmount,
+    SetQueueWeight,
+    SetQuota,
+    SetReclaimable,
+    SetRequest,
+    SetRoleMinimum,
+    SetThreshold,
+    Tolerate,
+    Uncordon,
+    UseAction,
+)
+from vsched.explain.records import Change
+from vsched.explain.telling import change_of, command, told
+from vsched.model.snapshot import Snapshot
+
+GIB = 1 << 30
+WORLD = """
+node n1 cpu=8 memory=32Gi gpu=4
+node n2 taint=gpu:yes
+queue a capability=cpu:6 weight=2 guarantee=cpu:1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}
+quota x/small requests.cpu=8
+pdb x/guard selector=job:a allowed=1
+job x/b min=8 pods=8 cpu=2 queue=a minResources=cpu:16,memory:8Gi roles=ps:1,worker:7 role=worker
+job x/g min=2
+pods x/g 2 cpu=1 gated
+"""
+SAID: list[tuple[Edit, str, str]] = [
+    (SetMinMember("x/b", 6), "minMember 6 (2 fewer)", '{"spec":{"minMember":6}}'),
+    (
+        SetMinMember("x/b", 6, {"cpu": 12_000, "memory": 6 * GIB}),
+        "minMember 6 (2 fewer)",
+        '{"spec":{"minMember":6,"minResources":{"cpu":"12","memory":"6Gi"}}}',
+    ),
+    (
+        SetRoleMinimum("x/b", "worker", 5, 6),
+        "a minimum of 5 worker (2 fewer)",
+        '{"spec":{"minMember":6,"minTaskMember":{"worker":5}}}',
+    ),
+    (SetRequest("x/b", "cpu", 1500), "cpu 1500m in place of 2 a pod", ""),
+    (SetJobQueue("x/b", "leaf"), "queue leaf as its queue", '{"spec":{"queue":"leaf"}}'),
+    (SetPriority("x/b", 10, "high"), "priority class high", '{"spec":{"priorityClassName":"high"}}'),
+    (SetPriority("x/b", 10), "a priority of 10 (now 0)", ""),
+    (Tolerate("x/b", "gpu", "yes"), "a toleration of the taint gpu=yes:NoSchedule", ""),
+    (DropRule("x/b", "hostPorts"), "its host ports dropped", ""),
+    (RemoveGates("x/g"), "the scheduling gates of its pods removed", '{"spec":{"schedulingGates":null}}'),
+    (AddPods("x/b", "b.0", 1, "ps"), "1 more pod of role ps", ""),
+    (AddPods("x/b", "b.0", 2), "2 more pods", ""),
+    (CreatePodGroup("x/new", "a"), "PodGroup x/new created in queue a", "kubectl apply -f -"),
+    (CreateQueue("q"), "queue q created", "kubectl apply -f -"),
+    (OpenQueue("a"), "queue a opened", "vsched queue open a"),
+    (
+        SetQueueAmount("a", "capability", "cpu", 7500),
+        "1500m more cpu in queue a (capability 7500m)",
+        '{"spec":{"capability":{"cpu":"7500m"}}}',
+    ),
+    (
+        SetQueueAmount("a", "deserved", "example.com/gpu", 2000),
+        "2 more example.com/gpu in queue a (deserved 2)",
+        '{"spec":{"deserved":{"example.com/gpu":"2"}}}',
+    ),
+    (
+        SetQueueAmount("a", "guarantee", "cpu", 2000),
+        "1 more cpu in queue a (guarantee 2)",
+        '{"spec":{"guarantee":{"resource":{"cpu":"2"}}}}',
+    ),
+    (SetQueueWeight("a", 5), "weight 5 for queue a (now 2)", '{"spec":{"weight":5}}'),
+    (SetReclaimable("a"), "queue a made reclaimable", '{"spec":{"reclaimable":true}}'),
+    (AddNodeGroup("a", "g2"), "node group g2 added to those of queue a", ""),
+    (SetGroupLimit("a", "g1", "cpu", 3000), "1 more cpu in queue a on node group g1 (limit 3)", ""),
+    (
+        SetQuota("x", "small", "requests.cpu", 9000),
+        "1 more requests.cpu in resource quota x/small (9 in all)",
+        '{"spec":{"hard":{"requests.cpu":"9"}}}',
+    ),
+    (
+        SetConsumerLimit("x", "cpu", 6000),
+        "a limit of 6 cpu in Consumer x/defaults",
+        '{"spec":{"hard":{"cpu":"6"}}}',
+    ),
+    (AllowDisruptions("x", "guard", 2), "1 more eviction allowed by disruption budget x/guard", ""),
+    (AllowDisruptions("x", "guard", 3), "2 more evictions allowed by disruption budget x/guard", ""),
+    (Uncordon(("n1", "n2")), "nodes n1, n2 uncordoned", "kubectl uncordon n1 n2"),
+    (Uncordon(("a", "b", "c", "d", "e")), "nodes a, b, c and 2 more uncordoned", "kubectl uncordon a b c d e"),
+    (
+        RemoveTaint(("n2",), "gpu", "yes"),
+        "the taint gpu=yes:NoSchedule removed from node n2",
+        "kubectl taint nodes n2 gpu=yes:NoSchedule-",
+    ),
+    (
+        RemoveTaint(("n2",), "gpu", "", "NoExecute"),
+        "the taint gpu:NoExecute removed from node n2",
+        "kubectl taint nodes n2 gpu:NoExecute-",
+    ),
+    (LabelNodes(("n1",), {"zone": "c"}), "node n1 labelled zone=c", "kubectl label nodes n1 zone=c --overwrite"),
+    (SetNodeAmount("n1", "memory", 33 * GIB), "1Gi more memory on a node like n1", ""),
+    (SetNodeAmount("n1", "pods", 111), "1 more pod slot on a node like n1", ""),
+    (AddNodes("n1", 1), "1 more node like n1", ""),
+    (AddNodes("n1", 3), "3 more nodes like n1", ""),
+    (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
+    (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
+    (UseAction("reclaim"), "action reclaim in the policy", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return mirror(manifests(WORLD)).snapshot(NOW)
+
+
+@pytest.mark.parametrize(("edit", "sentence"), [pytest.param(row[0], row[1], id=row[1]) for row in SAID])
+def test_an_edit_is_told_with_what_there_is_more_or_less_of(snapshot: Snapshot, edit: Edit, sentence: str) -> None:
+    assert told(Situation(snapshot, DEFAULT_POLICY), edit) == sentence
+
+
+@pytest.mark.parametrize(("edit", "part"), [pytest.param(row[0], row[2], id=row[1]) for row in SAID])
+def test_a_command_is_one_that_a_shell_takes(snapshot: Snapshot, edit: Edit, part: str) -> None:
+    line = command(snapshot, edit)
+    assert part in line
+    assert bool(line) is bool(part), line
+    for one in line.splitlines():
+        words = shlex.split(one)
+        for word in words:
+            if word.startswith("{"):
+                json.loads(word)
+
+
+@pytest.mark.parametrize("edit", [pytest.param(row[0], id=row[1]) for row in SAID])
+def test_programs_get_an_edit_back_as_it_was(edit: Edit) -> None:
+    change = Change("said", (edit,))
+    assert msgspec.json.decode(msgspec.json.encode(change), type=Change) == change
+
+
+def test_every_edit_there_is_has_words_and_is_in_the_table() -> None:
+    assert {type(edit) for edit, _, _ in SAID} == set(Edit.__args__)  # type: ignore[attr-defined]
+
+
+def test_pods_without_a_podgroup_of_their_own_have_none_to_patch(snapshot: Snapshot) -> None:
+    spec = msgspec.structs.replace(snapshot.jobs["x/b"].spec, made=True)
+    job = snapshot.jobs["x/b"].clone()
+    job.spec = spec
+    made = mirror(manifests(WORLD)).snapshot(NOW)
+    made.jobs["x/b"] = job  # type: ignore[index]
+    assert command(made, SetMinMember("x/b", 6)) == ""
+
+
+def test_several_edits_are_one_change_with_a_command_only_if_all_have_one(snapshot: Snapshot) -> None:
+    situation = Situation(snapshot, DEFAULT_POLICY)
+    both = change_of(situation, [Uncordon(("n1",)), SetQueueWeight("a", 3)])
+    assert both.message == "node n1 uncordoned and weight 3 for queue a (now 2)"
+    assert len(both.command.splitlines()) == 2
+    assert change_of(situation, [Uncordon(("n1",)), AddNodes("n1", 1)]).command == ""
+
+
+def test_a_later_edit_may_be_about_what_an_earlier_one_makes(snapshot: Snapshot) -> None:
+    made = change_of(Situation(snapshot, DEFAULT_POLICY), [CreateQueue("q"), SetQueueWeight("q", 3)])
+    assert made.message == "queue q created and weight 3 for queue q (now 1)"

@@ -1,0 +1,42 @@
+"""Jobs in pictures, and what they add up to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.plans import NOW, policy_of
+from tests.support.sights import JOBS, of
+from vsched.web import picture_jobs
+
+
+def test_jobs_stand_as_the_session_left_them() -> None:
+    found = of(JOBS, policy_of("priority gang", "predicates"), positions={"ns/waits": 1})
+    rows = found.jobs
+    assert set(rows) == {"ns/runs", "ns/starts", "ns/waits", "ns/empty"}
+    assert (rows["ns/starts"].ready, rows["ns/starts"].pending, rows["ns/starts"].request) == (2, 0, (0, 0, 0))
+    assert (rows["ns/starts"].priority, rows["ns/starts"].reason, rows["ns/starts"].message) == (9, "", "")
+    waits = rows["ns/waits"]
+    assert (waits.min_member, waits.ready, waits.pending, waits.running) == (3, 0, 3, 0)
+    assert (waits.position, waits.request, waits.created) == (1, (6000, 0, 3), NOW - 60.0)
+    assert waits.reason
+    assert waits.message
+    assert rows["ns/empty"].reason
+    assert (rows["ns/runs"].running, rows["ns/runs"].position) == (1, None)
+    counts = ("jobs_running", "jobs_waiting", "pods_waiting", "jobs_left_out")
+    assert [found.counts[name] for name in counts] == [2, 2, 3, 0]
+
+
+def test_a_job_with_its_minimum_whose_other_pods_wait_runs_and_says_what_they_wait_for() -> None:
+    text = "node n1 cpu=2\nqueue q\njob ns/a min=1 queue=q phase=Running\npods ns/a 1 cpu=1 on=n1\npods ns/a 1 cpu=8"
+    found = of(text, policy_of("gang", "predicates"))
+    assert found.counts["jobs_waiting"] == 0
+    assert (found.jobs["ns/a"].pending, found.jobs["ns/a"].running) == (1, 1)
+
+
+def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_jobs, "MOST_JOBS", 2)
+    found = of(JOBS, policy_of("priority gang", "predicates"), positions={"ns/waits": 2, "ns/empty": 1})
+    assert "ns/waits" in found.jobs
+    assert len(found.jobs) == 2
+    assert found.counts["jobs_left_out"] == 2
+    assert found.queues["q"].jobs == 4

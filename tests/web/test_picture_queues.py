@@ -1,0 +1,111 @@
+"""Queues and namespaces in pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.plans import policy_of
+from tests.support.sights import of
+from vsched.model.arbitration import Award
+from vsched.model.queue import ROOT, Queue
+from vsched.web.picture_queues import lineage, tree
+
+CAPACITY = policy_of("priority gang", "drf predicates capacity")
+TREE = """
+node n1 cpu=10
+queue root
+queue up parent=root deserved=cpu:6 capability=cpu:8
+queue low parent=up deserved=cpu:4 guarantee=cpu:1 priority=7
+queue other deserved=cpu:4 state=Closed
+job ns/runs min=2 queue=low phase=Running
+pods ns/runs 2 cpu=1 on=n1
+job ns/waits min=3 pods=3 cpu=4 queue=low
+job ns/old min=1 queue=other phase=Running
+pods ns/old 1 cpu=1 on=n1
+"""
+
+
+def test_queues_stand_in_a_tree_with_all_that_is_below_them() -> None:
+    found = of(TREE, CAPACITY).queues
+    assert {name: row.parent for name, row in found.items()} == {"root": "", "up": "root", "low": "up", "other": "root"}
+    assert [found[name].allocated[0] for name in ("root", "up", "low", "other")] == [3000, 2000, 2000, 1000]
+    assert [found[name].jobs for name in ("root", "up", "low", "other")] == [3, 2, 2, 1]
+    assert [found[name].waiting for name in ("root", "up", "low", "other")] == [1, 1, 1, 0]
+
+
+def test_a_queue_says_what_it_states_and_none_where_it_states_nothing() -> None:
+    low = of(TREE, CAPACITY).queues["low"]
+    assert (low.deserved[0], low.deserved[1]) == (4000, None)
+    assert (low.guarantee[0], low.guarantee[1]) == (1000, None)
+    assert (low.priority, low.state) == (7, "Open")
+    assert of(TREE, CAPACITY).queues["other"].state == "Closed"
+
+
+def test_a_limit_of_none_is_not_the_absence_of_a_limit() -> None:
+    found = of("node n1 gpu=4\nqueue q capability=gpu:0", policy_of("gang", "predicates")).queues["q"]
+    assert (found.capability[0], found.capability[2]) == (None, 0)
+
+
+RINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "nobody above": ({"a": "", "b": ""}, {"a": "", "b": ""}),
+    "somebody who is not there": ({"a": "nowhere"}, {"a": ""}),
+    "somebody who is not there, where there is a root": ({ROOT: "", "a": "nowhere"}, {ROOT: "", "a": ROOT}),
+    "itself": ({"a": "a"}, {"a": ""}),
+    "one another": ({ROOT: "", "a": "b", "b": "a"}, {ROOT: "", "a": ROOT, "b": "a"}),
+    "a root below others": ({ROOT: "a", "a": "b", "b": ""}, {ROOT: "", "a": "b", "b": ROOT}),
+}
+
+
+@pytest.mark.parametrize(("parents", "expected"), RINGS.values(), ids=RINGS)
+def test_trees_end_whatever_queues_say_is_above_them(parents: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    assert tree({name: Queue(name, parent=parent) for name, parent in parents.items()}) == expected
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["", ROOT, *"abcdef"])), st.booleans())
+def test_no_tree_has_a_ring(parents: dict[str, str], rooted: bool) -> None:
+    named = parents | ({ROOT: ""} if rooted else {})
+    found = tree({name: Queue(name, parent=parent) for name, parent in named.items()})
+    for name in found:
+        assert len(list(_bounded(lineage(name, found), len(found)))) < len(found)
+    assert all(above in found for above in found.values() if above)
+
+
+def _bounded(found: Iterable[str], most: int) -> Iterable[str]:
+    for number, each in enumerate(found):
+        assert number < most
+        yield each
+
+
+# -- namespaces
+
+
+def test_namespaces_that_hold_or_wait_have_a_row_in_each_queue() -> None:
+    text = """
+    node n1 cpu=2
+    queue a
+    queue b
+    weight x 3
+    job x/runs min=1 pods=1 cpu=2 queue=a
+    job x/waits min=1 pods=1 cpu=2 queue=b age=-5
+    job y/waits min=1 pods=1 cpu=2 queue=b age=-5
+    """
+    found = of(text, policy_of("gang", "predicates")).namespaces
+    assert set(found) == {"a/x", "b/x", "b/y"}
+    assert (found["a/x"].allocated[0], found["a/x"].weight, found["a/x"].share, found["a/x"].waiting) == (
+        2000,
+        3,
+        1.0,
+        0,
+    )
+    assert (found["b/x"].waiting, found["b/y"].waiting, found["b/y"].weight) == (1, 1, 1)
+    assert found["b/y"].deserved == (None, None, None)
+
+
+def test_what_a_namespace_deserves_is_told_where_the_cluster_is_divided_among_them() -> None:
+    awards = {"x": Award(deserved={"cpu": 1500}, ceiling={})}
+    found = of("node n1\njob x/a min=1 pods=1 cpu=1", awards=awards).namespaces["default/x"]
+    assert found.deserved == (1500, None, None)

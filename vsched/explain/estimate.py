@@ -1,0 +1,280 @@
+"""When a waiting job may start: the cluster goes on in virtual time, by the policy's own cycles, until it has places.
+
+Running pods end when they are thought to, once as early as may be and once as late; whoever goes first takes places,
+and lasts as long as its like. Ends that are close together, as seen from now, are taken at once at first, so that a run
+takes a number of cycles that grows with the logarithm of how far it looks ahead; where there is time, more closely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from heapq import heappop, heappush
+from math import inf, isinf
+from typing import NamedTuple
+
+from vsched.explain.durations import Left, left
+from vsched.explain.estimate_words import Foreseen, not_to_be_said, told
+from vsched.explain.order import WaitingOrder
+from vsched.explain.passing import Decided, Passing
+from vsched.explain.records import Estimate
+from vsched.explain.simulation import Goal, reached
+from vsched.framework.closing import decided
+from vsched.framework.cycle import run_actions
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import HOLDS
+from vsched.model.task import Task
+
+CYCLES_MAX = 500
+"""Of all runs."""
+AT_ONCE = 3
+"""So many cycles at most at one time: those after the first place what gates let in, or what others left for."""
+BEHIND_MAX = 50
+"""So many of those that come after the job take part: in other queues they may be served before it all the same."""
+TOGETHER_SECONDS = 1.0
+"""Ends that are no further apart are one: time stamps have whole seconds."""
+TOGETHER_SHARES = (0.25, 0.05, 0.0)
+"""So are ends that are no further apart than this share of how far away they are: roughly at first, which is quick, and
+then as closely as there is time for."""
+
+
+class Stop(Enum):
+    """Why a run ended without places for the job."""
+
+    NOTHING_ENDS = "nothing that is known to end makes room"
+    SPENT = "it took too long"
+
+
+class Run(NamedTuple):
+    """What came of one run."""
+
+    first: float
+    """The job starts not before this, seconds since the epoch; infinite where it does not start."""
+    last: float
+    """It has its places at this time."""
+    ended: tuple[tuple[Task, Left], ...]
+    """Pods that ended before, in their order, those included that had started in the run."""
+    started: tuple[str, ...]
+    """Keys of jobs that took places before."""
+    stop: Stop | None = None
+
+
+def estimate(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    report: CycleReport,
+    goal: Goal,
+    order: WaitingOrder,
+    spent: Callable[[], bool] = lambda: False,
+) -> Estimate:
+    """When a waiting job may have its minimum (or one pod more, if it has that), or one pod of it its place.
+
+    ``report`` is what a cycle decided on the snapshot, ``order`` the order of its waiting jobs. ``spent`` is asked
+    before each cycle whether to stop.
+    """
+    foreseeing = Foreseeing(snapshot, policy, registry, report, goal, order, spent)
+    found = foreseeing.closest()
+    if found is Stop.SPENT:
+        return not_to_be_said("too much goes before it to foresee when it starts")
+    if isinstance(found, Stop):
+        unknown = foreseeing.unknown()
+        if unknown and foreseeing.starts_without(unknown):
+            return not_to_be_said(_nobody_knows(unknown))
+        return not_to_be_said("nothing that is known to end makes room for it")
+    soon, late = found
+    # Work that ends later may happen to leave better room: then the later run has the earlier start.
+    earliest, latest = min(soon.first, late.first), max(soon.last, late.last)
+    shown = soon if isinf(latest) else late
+    ends = _before_now(shown, snapshot)
+    return told(Foreseen(snapshot.now, earliest, latest, ends, shown.started, late.stop is Stop.SPENT))
+
+
+class Both(NamedTuple):
+    """A run in which pods end as early as may be, and one in which they end as late."""
+
+    soon: Run
+    late: Run
+
+
+class Foreseeing:
+    """Runs of one cluster for one goal."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        registry: Registry,
+        report: CycleReport,
+        goal: Goal,
+        order: WaitingOrder,
+        spent: Callable[[], bool],
+    ) -> None:
+        self._snapshot = snapshot
+        self._policy = policy
+        self._registry = registry
+        self._report = report
+        self._goal = goal
+        self._spent = spent
+        self._cycles = CYCLES_MAX
+        self._known: dict[str, Left] = {}
+        places = order.overall()
+        most = places.get(goal.job, len(places)) + BEHIND_MAX
+        self._among = frozenset((goal.job, *(key for key, place in places.items() if place <= most)))
+
+    def closest(self) -> Both | Stop:
+        """Both runs, as close as there is time for; else why there are none."""
+        found: Both | None = None
+        for share in TOGETHER_SHARES:
+            soon = self._run(lambda left: left.least, share)
+            if soon.stop is not None:
+                return found or soon.stop
+            late = self._run(lambda left: left.most, share)
+            if late.stop is Stop.SPENT and found is not None:
+                return found
+            found = Both(soon, late)
+            if late.stop is Stop.SPENT:
+                return found
+        return found or Stop.SPENT
+
+    def _run(self, how_long: Callable[[Left], float], share: float) -> Run:
+        return _Running(self._snapshot, self._left, how_long).until(self._report, share, self._cycle)
+
+    def unknown(self) -> list[Task]:
+        """Pods that hold room and of which nobody knows how long they run."""
+        return [task for task in holding(self._snapshot) if isinf(self._left(task, self._snapshot.now).least)]
+
+    def starts_without(self, tasks: Iterable[Task]) -> bool:
+        """Whether the job would have its places with these pods gone, and all that is known to end."""
+        gone = {task.uid for task in tasks}
+
+        def how_long(found: Left) -> float:
+            return 0.0 if isinf(found.least) else found.least
+
+        run = _Running(self._snapshot, lambda task, now: self._until_gone(task, now, gone), how_long)
+        return run.until(self._report, TOGETHER_SHARES[0], self._cycle).stop is None
+
+    def _until_gone(self, task: Task, now: float, gone: set[str]) -> Left:
+        found = self._left(task, now)
+        return found._replace(least=0.0) if task.uid in gone else found
+
+    def _left(self, task: Task, now: float) -> Left:
+        """How much longer a pod runs; each run asks this of all that run now."""
+        known = self._known.get(task.uid) if now == self._snapshot.now else None
+        if known is None:
+            known = left(self._snapshot.learnt, self._snapshot.jobs[task.job].spec, task, now)
+            if now == self._snapshot.now:
+                self._known[task.uid] = known
+        return known
+
+    def _cycle(self, passing: Passing, now: float) -> Decided | Stop | None:
+        """What a cycle decides at a time; None where the job has its places then."""
+        if not self._cycles or self._spent():
+            return Stop.SPENT
+        self._cycles -= 1
+        session = run_actions(passing.at(now, self._among), self._policy, self._registry, Trace())
+        made = None
+        if not reached(session, self._goal):
+            phases = {key: view.phase for key, view in session.jobs.items() if view.phase != view.spec.phase}
+            made = Decided(decided(session), phases)
+        session.plugins.release()
+        return made
+
+
+Cycle = Callable[[Passing, float], Decided | Stop | None]
+
+
+class _Running:
+    """One run: the cluster as time passes, and what is to end when."""
+
+    def __init__(
+        self, snapshot: Snapshot, lasts: Callable[[Task, float], Left], how_long: Callable[[Left], float]
+    ) -> None:
+        self._passing = Passing(snapshot)
+        self._lasts = lasts
+        self._how_long = how_long
+        self._began = snapshot.now
+        self._ends: list[tuple[float, str, Task, Left]] = []
+        self._ended: list[tuple[Task, Left]] = []
+        self._started: dict[str, None] = {}
+        self._push(holding(snapshot), snapshot.now)
+
+    def until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
+        """Go on from what was decided now until the job has its places, or nothing ends any more."""
+        first = now = self._began
+        made: Decided | Stop | None = Decided(report, {key: one.phase for key, one in report.jobs.items()})
+        while True:
+            for _ in range(AT_ONCE):
+                if isinstance(made, Stop):
+                    return self._over(inf, inf, made)
+                if made is None:
+                    return self._over(first, now)
+                settled = self._passing.settle(made, now)
+                self._start(settled.started, now)
+                if not settled.moved:
+                    break
+                made = cycle(self._passing, now)
+            if not self._ends:
+                return self._over(inf, inf, Stop.NOTHING_ENDS)
+            first, now = self._pass(share)
+            made = cycle(self._passing, now)
+
+    def _pass(self, share: float) -> tuple[float, float]:
+        """Let the next pods end; the times of the first and of the last of them."""
+        first = now = self._ends[0][0]
+        ahead = first - self._began
+        until = first + max(TOGETHER_SECONDS, share * ahead)
+        gone: list[Task] = []
+        while self._ends and self._ends[0][0] <= until:
+            now, _, task, found = heappop(self._ends)
+            # A pod that was evicted meanwhile is no longer here, or waits anew.
+            job = self._passing.jobs.get(task.job)
+            known = None if job is None else job.tasks.get(task.uid)
+            if known is not None and HOLDS[known.status].uses:
+                gone.append(known)
+                self._ended.append((known, found))
+        self._passing.end(gone)
+        return first, now
+
+    def _start(self, tasks: Sequence[Task], now: float) -> None:
+        self._started.update((task.job, None) for task in tasks)
+        self._push(tasks, now)
+
+    def _push(self, tasks: Iterable[Task], now: float) -> None:
+        for task in tasks:
+            found = self._lasts(task, now)
+            length = self._how_long(found)
+            if not isinf(length):
+                heappush(self._ends, (now + length, task.uid, task, found))
+
+    def _over(self, first: float, last: float, stop: Stop | None = None) -> Run:
+        return Run(first, last, tuple(self._ended), tuple(self._started), stop)
+
+
+def holding(snapshot: Snapshot) -> Iterator[Task]:
+    """Every pod of a job that holds room on a node."""
+    for job in snapshot.jobs.values():
+        if len(job.pending) < len(job.tasks):
+            yield from (task for task in job.tasks.values() if task.node and HOLDS[task.status].uses)
+
+
+def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
+    """What ended by job, of what ran already, the last first."""
+    found: dict[str, Left] = {}
+    for task, one in reversed(run.ended):
+        job = snapshot.jobs.get(task.job)
+        if job is not None and task.uid in job.tasks and task.uid not in job.pending:
+            found.setdefault(task.job, one)
+    return list(found.items())
+
+
+def _nobody_knows(unknown: Iterable[Task]) -> str:
+    jobs = sorted({task.job for task in unknown})
+    many = "1 running job" if len(jobs) == 1 else f"{len(jobs)} running jobs"
+    which = jobs[0] if len(jobs) == 1 else f"such as {jobs[0]}"
+    ends = "holds" if len(jobs) == 1 else "hold"
+    return f"{many} of unknown duration ({which}) {ends} what it needs"

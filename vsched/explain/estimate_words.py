@@ -1,0 +1,120 @@
+"""An estimated start in words: the range, by the clock and from now, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import isinf
+from typing import NamedTuple
+
+from vsched.explain.durations import Basis, Left
+from vsched.explain.records import Estimate
+
+SOON_SECONDS = 120.0
+"""Ranges that are over sooner are told to the second."""
+DAY_SECONDS = 86_400.0
+
+
+class Foreseen(NamedTuple):
+    """What the runs came to."""
+
+    now: float
+    earliest: float
+    latest: float
+    """Infinite where nobody can say."""
+    ends: Sequence[tuple[str, Left]]
+    """The jobs that have to end, those that end last first, with what their ends rest on."""
+    first: Sequence[str]
+    """Keys of jobs that take places before."""
+    cut_short: bool = False
+    """Whether there was no time to find the latest."""
+
+
+def not_to_be_said(why: str) -> Estimate:
+    """Nobody can say when it starts."""
+    return Estimate(None, None, f"cannot be said: {why}")
+
+
+def told(found: Foreseen) -> Estimate:
+    """The range and what it rests on."""
+    sure = not isinf(found.latest)
+    parts = [when(found.now, found.earliest, found.latest)]
+    if found.ends:
+        parts.append(f"if {_who(found.ends)} {_how([one for _, one in found.ends])}")
+    first = len(found.first)
+    if first:
+        parts.append(f"after {_count(first, 'job')} that {'goes' if first == 1 else 'go'} first")
+    message = f"{', '.join(parts)}, and no more urgent work comes" if len(parts) > 1 else parts[0]
+    return Estimate(found.earliest, found.latest if sure else None, message + ("" if sure else _open(found)))
+
+
+def _open(found: Foreseen) -> str:
+    """Why there is no latest."""
+    if found.cut_short:
+        return "; too much goes before it to foresee how late"
+    overdue = next((key for key, one in found.ends if one.basis is Basis.OVERDUE), "")
+    why = f", as {overdue} has run for longer than was to be expected" if overdue else ""
+    return f"; how late cannot be said{why}"
+
+
+def when(now: float, earliest: float, latest: float) -> str:
+    """``between 14:05 and 14:40 UTC (in 12m to 47m)``, ``about 14:05 UTC (in 12m)``, ``now``."""
+    if latest - now < 1.0:
+        return "now"
+    seconds = (earliest if isinf(latest) else latest) - now < SOON_SECONDS
+    begin, from_now = clock(earliest, now, seconds), length(earliest - now)
+    if isinf(latest):
+        return "from now on" if earliest - now < 1.0 else f"not before {begin} UTC (in {from_now})"
+    end, until = clock(latest, now, seconds), length(latest - now)
+    if begin == end:
+        return f"about {begin} UTC (in {until})"
+    if earliest - now < 1.0:
+        return f"between now and {end} UTC (in {until} at the latest)"
+    return f"between {begin} and {end} UTC (in {from_now} to {until})"
+
+
+def clock(moment: float, now: float, seconds: bool) -> str:
+    """The time of the day, with the date where that is another day."""
+    found = datetime.fromtimestamp(moment, UTC)
+    same_day = found.date() == datetime.fromtimestamp(now, UTC).date()
+    return found.strftime(("" if same_day else "%Y-%m-%d ") + ("%H:%M:%S" if seconds else "%H:%M"))
+
+
+def length(seconds: float) -> str:
+    """``45s``, ``12m``, ``2h30m``, ``3d4h``: the two largest units, rounded."""
+    if seconds < SOON_SECONDS:
+        return f"{seconds:.0f}s"
+    minutes = round(seconds / 60)
+    if seconds < DAY_SECONDS:
+        return _two(minutes, 60, "h", "m")
+    return _two(round(minutes / 60), 24, "d", "h")
+
+
+def _two(value: int, per: int, large: str, small: str) -> str:
+    whole, rest = divmod(value, per)
+    return "".join(f"{number}{unit}" for number, unit in ((whole, large), (rest, small)) if number)
+
+
+def _who(ends: Sequence[tuple[str, Left]]) -> str:
+    others = len(ends) - 1
+    return ends[0][0] if not others else f"{ends[0][0]} and {_count(others, 'other')}"
+
+
+def _how(ends: Sequence[Left]) -> str:
+    """``ends as declared (2h)``, ``end as declared, or as their like did``, …"""
+    verb = "ends" if len(ends) == 1 else "end"
+    bases = {one.basis for one in ends}
+    lengths = {one.whole for one in ends if one.basis is Basis.DECLARED}
+    alone = f" ({length(next(iter(lengths)))})" if len(lengths) == 1 else ""
+    ways = {
+        Basis.DECLARED: f"as declared{alone}",
+        Basis.LEARNT: "as its like did before" if len(ends) == 1 else "as their like did before",
+        Basis.LIMIT: "by its deadline" if len(ends) == 1 else "by their deadlines",
+        Basis.LEAVING: "as told to",
+        Basis.OVERDUE: "at any moment",
+    }
+    return f"{verb} {', or '.join(way for basis, way in ways.items() if basis in bases)}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
