@@ -39,6 +39,12 @@ def phases(cluster: Cluster, name: str) -> list[str]:
     return [(cluster.client.get("pods", "default", f"{name}-{at}") or {})["status"].get("phase", "") for at in range(2)]
 
 
+def waits(daemon: Daemon, name: str) -> bool:
+    """Whether a session has seen a gang with both of its pods waiting."""
+    outcome = daemon.telemetry.findings.jobs.get(f"default/{name}")
+    return outcome is not None and outcome.pending == 2
+
+
 def started(cluster: Cluster, name: str) -> float:
     """When the last pod of a gang started, seconds since the epoch."""
     pods = [cluster.client.get("pods", "default", f"{name}-{at}") or {} for at in range(2)]
@@ -53,11 +59,11 @@ async def estimated(daemon: Daemon, name: str) -> Estimate | None:
 
 async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
     async with Cluster() as cluster, scheduling(cluster.url, **OPTIONS) as daemon:
-        cluster.apply([node("n1", cpu="2"), *taking("first", 6, says=True)])
+        cluster.apply([node("n1", cpu="2"), *taking("first", 8, says=True)])
         await until(lambda: phases(cluster, "first") == ["Running"] * 2, 30.0)
-        cluster.apply(taking("second", 4, says=True))
+        cluster.apply(taking("second", 3, says=True))
         cluster.apply(taking("third", 1, says=True))
-        await until(lambda: {"default/second", "default/third"} <= daemon.telemetry.findings.jobs.keys(), 30.0)
+        await until(lambda: waits(daemon, "second") and waits(daemon, "third"), 30.0)
         second, third = await estimated(daemon, "second"), await estimated(daemon, "third")
         assert second is not None
         assert third is not None
@@ -67,7 +73,7 @@ async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
             await until(lambda name=name: phases(cluster, name)[0] in ("Running", "Succeeded"), 60.0)  # type: ignore[misc]
             came = started(cluster, name)
             assert found.earliest - STAMP_SECONDS <= came <= found.latest + STAMP_SECONDS + LATE_SECONDS, found
-        assert "default/first ends as declared (6s)" in second.message
+        assert "default/first ends as declared (8s)" in second.message
         assert "after 1 job that goes first" in third.message
 
 
@@ -81,7 +87,7 @@ async def test_how_long_work_takes_is_learnt_from_what_has_finished() -> None:
         cluster.apply([*taking("run-3", 3600, says=False), *taking("run-4", 3600, says=False)])
         await until(lambda: phases(cluster, "run-3") + phases(cluster, "run-4") == ["Running"] * 4, 30.0)
         cluster.apply(taking("after", 1, says=True))
-        await until(lambda: "default/after" in daemon.telemetry.findings.jobs, 30.0)
+        await until(lambda: waits(daemon, "after"), 30.0)
         asked = time.time()
         found = await estimated(daemon, "after")
         assert found is not None

@@ -15,6 +15,7 @@ from vsched.explain.changes import Found, changes, first_waiting
 from vsched.explain.edits import Edit
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Change
+from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.job import Job
@@ -59,6 +60,9 @@ def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds
 
 def starts(report: CycleReport, job: Job) -> bool:
     """Whether a cycle gave a job its minimum, at once or once others have left; told by the report alone."""
+    outcome = report.jobs.get(job.key)
+    if outcome is not None and outcome.code == Code.LEAVING:
+        return True
     places = {task.uid: task.nominated for task in job.pending.values()}
     places |= {one.uid: one.node for one in (*report.nominations, *report.binds) if one.job == job.key}
     count = sum(bool(node) for node in places.values())

@@ -133,7 +133,7 @@ def sight_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> Sight:
         wish=notes.get(STATE_WISH, ""),
         by_parent=notes.get(CLOSED_BY_PARENT) == "true",
         created=metadata.get("creationTimestamp") or "",
-        share=told.get("share", _largest_part(allocated, deserved) if deserved else None),
+        share=told.get("share", _largest_part(allocated, deserved)) if deserved else None,
         overused=bool(told.get("overused")),
     )
 

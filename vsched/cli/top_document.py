@@ -39,8 +39,8 @@ def as_document(overview: Overview) -> Document:
 
 
 def in_order(rows: Iterable[JobRow]) -> list[JobRow]:
-    """Jobs that wait, by queue and position, then those that do not."""
-    return sorted(rows, key=lambda row: (row.position is None, row.queue, row.position or 0, row.key))
+    """Jobs that wait, by queue and position, then those that wait in no order, then those that do not."""
+    return sorted(rows, key=lambda row: (row.position is None, not row.waits, row.queue, row.position or 0, row.key))
 
 
 def _queue(overview: Overview, row: QueueRow) -> Document:

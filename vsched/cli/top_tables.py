@@ -74,7 +74,7 @@ def rows_of(overview: Overview, screen: Screen) -> int:
 def _everything(overview: Overview, screen: Screen, room: int) -> list[RenderableType]:
     """The queues, the namespaces, why jobs wait, and the first of them, in as many lines as each wants and gets."""
     queues, namespaces, jobs = (LISTINGS[name](overview, screen) for name in ("queues", "namespaces", "jobs"))
-    waiting = [row for row in jobs.rows if row.position is not None]
+    waiting = [row for row in jobs.rows if row.waits or row.position is not None]
     # One line for the headings, and where there are more than the first, one that says so.
     wants = [len(queues.rows) + 1, len(namespaces.rows) + 1, min(len(waiting), FIRST_JOBS + 1) + 1]
     lines = dealt(room - (GAPS if waiting else 1), wants)
@@ -144,7 +144,7 @@ def _sight(row: QueueRow, names: Sequence[str]) -> Sight:
         jobs=row.jobs,
         waiting=row.waiting,
         conditions=({"type": "Misconfigured", "message": row.problem},) if row.problem else (),
-        share=row.share,
+        share=None if all(amount is None for amount in row.deserved) else row.share,
         overused=row.overused,
     )
 

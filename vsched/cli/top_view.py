@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -77,14 +78,17 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
         f"{counts['jobs_running']:,} jobs run, {counts['jobs_waiting']:,} wait   ",
         f"{counts['nodes']:,} nodes", f" ({closed})" if closed else "",
     )  # fmt: skip
-    lines = [title, work, _pace(overview), _policy(overview, screen)]
+    lines = [title, work, _pace(overview, screen.now), _policy(overview, screen)]
     lines += [_resource(overview, at, screen) for at in range(min(SHOWN, len(overview.resources)))]
     for line in lines:
         line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
     return lines
 
 
-def _pace(overview: Overview) -> Text:
+def _pace(overview: Overview, now: float) -> Text:
+    quiet = now - overview.at
+    if quiet > RECENT_SECONDS:
+        return Text(f"nothing changed for {short_duration(quiet)}", style="dim")
     rates = rates_of(overview)
     return Text(
         f"{rates.sessions:.1f} sessions/s of {rates.median_ms:.1f} ms (median), {rates.longest_ms:.1f} ms (longest)   "
@@ -119,19 +123,28 @@ def _resource(overview: Overview, at: int, screen: Screen) -> Text:
 
 def rates_of(overview: Overview) -> Rates:
     """What sessions of the last seconds did; sessions that did nothing count by their numbers."""
-    recent = [row for row in overview.sessions if row.at > overview.at - RECENT_SECONDS]
+    since = overview.at - RECENT_SECONDS
+    recent = [row for row in overview.sessions if row.at > since]
     if not recent:
         return Rates(0.0, 0.0, 0.0, 0.0, 0.0)
-    before = [row.number for row in overview.sessions if row.at <= overview.at - RECENT_SECONDS]
-    count = recent[-1].number - before[-1] if before else recent[-1].number - recent[0].number + 1
+    before = [row for row in overview.sessions if row.at <= since]
     times = sorted(_took_ms(row) for row in recent)
     return Rates(
-        count / RECENT_SECONDS,
+        (recent[-1].number - _number_at(since, recent[0], before)) / RECENT_SECONDS,
         sum(row.binds for row in recent) / RECENT_SECONDS,
         sum(row.evictions for row in recent) / RECENT_SECONDS,
         times[len(times) // 2],
         times[-1],
     )
+
+
+def _number_at(since: float, first: SessionRow, before: Sequence[SessionRow]) -> float:
+    """Which session was the last at that time: those between two rows did nothing, and are taken for evenly spread."""
+    if not before:
+        return first.number - 1
+    last = before[-1]
+    part = (since - last.at) / (first.at - last.at)
+    return last.number + part * (first.number - last.number - 1)
 
 
 def _took_ms(row: SessionRow) -> float:

@@ -223,7 +223,8 @@ class Search:
         for second in levers(wants_of(halfway, goal.job, goal.pod)):
             if not test(apply(halfway, second.edit(second.most))).admitted:
                 continue
-            last = second.edit(self._least(second, halfway, test))
+            second_step = self._least(second, halfway, test)
+            last = second.edit(second_step)
             if self._is_made_up(last):
                 continue
 
@@ -236,9 +237,17 @@ class Search:
             if known or type(edits[0]) is type(last):
                 continue
             if self._simulations.among_all(apply_all(self._situation, edits)).admitted:
-                rank = max(first.rank, second.rank)
-                self._helping.append(Helping(2, rank, first.share(step), edits))
+                self._note_pair((first, first.edit(step), step), (second, last, second_step))
                 return
+
+    def _note_pair(self, *parts: tuple[Lever, Edit, int]) -> None:
+        """Note two changes that help together; one of them where, with everybody as they are, it does by itself."""
+        for lever, edit, step in parts:
+            if self._simulations.among_all(apply(self._situation, edit)).admitted:
+                self._helping.append(Helping(1, lever.rank, lever.share(step), (edit,)))
+                return
+        rank, share = max(lever.rank for lever, _, _ in parts), sum(lever.share(step) for lever, _, step in parts)
+        self._helping.append(Helping(len(parts), rank, share, tuple(edit for _, edit, _ in parts)))
 
     def _is_made_up(self, edit: Edit) -> bool:
         """Whether an edit is about nodes that are only there since the first one: nobody knows their names yet."""

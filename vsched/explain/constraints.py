@@ -13,7 +13,7 @@ from vsched.explain.groups import reasons_by_group
 from vsched.explain.protectors import protected
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
-from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit
+from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
@@ -26,6 +26,8 @@ from vsched.model.shape import Shape
 from vsched.model.task import Task
 
 Groups = dict[str, dict[str, int]]
+AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
+"""Queues in which nothing starts until somebody changes them, or the job's."""
 LASTING_LIMITS = frozenset((Code.QUEUE_CAPABILITY, Code.QUOTA))
 """Limits that stand whatever others hold."""
 
@@ -101,7 +103,8 @@ class Examiner:
             asked += [one.job_enqueueable(view) for one in plugins.taking_part(JobEnqueueable)]
         request = amounts_of(tasks)
         asked += [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
-        if tasks and not tasks[0].shape.best_effort and plugins.overused(queue):
+        dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
+        if tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
             told = f"queue {queue.name} holds all that it deserves"
             asked.append(Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
         for task in _kinds(tasks):
@@ -115,7 +118,8 @@ class Examiner:
     def _told(self, view: JobView, refusal: Refusal) -> Iterator[Constraint]:
         """One constraint a resource where the refusal rests on amounts."""
         if not refusal.shortages or refusal.code is Code.QUOTA:
-            lasting = refusal.code in LASTING_LIMITS and any(one.is_lasting for one in refusal.shortages)
+            beyond = refusal.code in LASTING_LIMITS and any(one.is_lasting for one in refusal.shortages)
+            lasting = beyond or refusal.code in AT_FAULT
             resource = refusal.shortages[0].resource if refusal.shortages else ""
             yield Constraint(refusal.code, refusal.message, lasting, resource, refusal.subject)
             return
@@ -134,6 +138,7 @@ class Examiner:
         if not total:
             yield Constraint(Code.NO_NODES, "no nodes are known")
             return
+        protectors_told = False
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
@@ -143,7 +148,9 @@ class Examiner:
             if kept:
                 has = counted(kept, "node has", "nodes have")
                 yield Constraint(Code.ORDER, f"{has} room that is kept for pods which wait for others to leave")
-            yield from protected(self._session, view, task)
+            if not protectors_told:  # looks at every running pod: once is enough
+                protectors_told = True
+                yield from protected(self._session, view, task)
 
     def _failing(self, task: Task, wanted: int) -> list[Failing]:
         """The nodes by reason where they do not take so many tasks like one; else nothing."""

@@ -188,6 +188,7 @@ class Explaining:
         return replace(
             found,
             state=State.NEVER if never else found.state,
+            message=told[0].message if told and found.message == SAYS[State.WAITS] else found.message,
             constraints=told,
             reasons=dict(reasons) or found.reasons,
             groups=groups,

@@ -37,8 +37,7 @@ SHAPES_MAX = 8
 class Kind(NamedTuple):
     """The pods of one shape that a job has."""
 
-    task: Task
-    pods: int
+    tasks: Sequence[Task]
     """All that are not done, wherever they are."""
     room: int
     """How many of them could be placed on the nodes if these were empty, and nobody else's rule in the way."""
@@ -50,10 +49,10 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     kinds, done = _kinds(session, view)
     if not kinds:
         return
-    short = [kind for kind in kinds if kind.room < kind.pods]
+    short = [kind for kind in kinds if kind.room < len(kind.tasks)]
     if done + sum(kind.room for kind in kinds) >= view.min_member and not _role_never_placed(view, kinds):
         return
-    beyond = [one for kind in short for one in shape_never_placed(session, kind.task)]
+    beyond = [one for kind in short for one in shape_never_placed(session, kind.tasks[0])]
     yield from dict.fromkeys(beyond)
     if any(kind.room for kind in short):
         room = sum(kind.room for kind in kinds)
@@ -93,23 +92,23 @@ def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
 
     What asks for nothing counts for a gang before it is placed.
     """
-    counts: Counter[tuple[Shape, str]] = Counter()
-    firsts: dict[tuple[Shape, str], Task] = {}
+    by_shape: dict[Shape, list[Task]] = {}
     done = 0
     for task in view.job.tasks.values():
         if task.status is Status.SUCCEEDED:
             done += 1
         elif task.status is not Status.FAILED:
-            counts[task.shape, task.role] += 1
-            firsts.setdefault((task.shape, task.role), task)
-    if len(counts) > SHAPES_MAX or not len(session.nodes):
+            by_shape.setdefault(task.shape, []).append(task)
+    if len(by_shape) > SHAPES_MAX or not len(session.nodes):
         return [], done
-    kinds = []
-    for key, count in counts.items():
-        task = firsts[key]
-        room = count if task.shape.best_effort else _room_if_empty(session, task.shape, _open_rows(session, task)[0])
-        kinds.append(Kind(task, count, min(count, room)))
-    return kinds, done
+    return [Kind(tasks, _room_of(session, tasks)) for tasks in by_shape.values()], done
+
+
+def _room_of(session: Session, tasks: Sequence[Task]) -> int:
+    shape = tasks[0].shape
+    if shape.best_effort:
+        return len(tasks)
+    return min(len(tasks), _room_if_empty(session, shape, _open_rows(session, tasks[0])[0]))
 
 
 def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> bool:
@@ -118,9 +117,9 @@ def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> bool:
         return False
     succeeded = Counter(task.role for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
     for role, minimum in view.spec.min_task_member:
-        own = [kind for kind in kinds if kind.task.role == role]
-        exist = succeeded[role] + sum(kind.pods for kind in own)
-        if exist >= minimum > succeeded[role] + sum(kind.room for kind in own):
+        own = [(sum(task.role == role for task in kind.tasks), kind.room) for kind in kinds]
+        exist = succeeded[role] + sum(count for count, _ in own)
+        if exist >= minimum > succeeded[role] + sum(min(count, room) for count, room in own):
             return True
     return False
 

@@ -25,7 +25,7 @@ class Constraint(msgspec.Struct, frozen=True):
     """One thing that stands between something and its start."""
 
     code: str
-    """One word that stays: see ``codes``."""
+    """One word that stays: see ``framework.codes``."""
     message: str
     """A sentence without a full stop, for people."""
     lasting: bool = False

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.status import Phase
+
+NOT_STARTED = (Phase.PENDING, Phase.INQUEUE)
+
 # Thousands of rows come and go with each picture. None can be part of a ring, so no collector need look (gc=False).
 
 
@@ -103,6 +107,11 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The same in a sentence; empty where it does not wait."""
     request: tuple[int, ...]
     """Of its waiting pods together, by position in ``resources``."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not its minimum yet, and somebody is to place it."""
+        return self.ready < self.min_member and (bool(self.pending) or self.phase in NOT_STARTED)
 
 
 class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from vsched.model.job import Job
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase, Status
-from vsched.web.overview import JobRow
+from vsched.model.status import Status
+from vsched.web.overview import NOT_STARTED, JobRow
 
 MOST_JOBS = 10_000
-NOT_STARTED = (Phase.PENDING, Phase.INQUEUE)
 
 Pair = tuple[str, str]
 """Queue and namespace."""
@@ -51,7 +50,7 @@ def job_rows(
         pair = (row.queue, job.spec.namespace)
         found.listed[pair] += 1
         found.pods_waiting += row.pending
-        if row.ready < row.min_member and (row.pending or row.phase in NOT_STARTED):
+        if row.waits:
             found.waiting[pair] += 1
         else:
             found.running += 1
