@@ -139,6 +139,9 @@ def can_do_without(target: Target | None) -> None:
     [
         pytest.param(needs, [], {}, Target(DEFAULT_DAEMON, named=False), id="nobody says anything"),
         pytest.param(needs, ["--daemon", ":1"], {}, Target(":1"), id="a flag"),
+        pytest.param(
+            needs, ["--daemon", ""], {}, Target(DEFAULT_DAEMON, named=False), id="an empty address is as none"
+        ),
         pytest.param(needs, [], {"VSCHED_DAEMON": ":2"}, Target(":2"), id="the environment"),
         pytest.param(needs, ["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, Target(":1"), id="a flag before it"),
         pytest.param(

@@ -72,6 +72,13 @@ async def test_files_lists_and_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert str(done.exception) == "no/such/folder: No such file or directory"
 
 
+async def test_a_list_is_no_file() -> None:
+    for flags in (["-O", "x"], ["--anonymous"], ["--recording", "1"]):
+        done = await dump("--daemon", "127.0.0.1:1", "--list", *flags)
+        assert done.exit_code == 2
+        assert "nothing is written" in done.output
+
+
 async def test_nobody_there_is_one_line() -> None:
     done = await dump("--daemon", "127.0.0.1:1")
     assert done.exit_code == 1

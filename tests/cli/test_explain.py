@@ -66,12 +66,12 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
         assert found["changes"]
         assert yaml.safe_load((await run("train", "-n", "default", "-o", "yaml")).stdout)["key"] == "default/train"
         told = (await run("default/train")).stdout
-        assert told.startswith("PodGroup default/train never\nthe gang needs 4, 1 fits")
+        assert told.startswith("PodGroup default/train cannot start as things are\nthe gang needs 4, 1 fits")
         assert "would start with" in told
         assert (await read("queue/default"))["kind"] == "Queue"
         assert (await read("default/train-0", "--pod"))["job"] == "default/train"
         watched = await run("default/runs", "--watch")
-        assert watched.stdout.splitlines()[:2] == ["PodGroup default/runs runs", "runs"]
+        assert watched.stdout.splitlines()[:2] == ["PodGroup default/runs runs", ""], "nothing is said twice"
         unknown = await run("default/trian")
         assert isinstance(unknown.exception, BadInput)
         assert "did you mean default/train" in str(unknown.exception)
@@ -85,6 +85,8 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
     assert offline == found
     absent = invoked("default/nobody", "--from", file).exception
     assert str(absent) == f"{file}: default/nobody is not in it"
+    other = invoked("default/train", "--pod", "--from", file).exception
+    assert str(other) == f"{file}: default/train is a PodGroup, and no Pod"
     assert json.loads(invoked("queue/default", "--from", file, "-o", "json").stdout)["counts"]["waiting"] == 1
 
 
@@ -120,9 +122,10 @@ def test_the_page_of_a_podgroup() -> None:
     lines = [line.rstrip() for line in page(explained(TEXT, "team/train")).splitlines()]
 
     assert lines[: lines.index("pods")] == [
-        "PodGroup team/train never",
+        "PodGroup team/train cannot start as things are",
         "the gang needs 3, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}",
         "",
+        "reason  Resources",
         "queue   default",
         "phase   Inqueue",
         "pods    3 of at least 3: 3 pending",
@@ -131,7 +134,6 @@ def test_the_page_of_a_podgroup() -> None:
         "",
         "in the way",
         "  GangSize  3 are needed at once, and 1 would fit if all nodes were empty (waiting does not help)",
-        "  Taints    1 of 2 nodes is tainted {gpu: yes}",
         "",
         "nodes",
         "  why                                       large  small  all",
@@ -144,10 +146,60 @@ def test_the_page_of_a_podgroup() -> None:
 def test_the_page_of_a_queue_and_of_a_pod() -> None:
     queue = queue_explained(TEXT, "default")
     assert queue is not None
-    assert "jobs   2: 1 waiting, 0 running, with 4 of 4 pods pending" in page(queue)
+    assert "jobs    2: 1 waiting, 0 running, with 4 of 4 pods pending" in page(queue)
     pod = page(explained(TEXT, "team/train.0"))
     assert "job     team/train" in pod
     assert "0/2 nodes are available" in pod
+
+
+def test_nothing_is_said_twice() -> None:
+    text = "node n1 cpu=4\njob ns/a min=3 pods=3 cpu=3 phase=Inqueue"
+    lines = [line.strip() for line in page(explained(text, "ns/a")).splitlines()]
+
+    headline = lines[1]
+    assert headline.startswith("the gang needs 3, 1 fits")
+    assert sum(headline in line for line in lines) == 1
+    assert "2  its gang waits" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "title"),
+    [
+        pytest.param("job ns/a min=1 pods=1 cpu=9", "ns/a", "PodGroup ns/a cannot start as things are", id="never"),
+        pytest.param("job ns/a min=2 pods=1 cpu=1", "ns/a", "PodGroup ns/a waits", id="waits"),
+        pytest.param("job ns/a min=1 pods=1 cpu=1", "ns/a", "PodGroup ns/a is about to start", id="placed"),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1 succeeded", "ns/a", "PodGroup ns/a has finished", id="over"),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", "ns/a.0", "Pod ns/a.0 runs", id="a pod"),
+        pytest.param("queue q", "q", "Queue q is open", id="an open queue"),
+        pytest.param("queue q state=Closed", "q", "Queue q is closed", id="a closed queue"),
+        pytest.param("queue q\njob ns/a min=2 pods=1 cpu=1 queue=q", "q", "Queue q has jobs that wait", id="waiting"),
+    ],
+)
+def test_the_title_is_a_sentence(text: str, name: str, title: str) -> None:
+    told = f"node n1 cpu=4\n{text}"
+    found = explained(told, name) if "/" in name else queue_explained(told, name)
+
+    assert found is not None
+    assert page(found).splitlines()[0].rstrip() == title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1", id="no queue"),
+        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x", id="a selector"),
+        pytest.param("node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=1", id="taints"),
+        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5", id="more than any node has"),
+        pytest.param("node n1 cpu=4\njob ns/a min=3 pods=1 cpu=1", id="a gang without all its pods"),
+        pytest.param("node n1 cpu=4\npods ns/a 1 cpu=1", id="no PodGroup"),
+    ],
+)
+def test_what_the_headline_says_is_not_said_again(text: str) -> None:
+    found = explained(text)
+
+    assert "in the way" not in page(found)
+    assert found.constraints, "programs find it there all the same"
+    assert page(found).count(found.message) == 1
 
 
 def test_a_narrow_page_leaves_out_what_a_wide_one_has() -> None:

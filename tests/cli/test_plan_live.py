@@ -18,6 +18,7 @@ from tests.support.questions import Asker, recording_of
 from vsched.cli import cli
 from vsched.cli.plan_live import what_if
 from vsched.cli.plan_nodes import Drain
+from vsched.model.advice import Advice, about
 from vsched.model.arbitration import Ceiling
 from vsched.sim.cluster import Cluster
 
@@ -226,6 +227,16 @@ def test_arbitration_stays_as_it_was_and_says_so() -> None:
     limited = replace(recording, snapshot=replace(recording.snapshot, ceilings={"ml": Ceiling({0: 4000})}))
     what = what_if(limited, [Drain("n2")], policy=policy_of("gang predicates"))
     assert "how the cluster is divided among namespaces (arbitration) stays as it was" in what.notes
+
+
+def test_what_would_help_is_of_the_cluster_as_it_is_and_not_told_of_another() -> None:
+    recording = recording_of(CLUSTER)
+    assert recording.report is not None
+    headline = recording.report.jobs["ml/big"].message
+    advice = {"ml/big": Advice(about(headline), "minMember 1 (1 fewer)")}
+    found = what_if(replace(recording, snapshot=replace(recording.snapshot, advice=advice)), [])
+    for planned in (found.today, found.then):
+        assert planned.reports[0].jobs["ml/big"].message == headline
 
 
 def test_the_policy_in_force_is_kept_where_none_is_given() -> None:

@@ -144,11 +144,31 @@ def test_one_plain_line() -> None:
 
 
 def test_rates_are_of_the_last_seconds() -> None:
-    rows = [replace(session(number), at=at, binds=5) for number, at in ((1, 900.0), (11, NOW - 1), (21, NOW))]
+    rows = [replace(session(number), at=at, binds=5) for number, at in ((1, NOW - 91), (92, NOW - 1), (102, NOW))]
     rates = rates_of(replace(SOME, sessions=tuple(rows)))
-    # Twenty sessions since the one before, most of which did nothing and are not listed.
+    # Most did nothing and are not listed: ten in the last second, and of the ninety before them one a second.
     assert (rates.sessions, rates.binds) == (2.0, 1.0)
     assert rates_of(EMPTY) == (0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_rates_are_of_no_time_that_has_passed_since() -> None:
+    on = replace(SOME, at=NOW - 70)
+    assert shown(on, screen())[2] == "nothing changed for 70s"
+
+
+def test_who_waits_in_no_order_is_among_those_who_wait() -> None:
+    lost = job("ns/lost", None, "queue nowhere does not exist", reason="QueueNotFound", queue="nowhere")
+    lines = shown(replace(SOME, jobs={**SOME.jobs, lost.key: lost}), screen(tab="jobs"))
+    names = [line.split()[0] for line in lines if line.startswith("ns/")]
+    assert names[-2:] == ["ns/lost", "ns/runs"]
+    glance = shown(replace(EMPTY, at=NOW, jobs={lost.key: lost}), screen())
+    assert "waiting  1 QueueNotFound" in glance
+    assert any(line.startswith("ns/lost") for line in glance)
+
+
+def test_a_queue_that_deserves_nothing_has_no_share_of_it() -> None:
+    root = queue("root", deserved=(None, None), share=0.0)
+    assert queues_of(replace(SOME, queues={"root": root})).sights["root"].share is None
 
 
 def test_queues_are_those_of_vsched_queue() -> None:

@@ -1,4 +1,4 @@
-"""Jobs that cannot start, thirty ways: what is there, what binds, what would help, and what is not quite enough.
+"""Jobs that cannot start: what is there, what binds, what would help, and what is not quite enough.
 
 Written in the language of ``tests.support.plans``. What is in ``there`` runs before the job comes; the job in question
 is ``default/b``.

@@ -13,7 +13,7 @@ from tests.daemon.owners import queue
 from tests.daemon.running import PODGROUPS, condition_of, gang, node, nodes_of, pod, podgroup, scheduling, until
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.clock import FakeClock
-from vsched.daemon.advisor import Advisor, AdvisorSettings, sentence_of, waiting_jobs
+from vsched.daemon.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs
 from vsched.daemon.app import Daemon
 from vsched.daemon.lookout import Lookout
 from vsched.daemon.telemetry import Telemetry
@@ -182,6 +182,21 @@ async def test_an_error_in_a_round_is_told_and_slept_over() -> None:
         async with asyncio.timeout(20.0):
             while len([line for line in told if line.get("problem") == "ValueError: no more of it"]) < 2:
                 await desk.sessions(5)
+
+
+@pytest.mark.parametrize(
+    ("headline", "seconds", "due"),
+    [
+        pytest.param("the gang needs 8, 6 fit", 1.0, False, id="nothing has changed"),
+        pytest.param("the gang needs 8, 6 fit", 61.0, True, id="nothing has, for a minute"),
+        pytest.param("the gang needs 8, 5 fit", 1.0, False, id="a number, a moment ago"),
+        pytest.param("the gang needs 8, 5 fit", 6.0, True, id="a number, a while ago"),
+        pytest.param("queue q is Closed", 0.0, True, id="the reason"),
+    ],
+)
+def test_a_job_is_looked_at_again_when_what_helps_may_have_changed(headline: str, seconds: float, due: bool) -> None:
+    looked = Looked("the gang needs 8, 6 fit", 100.0)
+    assert looked.is_due(headline, 100.0 + seconds, AdvisorSettings()) is due
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of, until
 from tests.support.asking import ask
 from vsched.daemon.app import Daemon
@@ -79,6 +80,40 @@ async def test_the_page_the_object_and_its_pods_say_the_same() -> None:
         assert found["message"] == "the gang needs 4, 2 fit: 1 node has too little cpu"
         told = await Asking(daemon).why("explain/default/g-3")
         await until(lambda: _said(cluster, "g-3") == told["message"], SECONDS)
+
+
+async def test_bindings_that_are_refused_are_told_until_they_are_not() -> None:
+    told = "the API server does not bind 1 of its pods: g-0: a webhook denies it"
+    async with (
+        Cluster([node("n1")]) as cluster,
+        faulty(cluster.url) as proxy,
+        scheduling(proxy.url, **PORTS) as daemon,
+    ):
+        proxy.spoil("POST", r"/api/v1/namespaces/default/pods/[^/]+/binding", 422, 1000, "a webhook denies it")
+        cluster.apply(gang("g", 1))
+        asking = Asking(daemon)
+        found = await asking.until("explain/default/g?kind=PodGroup", state="starting", message=told)
+        assert [one["code"] for one in found["constraints"]] == ["Binding"]
+        pod_found = await asking.until("explain/default/g-0", state="starting")
+        assert pod_found["message"].startswith("the API server does not bind it: a webhook denies it")
+        proxy.mend()
+        await asking.until("explain/default/g?kind=PodGroup", state="runs")
+
+
+async def test_a_gang_that_lost_pods_says_so_everywhere() -> None:
+    async with (
+        Cluster([node("n1")], manifests=gang("g", 3)) as cluster,
+        scheduling(cluster.url, advise=False, **PORTS) as daemon,
+    ):
+        asking = Asking(daemon)
+        await asking.until("explain/default/g", state="runs")
+        cluster.client.delete("pods", "default", "g-1")
+        found = await asking.until("explain/default/g", state="waits", phase="Unknown")
+        assert found["message"] == "only 2 of the 3 pods that the gang needs exist"
+        await until(lambda: _condition(cluster).get("reason") == "NotEnoughTasks", SECONDS)
+        assert _condition(cluster)["message"] == found["message"]
+        job = (await asking.why("jobs"))["default/g"]
+        assert (job["code"], job["message"]) == ("GangIncomplete", found["message"])
 
 
 async def test_what_is_left_out_is_told_apart_from_what_is_not_there() -> None:

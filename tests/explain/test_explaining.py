@@ -132,7 +132,7 @@ BEFORE = "job ns/o min=1 phase=Running\npods ns/o"
             "node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
             State.NEVER,
-            [Code.QUEUE_NOT_FOUND, Code.QUEUE_NOT_FOUND],
+            [Code.QUEUE_NOT_FOUND],
             id="its queue does not exist",
         ),
         pytest.param(
@@ -155,6 +155,20 @@ BEFORE = "job ns/o min=1 phase=Running\npods ns/o"
             State.WAITS,
             [Code.GANG_INCOMPLETE],
             id="too few pods so far",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 phase=Inqueue",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.GANG_INCOMPLETE],
+            id="admitted, and no pods yet",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a queue=nowhere min=2 phase=Unknown age=99\npods ns/a 1 cpu=1 on=n1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_INCOMPLETE, Code.QUEUE_NOT_FOUND],
+            id="pods were lost, and the queue is gone",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2\npods ns/a 2 cpu=1 gated",
@@ -257,6 +271,28 @@ def test_the_constraint_that_binds_says_what_it_is_about() -> None:
     assert (found.constraints[0].resource, found.constraints[0].subject) == ("cpu", "q")
 
 
+def test_what_the_headline_counts_already_is_noted() -> None:
+    found = explained(f"{ROOMS}\njob ns/a min=9 pods=9 cpu=1")
+
+    assert [(one.code, one.repeats) for one in found.constraints] == [
+        (Code.GANG_SIZE, True),
+        (Code.GANG_SIZE, False),
+        (Code.CORDONED, True),
+        (Code.TAINTS, True),
+        (Code.RESOURCES, True),
+    ]
+    limited = explained(
+        f"node n1 cpu=4\nqueue q capability=cpu:2\n{BEFORE} 4 cpu=1 on=n1\n"
+        "job ns/a queue=q min=1 minResources=cpu:3 pods=1 cpu=3",
+        policy=policy_of("gang", "predicates proportion"),
+    )
+    assert [(one.code, one.repeats) for one in limited.constraints] == [
+        (Code.QUEUE_CAPABILITY, True),
+        (Code.RESOURCES, False),
+        (Code.PROTECTED, False),
+    ], "of the nodes the headline says nothing"
+
+
 def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
@@ -273,6 +309,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     assert fits.message == "would fit, and waits until its gang ns/a reaches its minimum of 8"
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
+    assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
     assert fails.message.startswith("0/3 nodes are available: ")
 
 

@@ -11,6 +11,8 @@ from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 
 KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
+PLAIN = policy_of("gang", "predicates")
+TREE = policy_of("gang", "predicates capacity")
 RECLAIMS = policy_of("gang", "predicates proportion", actions="allocate, reclaim")
 HELD = """
     node n1 cpu=8
@@ -44,6 +46,22 @@ HELD = """
             id="all are placed",
         ),
         pytest.param("node n1\nqueue q", DEFAULT_POLICY, State.RUNS, "no job waits; holds nothing", [], id="empty"),
+        pytest.param(
+            "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 pods=1 cpu=1 on=n1 phase=Running",
+            PLAIN,
+            State.RUNS,
+            "is Closed, not Open; no job waits; holds 1 of the 4 cpu of the cluster",
+            [],
+            id="closed, and some still run",
+        ),
+        pytest.param(
+            "node n1\nqueue q state=Closed",
+            DEFAULT_POLICY,
+            State.FINISHED,
+            "is Closed, not Open; no job waits; holds nothing",
+            [],
+            id="closed and empty",
+        ),
         pytest.param(
             "node n1\njob ns/a queue=q min=1 pods=1 cpu=1\njob ns/b queue=q min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
@@ -94,6 +112,45 @@ def test_who_holds_what_a_queue_deserves(policy: Policy, words: str, told: str) 
     holder = found.constraints[-1]
     assert (holder.code, holder.message, holder.resource, holder.subject) == (Code.PROTECTED, told, "cpu", "p")
     assert found.counts == {"jobs": 2, "waiting": 2, "running": 0, "pods": 5, "pending": 5}
+
+
+BRANCHES = """
+    node n1 cpu=8
+    queue root
+    queue dept parent=root deserved=cpu:6
+    queue a parent=dept deserved=cpu:3
+    queue b parent=dept deserved=cpu:3
+    queue else parent=root
+    job ns/runs queue=a min=1 phase=Running
+    pods ns/runs 4 cpu=1 on=n1
+    job ns/a1 queue=a min=1 phase=Inqueue pods=1 cpu=9 age=9
+    job ns/b1 queue=b min=2 phase=Inqueue pods=1 cpu=1 age=8
+    job ns/b2 queue=b min=2 phase=Inqueue pods=1 cpu=1 age=7
+    job ns/e queue=else min=1 phase=Inqueue pods=1 cpu=9 age=99
+"""
+
+
+def test_a_queue_tells_of_those_below_it() -> None:
+    found = queue_explained(BRANCHES, "dept", TREE)
+
+    assert found is not None
+    assert found.message.startswith("3 jobs wait, ns/b1 of queue b first: only 1 of the 2 pods")
+    assert [(one.subject, one.code, one.message.partition(" first")[0]) for one in found.constraints] == [
+        ("b", Code.GANG_INCOMPLETE, "queue b: 2 jobs, ns/b1"),
+        ("a", Code.RESOURCES, "queue a: 1 job, ns/a1"),
+    ]
+    assert found.counts == {"jobs": 4, "waiting": 3, "running": 1, "pods": 7, "pending": 3}
+
+
+def test_the_root_holds_what_is_held_below_it() -> None:
+    text = "\n".join(line for line in BRANCHES.splitlines() if "Inqueue" not in line)
+    root, dept = queue_explained(text, "root", TREE), queue_explained(text, "dept", TREE)
+
+    assert root is not None
+    assert dept is not None
+    assert root.message == "no job waits; holds 4 of the 8 cpu of the cluster"
+    assert dept.message == "no job waits; holds 4 of the 6 cpu that it deserves"
+    assert (root.state, root.counts["jobs"]) == (State.RUNS, 1)
 
 
 def test_a_queue_that_nobody_names_is_unknown() -> None:

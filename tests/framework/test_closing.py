@@ -7,6 +7,7 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.framework.closing import merged
 from vsched.framework.cycle import run_cycle
+from vsched.model.advice import Advice, about
 from vsched.model.job import Condition
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.settings.built_in import REGISTRY
@@ -197,6 +198,52 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
     found = report_on(f"node n2 cpu=4\nnode n3 cpu=9 cordoned\n{text}").unschedulable[pod]
 
     assert (found.reason, found.message) == (reason, message)
+
+
+def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
+    mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
+    told = "the gang needs 3, none fit: 1 node has too little cpu; no node has 5 cpu, the most is 4"
+    mirrored.advise({"ns/a": Advice(about(told), "cpu 4 in place of 5 a pod")})
+    report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
+
+    assert report.jobs["ns/a"].message == f"{told}; would start with cpu 4 in place of 5 a pod"
+    assert report.unschedulable["ns/a.2"].message == f"its gang ns/a waits: {told}"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        pytest.param(
+            "job ns/a min=8 phase=Unknown\npods ns/a 6 on=n1",
+            "GangIncomplete",
+            "only 6 of the 8 pods that the gang needs exist",
+            id="pods were lost",
+        ),
+        pytest.param(
+            "job ns/a min=8 phase=Inqueue",
+            "GangIncomplete",
+            "no pods exist, and the gang needs 8",
+            id="there are no pods yet",
+        ),
+        pytest.param(
+            "job ns/a min=2 phase=Running\npods ns/a 1 on=n1 succeeded\npods ns/a 1 on=n1 failed",
+            "",
+            "",
+            id="it is over, and some failed",
+        ),
+        pytest.param("job ns/a min=2 phase=Running\npods ns/a 2 on=n1 succeeded", "", "", id="it is over"),
+    ],
+)
+def test_a_job_without_waiting_pods_says_what_it_lacks(text: str, code: str, message: str) -> None:
+    found = outcome_of(text)
+
+    assert (found.code, found.message) == (code, message)
+
+
+def test_a_job_without_pods_has_no_condition() -> None:
+    found = outcome_of("job ns/a min=8 phase=Inqueue")
+
+    assert (found.conditions, found.changed) == ((), False), "so nothing is written of it"
 
 
 def test_nothing_is_said_of_pods_that_are_bound_or_gated() -> None:

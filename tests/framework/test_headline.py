@@ -162,6 +162,19 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "2 pods have their places and wait for others to leave: a.0 will go to n1 once what is leaving it has left",
             id="others are on their way out",
         ),
+        pytest.param(
+            "node n1 cpu=9\njob ns/a min=3 phase=Running\npods ns/a 2 cpu=1 on=n1",
+            Code.GANG_INCOMPLETE,
+            "only 2 of the 3 pods that the gang needs exist",
+            id="one of those that ran is gone, and none waits",
+        ),
+        pytest.param(
+            "node n1 cpu=9\njob ns/a min=3 phase=Inqueue",
+            Code.GANG_INCOMPLETE,
+            "no pods exist, and the gang needs 3",
+            id="its pods are not made yet",
+        ),
+        pytest.param("node n1 cpu=9\njob ns/a min=3 phase=Completed", "", "", id="it has ended, and its pods are gone"),
         pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", "", "", id="nothing is in the way"),
     ],
 )
@@ -217,6 +230,39 @@ def test_a_budget_that_allows_enough_is_no_reason() -> None:
         job ns/a min=1 pods=1 cpu=2 class=high
     """
     assert outcome(text, TAKING).code == Code.LEAVING
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        pytest.param(
+            "job ns/a min=2 pods=2 cpu=1",
+            Code.BINDING,
+            "the API server does not bind 2 of its pods: a.0: denied by a webhook",
+            id="placed once more",
+        ),
+        pytest.param(
+            "job ns/a min=2 phase=Inqueue\npods ns/a 2 cpu=1 on=n1", "", "", id="bound in the end, whoever did it"
+        ),
+        pytest.param(
+            "job ns/a min=2 pods=2 cpu=9",
+            Code.RESOURCES,
+            "the gang needs 2, none fit: 1 node has too little cpu; no node has 9 cpu, the most is 4",
+            id="there is no room any more",
+        ),
+    ],
+)
+def test_bindings_that_the_api_server_does_not_take_are_told_where_nothing_else_is(
+    text: str, code: str, message: str
+) -> None:
+    objects = manifests(f"node n1 cpu=4\n{text}")
+    mirrored = mirror(objects)
+    for found in objects:
+        if found["kind"] == "Pod":
+            mirrored.refused.note(found["metadata"]["uid"], "denied by a webhook")
+    told = run_cycle(mirrored.snapshot(NOW), DEFAULT_POLICY, REGISTRY).jobs["ns/a"]
+
+    assert (told.code, told.message) == (code, message)
 
 
 @pytest.mark.parametrize(

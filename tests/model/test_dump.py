@@ -75,6 +75,7 @@ def rich() -> Snapshot:
         ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000})},
         advice={"x/train": Advice("waits", "2 more gpu")},
         learnt={"a/x/train": Learnt((5.0, 7.5))},
+        setbacks={"uid-of-a-pod": "denied by a webhook"},
     )
 
 

@@ -117,6 +117,19 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
             ),
             id="not past it, by however little",
         ),
+        pytest.param(
+            {"capability": cpu(4000)},
+            2001,
+            Refusal(
+                "QueueOverShare",
+                "queue a would hold more than its capability of cpu",
+                True,
+                Code.QUEUE_CAPABILITY,
+                "a",
+                (Shortage("cpu", held=2000, asked=2001, limit=4000),),
+            ),
+            id="not past its capability, which is all it deserves then",
+        ),
         pytest.param({}, 0, None, id="what asks for nothing always may"),
         pytest.param(
             {"state": "Closed"},
@@ -127,7 +140,7 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
     ],
 )
 def test_a_queue_that_holds_two_of_its_five_cores_may_take(
-    queue: dict[str, str], amount: int, refusal: Refusal | None
+    queue: dict[str, object], amount: int, refusal: Refusal | None
 ) -> None:
     queues = Queues().queue("a", 9, 2, **queue).queue("b", 9)
     plugin, found = queues.plugin(), queues.cluster.queues["a"]

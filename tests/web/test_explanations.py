@@ -66,7 +66,7 @@ async def pages(look: Look = look, left_out: Iterable[Broken] = LEFT_OUT) -> Asy
             "/explain/ns/train.0",
             "Pod",
             "never",
-            "queue research would hold more than it deserves of cpu",
+            "queue research would hold more than its capability of cpu",
             id="a pod",
         ),
         pytest.param("/explain/ns/other", "PodGroup", "starting", "has its places, and is about to start", id="placed"),
@@ -109,7 +109,9 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
             id="in another namespace",
         ),
         pytest.param("/explain/ns/xyzzy", "no pod or PodGroup ns/xyzzy is known here", id="nothing like it"),
-        pytest.param("/explain/ns/train?kind=Pod", "no pod ns/train is known here; did you mean", id="another kind"),
+        pytest.param(
+            "/explain/ns/train?kind=Pod", "no pod ns/train is known here: it is a PodGroup", id="another kind"
+        ),
         pytest.param(
             "/explain/ns/broken",
             "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is left out)",

@@ -33,6 +33,14 @@ def test_a_job_with_its_minimum_whose_other_pods_wait_runs_and_says_what_they_wa
     assert (found.jobs["ns/a"].pending, found.jobs["ns/a"].running) == (1, 1)
 
 
+def test_a_job_that_lost_pods_waits_for_them_and_says_so() -> None:
+    text = "node n1 cpu=9\nqueue q\njob ns/a min=3 queue=q phase=Running\npods ns/a 2 cpu=1 on=n1"
+    found = of(text, policy_of("gang", "predicates"))
+    row = found.jobs["ns/a"]
+    assert (row.phase, row.reason, row.waits) == ("Unknown", "GangIncomplete", True)
+    assert (found.counts["jobs_waiting"], found.queues["q"].waiting) == (1, 1)
+
+
 def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture_jobs, "MOST_JOBS", 2)
     found = of(JOBS, policy_of("priority gang", "predicates"), positions={"ns/waits": 2, "ns/empty": 1})

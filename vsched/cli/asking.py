@@ -80,7 +80,7 @@ def _with_target(command: C, default: str, says: str) -> C:
     @functools.wraps(command)
     def with_target(**values: Any) -> Any:
         flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS}
-        return command(target=_target(values.pop("daemon"), flags), **values)
+        return command(target=_target(values.pop("daemon"), default, flags), **values)
 
     made: Any = with_target
     for name, says_of_flag in reversed(_FLAGS.items()):
@@ -103,15 +103,17 @@ _FLAGS = {
 }
 
 
-def _target(daemon: str, flags: dict[str, Any]) -> Target | None:
+def _target(given: str, default: str, flags: dict[str, Any]) -> Target | None:
+    """What the flags say; an empty address is as none, like empty variables."""
     source_of = click.get_current_context().get_parameter_source
+    daemon = given or default
     if not daemon:
-        given = [name for name in flags if source_of(f"daemon_{name}") is ParameterSource.COMMANDLINE]
-        if given:
-            told = ", ".join(f"--daemon-{name.replace('_', '-')}" for name in given)
+        useless = [name for name in flags if source_of(f"daemon_{name}") is ParameterSource.COMMANDLINE]
+        if useless:
+            told = ", ".join(f"--daemon-{name.replace('_', '-')}" for name in useless)
             raise BadInput(f"{told}: for which daemon? (expected --daemon URL)")
         return None
-    return Target(daemon, **flags, named=source_of("daemon") in NAMED)
+    return Target(daemon, **flags, named=bool(given) and source_of("daemon") in NAMED)
 
 
 # -- asking

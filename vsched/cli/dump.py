@@ -43,6 +43,8 @@ def command(
     In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
     decided.
     """
+    if listing and (out or anonymous or number is not None):
+        raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")
     if listing:
         _show_list(_kept(target), output, no_color)
         return

@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
 
-    "waits" is for what time or others may bring; "never" for what cannot come as the cluster and the policy are, so
-    that somebody has to change something.
+    What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
+    cannot come as the cluster and the policy are: somebody has to change something.
     """
     if file is not None and watch:
         raise click.UsageError("--watch and --from: a file does not change")
@@ -102,7 +102,7 @@ def _read(answer: dict[str, Any]) -> Explanation:
 def _from_file(file: Path, path: str, kind: str) -> Explanation:
     """The explanation of the session that a file holds."""
     from vsched.cli.plan_live import load
-    from vsched.explain.explaining import explain, explain_queue
+    from vsched.explain.explaining import explain, explain_queue, kinds_of
     from vsched.framework.answers import Repeating
     from vsched.settings import load_text
     from vsched.settings.built_in import REGISTRY
@@ -119,7 +119,9 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     else:
         found = explain_queue(*sight, names[0], callout=Repeating(recording.calls))
     if found is None:
-        raise BadInput(f"{file}: {'/'.join(names)} is not in it")
+        key = "/".join(names)
+        known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
+        raise BadInput(f"{file}: {key} is {f'a {known[0]}, and no {kind}' if known else 'not in it'}")
     return found
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from vsched.cli.columns import columned
 from vsched.cli.drawing import Look, cut
-from vsched.explain.records import Constraint, Explanation, State
+from vsched.explain.records import SAYS, Constraint, Explanation, State
 
 STATE_STYLES = {
     State.WAITS: "yellow",
@@ -20,6 +20,11 @@ STATE_STYLES = {
     State.RUNS: "green",
     State.FINISHED: "dim",
 }
+AS_THINGS_ARE = "cannot start as things are"
+STATE_WORDS = {State.NEVER: AS_THINGS_ARE, State.STARTING: "is about to start", State.FINISHED: "has finished"}
+"""What is said of pods and PodGroups, where that is not the state's own word."""
+QUEUE_WORDS = {State.WAITS: "has jobs that wait", State.NEVER: f"has jobs that {AS_THINGS_ARE}"}
+"""What is said of queues; of one where nothing waits, whether it is open."""
 GROUPS_SHOWN = 6
 """So many groups of nodes have a column, the first of all; a wide page has all of them."""
 PODS_SHOWN = 8
@@ -29,22 +34,29 @@ REASON_COLUMNS = 60
 
 def as_page(found: Explanation, look: Look, *, wide: bool = False) -> RenderableType:
     """The whole page; parts that there is nothing to say in are left out."""
-    parts: list[RenderableType] = [_title(found), Text(found.message), Text(), _facts(found)]
-    rest = [one for one in found.constraints if one.message != found.message or one.lasting]
+    parts: list[RenderableType] = [_title(found)]
+    if found.message not in (SAYS[State.STARTING], SAYS[State.RUNS], SAYS[State.FINISHED]):
+        parts.append(Text(found.message))
+    parts += [Text(), _facts(found)]
+    rest = [one for one in found.constraints if not one.repeats]
     if rest:
         parts += _part("in the way", _constraints(rest))
     if found.groups:
         parts += _part("nodes", _nodes(found, look, wide))
     if len(found.pods) > 1:
-        parts += _part("pods", _pods(found.pods, wide))
+        parts += _part("pods", _pods(found, wide))
     if found.changes:
         parts += _part("would start with", _changes(found))
     return Group(*parts)
 
 
 def _title(found: Explanation) -> Text:
+    if found.kind == "Queue":
+        state = QUEUE_WORDS.get(found.state, f"is {found.phase.lower()}")
+    else:
+        state = STATE_WORDS.get(found.state, found.state.value)
     return Text.assemble(
-        (f"{found.kind} ", "dim"), (found.key, "bold"), " ", (found.state.value, f"bold {STATE_STYLES[found.state]}")
+        (f"{found.kind} ", "dim"), (found.key, "bold"), " ", (state, f"bold {STATE_STYLES[found.state]}")
     )
 
 
@@ -58,7 +70,8 @@ def _facts(found: Explanation) -> Table:
     table.add_column(overflow="fold")
     above = "parent" if found.kind == "Queue" else "queue"
     state = "state" if found.kind == "Queue" else "phase"
-    facts = [(above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
+    reason = next((one.code for one in found.constraints if one.repeats), "")
+    facts = [("reason", reason), (above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
     facts.append(("jobs" if found.kind == "Queue" else "pods", _counts(found)))
     if found.place is not None:
         place = found.place
@@ -113,15 +126,17 @@ def _nodes(found: Explanation, look: Look, wide: bool) -> Table:
     return table
 
 
-def _pods(pods: dict[str, int], wide: bool) -> Table:
+def _pods(found: Explanation, wide: bool) -> Table:
+    """Counts of pods by what each is told; that its gang waits, and why, is in the first lines already."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    shown = list(pods.items())[: None if wide else PODS_SHOWN]
+    gang = f"its gang {found.key} waits"
+    shown = list(found.pods.items())[: None if wide else PODS_SHOWN]
     for message, count in shown:
-        table.add_row(str(count), Text(message))
-    if len(shown) < len(pods):
-        table.add_row("", Text(f"and {len(pods) - len(shown)} other reasons (-o wide)", style="dim"))
+        table.add_row(str(count), Text("its gang waits" if message.startswith(f"{gang}: ") else message))
+    if len(shown) < len(found.pods):
+        table.add_row("", Text(f"and {len(found.pods) - len(shown)} other reasons (-o wide)", style="dim"))
     return table
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 PIPE_COLUMNS = 400
 """Room for a table that is wide, or goes to a file or a program."""
 OUTPUTS = ("text", "wide", "json", "yaml")
+_BLANKS = re.compile(r" +$", re.MULTILINE)
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -41,8 +43,25 @@ def console_for(no_color: bool, wide: bool) -> Console:
     """The terminal, or room enough where a table is wide or goes to a file or a program."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() and not wide else PIPE_COLUMNS
-    return Console(no_color=no_color or None, width=width, highlight=False)
+    if sys.stdout.isatty():
+        return Console(no_color=no_color or None, width=PIPE_COLUMNS if wide else None, highlight=False)
+    return Console(
+        file=cast("IO[str]", Trimmed(sys.stdout)), no_color=no_color or None, width=PIPE_COLUMNS, highlight=False
+    )
+
+
+class Trimmed:
+    """A file or a pipe whose lines end where their words end: tables fill theirs with blanks up to the width."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        """Whole lines, as a console writes them."""
+        return self._out.write(_BLANKS.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
 
 
 def look_of(console: Console, wide: bool) -> Look:

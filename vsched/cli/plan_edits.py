@@ -10,8 +10,6 @@ import click
 
 from vsched.cli.completing import node_names
 from vsched.cli.plan_nodes import Add, Drain, Remove
-from vsched.cli.plan_settings import setting_of
-from vsched.cli.plan_submit import submit_of
 from vsched.cli.plan_trial import Edit
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -88,6 +86,10 @@ def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
 
     Raises UsageError where flags do not go together.
     """
+    # Imported here, so that plans without edits do not load the rules of an API server.
+    from vsched.cli.plan_settings import setting_of
+    from vsched.cli.plan_submit import submit_of
+
     adds, likes = values["add_nodes"], values["like"]
     if len(adds) != len(likes):
         raise click.UsageError(

@@ -108,6 +108,7 @@ def _decoded(data: bytes, where: str) -> Recording:
 def _restored(recording: Recording, names: Sequence[str]) -> Restored:
     head = recording.head
     mirror = Restored(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
+    mirror.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
     if recording.report is not None:
         mirror.settle(recording.report)
     return mirror

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from vsched.cli.plan_server import PaperServer
 from vsched.cluster.restoring import Restored
 from vsched.errors import BadInput
+
+if TYPE_CHECKING:  # the rules of an API server are imported where one is asked, so that other plans do not load them
+    from vsched.cli.plan_server import PaperServer
 
 MOST_SHOWN = 8
 """Names that a refusal lists."""
@@ -53,6 +55,8 @@ class Trial:
     @cached_property
     def server(self) -> PaperServer:
         """What the API server and the controllers would make of new objects; knows the nodes of its first use."""
+        from vsched.cli.plan_server import PaperServer
+
         origin = self.mirror.origin
         namespaces = {*origin.namespaces, *(job.spec.namespace for job in origin.jobs.values())}
         nodes = [found for name in self.mirror.names("Node") if (found := self.mirror.node(name)) is not None]

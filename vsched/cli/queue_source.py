@@ -27,7 +27,7 @@ NODES = ApiResource("", "v1", "nodes", namespaced=False)
 
 COUNTED = ("pending", "inqueue", "running", "unknown", "completed")
 """Counts of PodGroups in a queue's status, in the order they are shown."""
-WAITING = ("pending", "inqueue")
+WAITING = ("pending", "inqueue", "unknown")
 """Those that wait for their minimum."""
 LIVELY = ("pending", "inqueue", "running", "unknown")
 """Those that wait or run."""

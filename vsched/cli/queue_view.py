@@ -128,7 +128,9 @@ def _row(
     cells: list[RenderableType] = [name, state_text(sight)]
     if look.ranks:
         cells += [str(sight.weight), _priority(sight)]
-    cells.append("-" if sight.share is None else Text(f"{sight.share:.0%}", style="red" if sight.overused else ""))
+    # One that holds just what it deserves is overused as well, and takes from nobody.
+    beyond = sight.overused and sight.share is not None and sight.share > 1
+    cells.append("-" if sight.share is None else Text(f"{sight.share:.0%}", style="red" if beyond else ""))
     cells += [_held(queues, sight, resource, look) for resource in resources]
     counts = [sight.jobs, sight.waiting] if look.counts else []
     counts += [sight.counts[name] for name in counted]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from vsched.cli.output import showing_as
 from vsched.cli.trace_options import trace_options
@@ -55,8 +57,12 @@ def command(
             raise click.UsageError(
                 "--trace: replays two CSV files (expected no FILE and no --config; --policy names one)"
             )
+        if useless := _given(("cycles", "profile")):
+            raise click.UsageError(f"{useless}: not with --trace")
         import_module("vsched.cli.replay_trace").replay_trace(trace, output, no_color=no_color, **asked)
         return
+    if useless := _given(asked):
+        raise click.UsageError(f"{useless}: only with --trace NODES PODS")
     if file is None:
         raise click.UsageError(
             "what is to be replayed? (expected FILE, as vsched dump writes it, or --trace NODES PODS)"
@@ -69,3 +75,10 @@ def command(
     show(found, output, no_color)
     if not found.same and config is None:
         raise click.exceptions.Exit(1)
+
+
+def _given(names: Iterable[str]) -> str:
+    """Those of the flags that somebody has set, as they are written."""
+    context = click.get_current_context()
+    wanted = {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    return ", ".join(flag.opts[0] for flag in context.command.params if flag.name in wanted)

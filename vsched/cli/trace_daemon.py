@@ -57,6 +57,8 @@ class SteppedDaemon:
             api_qps=1e6,
             api_burst=1_000_000,
             max_in_flight=1,  # bindings arrive in the order in which they were decided
+            advise=False,
+            recordings=0,
         )
         self.daemon = Daemon(
             options, client, REGISTRY, clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed

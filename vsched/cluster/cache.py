@@ -31,6 +31,7 @@ from vsched.cluster.node_books import NodeBooks, dense_vector
 from vsched.cluster.notes import Broken, Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
+from vsched.cluster.refused_bindings import RefusedBindings
 from vsched.errors import BadObject
 from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling
@@ -81,6 +82,7 @@ class Cache(News):
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
         self._advice: Mapping[str, Advice] = {}
+        self.refused = RefusedBindings()
         self._scheduler_names = scheduler_names
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates)
         parties = self._parties if arbitrating else None
@@ -207,6 +209,7 @@ class Cache(News):
             advice=self._advice,
             strays=self._jobs.strays,
             learnt=self._pods.learn(),
+            setbacks=self.refused.publish(),
         )
 
     def arbitration(self) -> Arbitration:

@@ -53,6 +53,8 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     """Jobs that have been there for less are most likely about to start."""
     again_seconds: float = 60.0
     """What has been found for a job is looked at again after this long."""
+    renew_seconds: float = 5.0
+    """The same where the numbers of what it waits for have changed: what would help may have, too."""
     waiting_max: int = 1_000
     """Where more jobs wait, a simulation with all of them takes as long as a session."""
     pause_seconds: float = 10.0
@@ -62,8 +64,15 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
 class Looked(NamedTuple):
     """When a job was looked at last, and what it waited for then."""
 
-    about: str
+    headline: str
     at: float
+
+    def is_due(self, headline: str, now: float, settings: AdvisorSettings) -> bool:
+        """Whether the job is to be looked at again, now that it waits for this."""
+        if about(headline) != about(self.headline):
+            return True
+        renewed = headline != self.headline and now >= self.at + settings.renew_seconds
+        return renewed or now >= self.at + settings.again_seconds
 
 
 class Answer(NamedTuple):
@@ -142,24 +151,23 @@ class Advisor:
         return done.seconds
 
     def _due(self, waiting: Mapping[str, JobOutcome]) -> list[str]:
-        """Keys of jobs that are to be looked at, those first that never were."""
+        """Keys of jobs that are to be looked at."""
         now = time.monotonic()
-        due = []
-        for key, outcome in waiting.items():
-            looked = self._looked.get(key)
-            if (
-                looked is None
-                or looked.about != about(headline_of(outcome.message))
-                or now >= looked.at + self._settings.again_seconds
-            ):
-                due.append(key)
-        return due
+        return [
+            key
+            for key, outcome in waiting.items()
+            if (looked := self._looked.get(key)) is None
+            or looked.is_due(headline_of(outcome.message), now, self._settings)
+        ]
 
     def _search(self, sight: Sight, due: Sequence[str]) -> Round:
         """Look at the first of these; in a thread of its own."""
         began = time.thread_time()
         order = waiting_order(sight.snapshot, sight.policy, self._registry)
-        first = sorted(due, key=lambda key: (key in self._looked, order.positions().get(key, 0), key))
+        # What is said already is not to grow old; after that those go first that nothing is said of yet.
+        first = sorted(
+            due, key=lambda key: (key not in self._advice, key in self._looked, order.positions().get(key, 0), key)
+        )
         answers = tuple(self._answer(sight, order, key) for key in islice(first, self._settings.jobs_per_round))
         return Round(answers, time.thread_time() - began)
 
@@ -190,7 +198,7 @@ class Advisor:
         for answer in done.answers:
             stem = about(answer.headline)
             before = kept.pop(answer.key, None)
-            self._looked[answer.key] = Looked(stem, now)
+            self._looked[answer.key] = Looked(answer.headline, now)
             if answer.sentence:
                 kept[answer.key] = Advice(stem, answer.sentence)
             elif before is not None and before.about == stem and not answer.complete:

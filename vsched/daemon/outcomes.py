@@ -48,14 +48,20 @@ class Outcomes:
             case Verdict.BOUND:
                 if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
                     self._telemetry.awaiting(bind.uid)
-                self._setbacks.clear(bind.uid)
+                self._clear(bind.uid)
                 self.teller.bound(bind)
             case Verdict.REFUSED | Verdict.GAVE_UP:
+                self._cache.refused.note(bind.uid, outcome.message)
                 self._setbacks.failed(bind.uid)
                 self.teller.bind_failed(bind, outcome.message)
             case Verdict.GONE | Verdict.DROPPED:
-                self._setbacks.clear(bind.uid)
+                self._clear(bind.uid)
                 self._cache.forget(bind.uid)
+
+    def _clear(self, uid: str) -> None:
+        """Earlier failures of a pod no longer count."""
+        self._setbacks.clear(uid)
+        self._cache.refused.drop(uid)
 
     def eviction(self, outcome: EvictionOutcome) -> None:
         """An eviction was carried out, or not."""

@@ -22,7 +22,6 @@ from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
 from vsched.explain.simulation import Goal, Result, Simulations, Spent
 from vsched.explain.telling import change_of
-from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
@@ -89,11 +88,6 @@ def changes(
     return Found(search.told(), complete)
 
 
-def first_waiting(report: CycleReport, order: WaitingOrder, queue: str) -> str:
-    """The key of the job that a queue would serve next, whose changes are the queue's; empty where none waits."""
-    return next((view.key for view in order.lane(queue) if not _has_places(report, view.key)), "")
-
-
 def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:
     """Those who get what a job might have: jobs that the cycle gave places to, and those before it in its queue."""
     given = {bind.job for bind in report.binds} | {kept.job for kept in report.nominations}
@@ -105,15 +99,12 @@ def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job:
 
 
 def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
-    """Whether the cycle gave the pod a place, or the job all that it wants, at once or once others have left."""
+    """Whether the cycle gave the pod a place, or the job all that it wants."""
     if pod:
         bound = any(bind.uid == pod for bind in report.binds)
         return bound or any(kept.uid == pod and kept.node for kept in report.nominations)
     outcome = report.jobs.get(job)
-    if outcome is None:
-        return False
-    started = outcome.ready >= max(1, outcome.min_member)
-    return outcome.code == Code.LEAVING or (started and outcome.pending == 0)
+    return outcome is not None and outcome.pending == 0 and outcome.ready >= max(1, outcome.min_member)
 
 
 class Search:
@@ -237,17 +228,9 @@ class Search:
             if known or type(edits[0]) is type(last):
                 continue
             if self._simulations.among_all(apply_all(self._situation, edits)).admitted:
-                self._note_pair((first, first.edit(step), step), (second, last, second_step))
+                rank, share = max(first.rank, second.rank), first.share(step) + second.share(second_step)
+                self._helping.append(Helping(2, rank, share, edits))
                 return
-
-    def _note_pair(self, *parts: tuple[Lever, Edit, int]) -> None:
-        """Note two changes that help together; one of them where, with everybody as they are, it does by itself."""
-        for lever, edit, step in parts:
-            if self._simulations.among_all(apply(self._situation, edit)).admitted:
-                self._helping.append(Helping(1, lever.rank, lever.share(step), (edit,)))
-                return
-        rank, share = max(lever.rank for lever, _, _ in parts), sum(lever.share(step) for lever, _, step in parts)
-        self._helping.append(Helping(len(parts), rank, share, tuple(edit for _, edit, _ in parts)))
 
     def _is_made_up(self, edit: Edit) -> bool:
         """Whether an edit is about nodes that are only there since the first one: nobody knows their names yet."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from vsched.actions.held import QUEUE_OVERUSED
-from vsched.explain.forever import SHAPES_MAX, never_complete, never_placed, shape_never_placed
+from vsched.explain.forever import LASTING, SHAPES_MAX, never_complete, never_placed, shape_never_placed
 from vsched.explain.groups import reasons_by_group
 from vsched.explain.protectors import protected
 from vsched.explain.records import Constraint
@@ -17,7 +17,7 @@ from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLim
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session
+from vsched.framework.session import Session, no_such_queue
 from vsched.framework.why import Failing
 from vsched.framework.wording import counted, resource_in, said_of_nodes
 from vsched.model.nodes import Mask
@@ -45,12 +45,14 @@ class Examiner:
         headline = self._headlines.of(view)
         first = Constraint(headline.code, headline.message) if headline.message else None
         lasting = list(never_placed(self._session, view)) if not view.is_ready else []
-        return ordered(first, [*self._of_rules(view, tasks), *lasting, *self._of_nodes(view, tasks)])
+        found = [*self._of_rules(view, tasks), *lasting, *self._of_nodes(view, tasks, headline.reasons)]
+        told = ordered(first, found)
+        return noted(told, headline.message or next((one.message for one in told), ""), headline.reasons)
 
-    def of_pod(self, view: JobView, task: Task, message: str) -> tuple[Constraint, ...]:
-        """What keeps one pod of a job off the nodes; ``message`` is what it is told."""
+    def of_pod(self, view: JobView, task: Task, message: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
+        """What keeps one pod of a job off the nodes; ``message`` is what it is told, with nodes by reason."""
         found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, task)]
-        found += self._of_nodes(view, [task])
+        found += self._of_nodes(view, [task], reasons)
         found += never_placed(self._session, view) if not view.is_ready else ()
         headline = self._headlines.of(view)
         if task.gated:
@@ -59,7 +61,7 @@ class Examiner:
         told = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
             told = (*told, Constraint(headline.code, headline.message, subject=view.key))
-        return told
+        return noted(told, message, reasons)
 
     def groups(self, tasks: Sequence[Task]) -> Groups:
         """Nodes by group, then reason, of the first of these tasks that not enough nodes take."""
@@ -79,16 +81,16 @@ class Examiner:
 
     def _of_rules(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
         session = self._session
-        queue = session.snapshot.queues.get(view.queue)
-        if queue is None:
-            told = f"queue {view.queue} does not exist: the job waits for it to be created"
+        known = view.queue in session.snapshot.queues
+        if not known:
+            told = no_such_queue(view.queue).message
             yield Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=view.queue)
-            return
         refusal = session.plugins.job_valid(view)
         if refusal is not None:
-            nobody = never_complete(session, view)
-            told = f"{refusal.message}; {nobody}" if nobody else refusal.message
-            yield Constraint(refusal.code, told, lasting=bool(nobody), subject=refusal.subject)
+            yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
+            yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
+        if not known:
+            return
         gated = sum(task.gated for task in view.job.pending.values())
         if gated and not view.is_ready and len(tasks) != 1:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
@@ -133,7 +135,8 @@ class Examiner:
 
     # -- nodes and those on them ----------------------------------------------------------------------------------
 
-    def _of_nodes(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+    def _of_nodes(self, view: JobView, tasks: Sequence[Task], told: Mapping[str, int]) -> Iterator[Constraint]:
+        """The nodes by reason, and those on them; ``told`` is what the headline counts."""
         total = len(self._session.nodes)
         if not total:
             yield Constraint(Code.NO_NODES, "no nodes are known")
@@ -143,7 +146,7 @@ class Examiner:
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
                 continue
-            yield from _said(failing, total)
+            yield from _said(failing, total, told)
             kept = int(np.count_nonzero(self._kept(task)))
             if kept:
                 has = counted(kept, "node has", "nodes have")
@@ -200,6 +203,17 @@ def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Cons
     return (first, *rest)
 
 
+def noted(found: Iterable[Constraint], headline: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
+    """The same, with a note on what a headline that counts nodes by these reasons says already."""
+    alone = len(reasons) == 1
+    return tuple(
+        msgspec.structs.replace(one, repeats=True)
+        if one.message in headline or (alone and one.lasting and one.code in LASTING)
+        else one
+        for one in found
+    )
+
+
 def _about(one: Constraint) -> tuple[str, str, str]:
     return one.code, one.resource, one.subject
 
@@ -212,12 +226,13 @@ def _kinds(tasks: Sequence[Task]) -> list[Task]:
     return list(firsts.values())[:SHAPES_MAX]
 
 
-def _said(failing: Sequence[Failing], total: int) -> Iterator[Constraint]:
+def _said(failing: Sequence[Failing], total: int, known: Mapping[str, int]) -> Iterator[Constraint]:
     """``3 of 5 nodes have too little cpu``, one a reason."""
     for reason, code, rows in failing:
         count = int(np.count_nonzero(rows))
         told = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
-        yield Constraint(code, told, resource=resource_in(reason) if code is Code.RESOURCES else "")
+        resource = resource_in(reason) if code is Code.RESOURCES else ""
+        yield Constraint(code, told, resource=resource, repeats=reason in known)
 
 
 def amounts_of(tasks: Sequence[Task]) -> Amounts:

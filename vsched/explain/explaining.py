@@ -13,7 +13,7 @@ from vsched.explain.constraints import Examiner
 from vsched.explain.estimate import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
-from vsched.explain.records import Constraint, Explanation, State
+from vsched.explain.records import SAYS, Constraint, Explanation, State
 from vsched.explain.simulation import Goal
 from vsched.framework.callout import Callout
 from vsched.framework.closing import no_such_group
@@ -132,7 +132,8 @@ class Explaining:
         if state is State.WAITS and code == Code.LEAVING:
             state = State.STARTING
         message = headline_of(outcome.message) if outcome is not None and (job.pending or state is State.WAITS) else ""
-        waits = bool(message) or state is State.WAITS
+        set_back = state is State.STARTING and any(uid in self._snapshot.setbacks for uid in job.tasks)
+        waits = bool(message) or state is State.WAITS or set_back
         found = Explanation(
             POD_GROUP,
             key,
@@ -155,8 +156,12 @@ class Explaining:
         verdict = self._report.unschedulable.get(task.key)
         state, node = self._state_of_pod(task)
         message = GATED if task.gated else ""
+        told: tuple[Constraint, ...] = ()
         if verdict is not None:
             message = verdict.message
+        elif state is State.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
+            message = f"the API server does not bind it: {said}"
+            told = (Constraint(Code.BINDING, message, repeats=True),)
         found = Explanation(
             POD,
             task.key,
@@ -167,6 +172,7 @@ class Explaining:
             node=node,
             phase=job.spec.phase,
             at=self._snapshot.now,
+            constraints=told,
             reasons=dict(verdict.reasons) if verdict is not None else {},
         )
         return self._examined(found, job, task) if state is State.WAITS else found
@@ -179,7 +185,7 @@ class Explaining:
             return found
         examiner = Examiner(session)
         asked: Sequence[Task] = examiner.wanted(view) if task is None else [task]
-        told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message)
+        told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message, found.reasons)
         groups = examiner.groups(asked)
         never = found.state is State.WAITS and any(one.lasting for one in told)
         reasons: Counter[str] = Counter()
@@ -188,7 +194,7 @@ class Explaining:
         return replace(
             found,
             state=State.NEVER if never else found.state,
-            message=told[0].message if told and found.message == SAYS[State.WAITS] else found.message,
+            message=told[0].message if told and found.message == SAYS[found.state] else found.message,
             constraints=told,
             reasons=dict(reasons) or found.reasons,
             groups=groups,
@@ -204,7 +210,7 @@ class Explaining:
             told,
             job=job.key if task else "",
             at=self._snapshot.now,
-            constraints=(Constraint(Code.NO_POD_GROUP, told, lasting=True, subject=job.key),),
+            constraints=(Constraint(Code.NO_POD_GROUP, told, lasting=True, subject=job.key, repeats=True),),
             counts={} if task else {"pods": len(job.tasks), "pending": len(job.pending)},
         )
 
@@ -233,16 +239,6 @@ class Explaining:
         if gated:
             told[GATED] = gated
         return dict(told.most_common(PODS_TOLD))
-
-
-SAYS = {
-    State.WAITS: "waits, and was not tried yet",
-    State.NEVER: "waits for what cannot come",
-    State.STARTING: "has its places, and is about to start",
-    State.RUNS: "runs",
-    State.FINISHED: "has finished",
-}
-"""What is said where there is nothing else to say."""
 
 
 def state_of(job: Job, report: CycleReport) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vsched.actions.taking import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
@@ -22,6 +22,8 @@ from vsched.model.advice import headline_of
 from vsched.model.counted import format_counted
 from vsched.model.job import Job
 from vsched.model.plan import CycleReport, QueueOutcome
+from vsched.model.queue import Queue
+from vsched.model.queue_tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 
@@ -30,6 +32,9 @@ OTHERS = (Code.PROTECTED, Code.BUDGET, Code.ORDER)
 """What is told of the first job besides its headline: who could make room, and does not."""
 HOLDERS_TOLD = 5
 """So many queues that hold more than they deserve are named."""
+GROUPS_TOLD = 20
+"""So many sorts of reasons, or queues below, are told of."""
+PODS_NAME = "pods"
 
 
 def explain_queue(
@@ -43,22 +48,27 @@ def explain_queue(
     simulations: int = SIMULATIONS_MAX,
     spent: Callable[[], bool] = lambda: False,
 ) -> Explanation | None:
-    """Why a queue's jobs wait; None where there is no such queue and nobody names it.
+    """Why a queue's jobs wait, those of the queues below it included; None where nobody knows or names the queue.
 
-    What would help is looked for on behalf of the first of its jobs.
+    What would help is looked for on behalf of the first of the jobs.
     """
-    jobs = [job for job in snapshot.jobs.values() if job.spec.queue == name]
     queue = snapshot.queues.get(name)
     if queue is None:
+        jobs = [job for job in snapshot.jobs.values() if job.spec.queue == name]
         return _missing(snapshot, name, jobs) if jobs else None
+    branch = branch_of(snapshot.queues, name)
+    jobs = [job for job in snapshot.jobs.values() if job.spec.queue in branch]
     order = waiting_order(snapshot, policy, registry)
-    lane = [view.key for view in order.lane(name) if _still_waits(report, view.key)]
+    lane = [view.key for one in branch for view in order.lane(one) if _still_waits(report, view.key)]
+    if len(branch) > 1:
+        lane.sort(key=order.overall().__getitem__)
     session = run_actions(snapshot, policy, registry, Trace(), callout)
     first: tuple[Constraint, ...] = ()
     if lane and (view := session.view(lane[0])) is not None:
         first = Examiner(session).of_job(view)
     others = [one for one in first[1:] if one.lasting or one.code in OTHERS]
-    told = ordered(None, [*_by_code(report, lane), *others, *_holders(session, report, name)])
+    held = _held(report, branch)
+    told = ordered(None, [*_groups(snapshot, report, lane, branch), *others, *_holders(session, report, branch, held)])
     helping: tuple[Change, ...] = ()
     if lane and simulations:
         helping = changes(
@@ -67,8 +77,8 @@ def explain_queue(
     return Explanation(
         QUEUE,
         name,
-        _state(lane, first, jobs),
-        _headline(report, name, lane),
+        _state(queue, lane, first, jobs),
+        _headline(snapshot, report, queue, lane, held),
         queue=queue.parent,
         phase=queue.state,
         at=snapshot.now,
@@ -80,7 +90,7 @@ def explain_queue(
 
 def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
     told = f"queue {name} does not exist: {counted(len(jobs), 'job waits', 'jobs wait')} for it to be created"
-    constraint = Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=name)
+    constraint = Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=name, repeats=True)
     return Explanation(
         QUEUE, name, State.NEVER, told, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
     )
@@ -92,68 +102,97 @@ def _still_waits(report: CycleReport, key: str) -> bool:
     return outcome is not None and bool(outcome.message)
 
 
-def _state(lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> State:
+def branch_of(queues: Mapping[str, Queue], name: str) -> tuple[str, ...]:
+    """A queue and all that are below it, by name."""
+    parents = tree(queues)
+    below = sorted(one for one in parents if name in lineage(one, parents))
+    return (name, *below)
+
+
+def _held(report: CycleReport, branch: Sequence[str]) -> dict[str, int]:
+    """What some queues hold together, by resource."""
+    held = Counter[str]()
+    for name in branch:
+        held.update(report.queues[name].allocated)
+    return dict(held)
+
+
+def _state(queue: Queue, lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> State:
     if lane:
         return State.NEVER if any(one.lasting for one in first) else State.WAITS
     busy = any(job.holding or job.pending for job in jobs)
-    return State.RUNS if busy or not jobs else State.FINISHED
+    return State.RUNS if busy or (queue.open and not jobs) else State.FINISHED
 
 
-def _headline(report: CycleReport, name: str, lane: list[str]) -> str:
-    outcome = report.queues[name]
+def _headline(snapshot: Snapshot, report: CycleReport, queue: Queue, lane: list[str], held: Mapping[str, int]) -> str:
+    outcome = report.queues[queue.name]
     if outcome.problem:
         return outcome.problem
-    if not lane:
-        return f"no job waits; {_share(outcome)}"
-    message = headline_of(report.jobs[lane[0]].message)
-    return f"{counted(len(lane), 'job waits', 'jobs wait')}, {lane[0]} first: {message}"
+    if lane:
+        key, count = lane[0], counted(len(lane), "job waits", "jobs wait")
+        own = snapshot.jobs[key].spec.queue
+        where = key if own == queue.name else f"{key} of queue {own}"
+        return f"{count}, {where} first: {headline_of(report.jobs[key].message)}"
+    closed = "" if queue.open else f"is {queue.state}, not Open; "
+    return f"{closed}no job waits; {_share(snapshot, outcome, held)}"
 
 
-def _share(outcome: QueueOutcome) -> str:
-    """What a queue holds of what it deserves, of the resource that it holds most of by that measure."""
-    told = _most(outcome.allocated, outcome.deserved)
-    return f"holds {told} that it deserves" if told else "holds nothing"
+def _share(snapshot: Snapshot, outcome: QueueOutcome, held: Mapping[str, int]) -> str:
+    """What a queue holds of what it deserves, else of the cluster, of the resource that it holds most of by that."""
+    if not any(amount for name, amount in held.items() if name != PODS_NAME):
+        return "holds nothing"
+    told = _most(held, outcome.deserved)
+    if told:
+        return f"holds {told} that it deserves"
+    return f"holds {_most(held, dict(zip(snapshot.axis.names, snapshot.total, strict=False)))} of the cluster"
 
 
 def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
-    parts = [(held.get(name, 0) / amount, name) for name, amount in of.items() if amount and name != "pods"]
+    parts = [(held.get(name, 0) / amount, name) for name, amount in of.items() if amount and name != PODS_NAME]
     if not parts:
         return ""
     _, name = max(parts)
     return f"{format_counted(name, held.get(name, 0))} of the {format_counted(name, of[name])} {name}"
 
 
-def _by_code(report: CycleReport, lane: list[str]) -> Iterator[Constraint]:
-    """What its jobs wait for, that of the first job first, then by how many."""
-    codes = Counter(report.jobs[key].code for key in lane)
-    firsts: dict[str, str] = {}
+def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str]) -> Iterator[Constraint]:
+    """What the waiting jobs wait for, by code; where there are queues below, by queue. Those of the first job go first,
+    then by how many; what the headline says of the first job is not said again.
+    """
+    inner = len(branch) > 1
+    groups: dict[str, list[str]] = {}
     for key in lane:
-        firsts.setdefault(report.jobs[key].code, key)
-    leading = report.jobs[lane[0]].code if lane else ""
-    for code, count in sorted(codes.items(), key=lambda one: (one[0] != leading, -one[1], one[0])):
-        key = firsts[code]
-        told = f"{counted(count, 'job', 'jobs')}, {key} first: {headline_of(report.jobs[key].message)}"
-        yield Constraint(code or Code.OTHER, told, subject=key)
+        groups.setdefault(snapshot.jobs[key].spec.queue if inner else report.jobs[key].code, []).append(key)
+    leading = next(iter(groups), "")
+    for name in sorted(groups, key=lambda one: (one != leading, -len(groups[one]), one))[:GROUPS_TOLD]:
+        keys = groups[name]
+        first = report.jobs[keys[0]]
+        told = f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {keys[0]} first"
+        if name != leading or len(groups) == 1:
+            told += f": {headline_of(first.message)}"
+        yield Constraint(first.code or Code.OTHER, told, subject=name if inner else keys[0], repeats=len(groups) == 1)
 
 
-def _holders(session: Session, report: CycleReport, name: str) -> Iterator[Constraint]:
+def _holders(
+    session: Session, report: CycleReport, branch: Sequence[str], held: Mapping[str, int]
+) -> Iterator[Constraint]:
     """The queues that hold more than they deserve of what this one has less of, and why it stays with them."""
-    own = report.queues[name]
-    lacking = {one for one, amount in own.deserved.items() if own.allocated.get(one, 0) < amount and one != "pods"}
+    deserved = report.queues[branch[0]].deserved
+    lacking = {one for one, amount in deserved.items() if held.get(one, 0) < amount and one != PODS_NAME}
     reclaims = RECLAIM in session.policy.actions
     found = 0
     for other in sorted(report.queues.values(), key=lambda one: (-one.share, one.name)):
         over = sorted(r for r in lacking if other.allocated.get(r, 0) > other.deserved.get(r, 0))
-        if other.name == name or not over or found == HOLDERS_TOLD:
+        if other.name in branch or not over or found == HOLDERS_TOLD:
             continue
         found += 1
-        held = ", ".join(f"{_has(other.allocated, r)} where it deserves {_has(other.deserved, r)}" for r in over)
+        has = ", ".join(f"{_has(other.allocated, r)} where it deserves {_has(other.deserved, r)}" for r in over)
         queue = session.snapshot.queues[other.name]
         if not queue.reclaimable:
             why = ", and is not reclaimable"
         else:
             why = "" if reclaims else ", and the policy takes nothing back (it has no action reclaim)"
-        yield Constraint(Code.PROTECTED, f"queue {other.name} holds {held}{why}", False, over[0], other.name)
+        yield Constraint(Code.PROTECTED, f"queue {other.name} holds {has}{why}", False, over[0], other.name)
 
 
 def _has(amounts: Mapping[str, int], resource: str) -> str:

@@ -21,6 +21,16 @@ class State(StrEnum):
     FINISHED = "finished"
 
 
+SAYS = {
+    State.WAITS: "waits, and was not tried yet",
+    State.NEVER: "waits for what cannot come",
+    State.STARTING: "has its places, and is about to start",
+    State.RUNS: "runs",
+    State.FINISHED: "has finished",
+}
+"""What is said where there is nothing else to say."""
+
+
 class Constraint(msgspec.Struct, frozen=True):
     """One thing that stands between something and its start."""
 
@@ -34,6 +44,8 @@ class Constraint(msgspec.Struct, frozen=True):
     """The resource it is about, where it is about one."""
     subject: str = ""
     """The queue, namespace, budget or quota it is about."""
+    repeats: bool = False
+    """Whether the headline says it already: pages leave it out, and programs find it all in one place."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.headline import Headlines
+from vsched.framework.headline import SILENT, Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
-from vsched.model.advice import Advice, advised
+from vsched.model.advice import Advice, advised, headline_of
 from vsched.model.job import Condition
 from vsched.model.plan import (
     Bind,
@@ -139,6 +139,8 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
         conditions = merged(spec.conditions, msgspec.structs.replace(condition, message=message))
     else:
         message = advised(headline.message, advice)
+    if phase == Phase.COMPLETED:
+        headline, message = SILENT, ""  # some of its pods failed, and there is nothing to wait for
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -235,7 +237,7 @@ def _told_of_task(
         waits = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
         return "Schedulable", waits, {}
     if outcome.message and not view.is_ready:
-        return "Unschedulable", f"its gang {view.key} waits: {outcome.message}", dict(outcome.reasons)
+        return "Unschedulable", f"its gang {view.key} waits: {headline_of(outcome.message)}", dict(outcome.reasons)
     return "Unschedulable", "not tried in this cycle", {}
 
 

@@ -13,9 +13,12 @@ from vsched.framework.session import Session
 from vsched.framework.why import Explanation
 from vsched.framework.wording import amounts, at_capability, beyond_any, binding, counted, on_nodes
 from vsched.model.shape import Shape
-from vsched.model.status import Status
+from vsched.model.status import Phase, Status
 from vsched.model.task import Task
 
+UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
+TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
+"""Limits of which is told what is held, asked and allowed."""
 NO_REASONS: Mapping[str, int] = {}
 
 
@@ -37,15 +40,31 @@ class Headlines:
         self._session = session
         self._admitted: Counter[str] | None = None
         self._beyonds: dict[Shape, str] = {}
+        self._shorts: dict[tuple[Refusal, str, bool], Headline] = {}
+        """Many jobs of a queue are refused in the same words."""
 
     def of(self, view: JobView) -> Headline:
         """Why a job waits; silent where it does not, or nobody knows."""
+        found = self._of_undecided(view)
+        return found if found.message or not self._session.snapshot.setbacks else self._set_back(view)
+
+    def _set_back(self, view: JobView) -> Headline:
+        """Of a job that has its places, as far as this scheduler is concerned."""
+        setbacks = self._session.snapshot.setbacks
+        found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
+        if not found:
+            return SILENT
+        first = min(found, key=lambda task: task.name)
+        refused = f"the API server does not bind {len(found)} of its pods"
+        return Headline(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
+
+    def _of_undecided(self, view: JobView) -> Headline:
         session = self._session
         refusal = session.job_refusals.get(view.key)
         if refusal is not None:
             return self.refused(view, refusal)
         if not view.pending_count and not view.waiting:
-            return SILENT
+            return self._incomplete(view)
         cause = cause_of(session, view)
         if cause is None:
             return self._gated(view)
@@ -75,6 +94,13 @@ class Headlines:
             fits = self._fitting(view, None)
             told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
         return Headline(Code.GATED, told)
+
+    def _incomplete(self, view: JobView) -> Headline:
+        """Of a job without a task that waits: its pods were lost, or are not made yet."""
+        if view.is_ready or view.phase == Phase.COMPLETED:
+            return SILENT
+        refusal = self._session.plugins.job_valid(view)
+        return SILENT if refusal is None else self.refused(view, refusal)
 
     def otherwise(self, view: JobView, message: str) -> Headline:
         """Why a job is not schedulable that no action had anything to say of."""
@@ -129,19 +155,27 @@ class Headlines:
 
     def refused(self, view: JobView, refusal: Refusal) -> Headline:
         """What a rule says of a job."""
+        if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
+            return Headline(refusal.code, refusal.message)
+        key = (refusal, view.queue, view.waiting_to_enter)
+        told = self._shorts.get(key)
+        if told is None:
+            told = self._shorts[key] = self._short(*key)
+        return told
+
+    def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> Headline:
+        """What is said of a job of a queue that asks for more than a limit leaves."""
         short = refusal.shortages
-        if short and refusal.code in (Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE):
-            if all(one.is_others for one in short) and view.waiting_to_enter:
-                before = self._admitted_before(refusal.subject)
-                return Headline(Code.ORDER, f"waits behind {before}: {amounts(short, 'promised')}")
-            if refusal.code is Code.QUEUE_CAPABILITY:
-                return Headline(refusal.code, at_capability(self._session.snapshot, view.queue, refusal))
-            if refusal.code is Code.QUEUE_ADMISSION:
-                told = "as much is admitted as the cluster is to be promised"
-                return Headline(refusal.code, f"{told}: {amounts(short, 'promised')}")
-            told = f"queue {refusal.subject} would hold more than it deserves"
-            return Headline(refusal.code, f"{told}: {amounts(short, 'held')}")
-        return Headline(refusal.code, refusal.message)
+        if all(one.is_others for one in short) and waiting_to_enter:
+            before = self._admitted_before(refusal.subject)
+            return Headline(Code.ORDER, f"waits behind {before}: {amounts(short, 'promised')}")
+        if refusal.code is Code.QUEUE_CAPABILITY:
+            return Headline(refusal.code, at_capability(self._session.snapshot, queue, refusal))
+        if refusal.code is Code.QUEUE_ADMISSION:
+            told = "as much is admitted as the cluster is to be promised"
+            return Headline(refusal.code, f"{told}: {amounts(short, 'promised')}")
+        told = f"queue {refusal.subject} would hold more than it deserves"
+        return Headline(refusal.code, f"{told}: {amounts(short, 'held')}")
 
     def is_whole(self, refusal: Refusal) -> bool:
         """Whether all that it says is that the cluster has no more."""

@@ -55,7 +55,7 @@ class JobView:
         """Tasks on their way out, those that this cycle evicts included."""
         self.running = job.counts[Status.RUNNING]
         self.pending_count = len(job.pending)
-        self.best_effort_pending = sum(task.shape.best_effort for task in job.pending.values())
+        self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
         """What its tasks hold or wait for, base units (reference 7.4: pipelined tasks count within a cycle)."""
         self.moved: dict[str, tuple[Status, str, Task]] = {}

@@ -34,12 +34,13 @@ OWN = (
     "held_limits",
     "advice",
     "learnt",
+    "setbacks",
 )
 """Fields of which each has a way of its own."""
 
 
 def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot under other names. Advice and what was learnt decide nothing and tell of names: left out."""
+    """The same snapshot under other names; what decides nothing and tells of names is left out."""
     strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
     assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}
@@ -67,6 +68,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
         "held_limits": pairs(name, pairs(counted))(renaming, snapshot.held_limits),
         "advice": {},
         "learnt": {},
+        "setbacks": {},
     }
     return replace(snapshot, **made)
 

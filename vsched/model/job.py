@@ -64,8 +64,10 @@ class Job:
     __slots__ = (
         "allocated",
         "awaiting",
+        "best_effort",
         "counts",
         "frozen",
+        "gated",
         "key",
         "nominated",
         "pending",
@@ -87,6 +89,10 @@ class Job:
         self.pending_request: Vector = {}
         self.nominated = 0
         """Pending tasks that a node is kept for."""
+        self.best_effort = 0
+        """Pending tasks that ask for nothing."""
+        self.gated = 0
+        """Pending tasks that others' scheduling gates hold back."""
         self.awaiting = 0
         """Pending tasks that wait at the gate of their queue."""
         self.reserving = 0
@@ -101,6 +107,7 @@ class Job:
         other.counts = self.counts.copy()
         other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
         other.nominated, other.awaiting, other.reserving = self.nominated, self.awaiting, self.reserving
+        other.best_effort, other.gated = self.best_effort, self.gated
         other.frozen = False
         return other
 
@@ -114,9 +121,7 @@ class Job:
             add(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:
             self.pending[task.uid] = task
-            self.nominated += bool(task.nominated)
-            self.awaiting += task.awaits_queue
-            self.reserving += task.reserves
+            self._count_pending(task, 1)
             add(self.pending_request, task.shape.request)
 
     def drop(self, uid: str) -> Task | None:
@@ -129,11 +134,21 @@ class Job:
             subtract(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:
             del self.pending[uid]
-            self.nominated -= bool(task.nominated)
-            self.awaiting -= task.awaits_queue
-            self.reserving -= task.reserves
+            self._count_pending(task, -1)
             subtract(self.pending_request, task.shape.request)
         return task
+
+    def _count_pending(self, task: Task, by: int) -> None:
+        if task.nominated:
+            self.nominated += by
+        if task.shape.best_effort:
+            self.best_effort += by
+        if task.awaits_queue:
+            self.awaiting += by
+        elif task.gated:
+            self.gated += by
+        if task.reserves:
+            self.reserving += by
 
     @property
     def ready(self) -> int:
@@ -193,6 +208,8 @@ def claim_of(job: Job) -> Claim:
 
 def without_gated(job: Job, wanted: Amounts) -> Amounts:
     """``wanted`` less the requests of pods that others' scheduling gates hold back, not below zero (reference 0.4)."""
+    if not job.gated:
+        return wanted
     gated: Vector = {}
     for task in job.pending.values():
         if task.gated and not task.awaits_queue:

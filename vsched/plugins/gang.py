@@ -49,6 +49,8 @@ class Gang(
             return Refusal(NOT_ENOUGH_OF_ROLE, told, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
             told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist"
+            if not job.valid_count:
+                told = f"no pods exist, and the gang needs {job.min_member}"
             return Refusal(NOT_ENOUGH_TASKS, told, code=Code.GANG_INCOMPLETE)
         return None
 

@@ -118,8 +118,10 @@ class Proportion(
             add(held, reserved.items())
         short = shortages(self._names, request, deserved, held, reserved)
         if short:
-            told = f"queue {queue.name} would hold more than it deserves of {named(short)}"
-            return Refusal(QUEUE_OVER_SHARE, told, True, self._sort(queue, short), queue.name, short)
+            code = self._sort(queue, short)
+            bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
+            told = f"queue {queue.name} would hold more than {bound} of {named(short)}"
+            return Refusal(QUEUE_OVER_SHARE, told, True, code, queue.name, short)
         return None
 
     def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:

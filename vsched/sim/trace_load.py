@@ -35,11 +35,6 @@ def capacity_of(nodes: Sequence[TraceNode]) -> dict[str, int]:
     return {name: sum(has(node) for node in nodes) for name, (has, _) in RESOURCES.items()}
 
 
-def span_of(pods: Sequence[TracePod]) -> int:
-    """Seconds from the first arrival to the last."""
-    return pods[-1].created - pods[0].created
-
-
 def loads_of(trace: Trace) -> dict[str, float]:
     """The load of each resource that there is."""
     return {name: _Demand(trace, name).load(1.0) for name, amount in capacity_of(trace.nodes).items() if amount}

@@ -19,7 +19,7 @@ from msgspec import to_builtins
 from vsched.cluster.notes import Broken
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
-from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue
+from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue, kinds_of
 from vsched.explain.records import Explanation
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
@@ -90,6 +90,8 @@ class Explainer:
         if told:
             return f"{told} (so it is left out)"
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
+        if kind and (others := kinds_of(sight.snapshot, sight.report, f"{namespace}/{name}")):
+            return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
         close = await self._aside(lambda: close_names(sight, namespace, name))
         return f"no {what} {namespace}/{name} is known here{_meant(close)}"
 

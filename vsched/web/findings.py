@@ -1,4 +1,4 @@
-"""What cycles found out last about every job, pod and queue: the one thing views, explanations and gauges look at.
+"""What cycles found out last about every job, pod and queue: the one thing views, pictures and gauges look at.
 
 Written by the event loop after every cycle. Pages are made in other threads meanwhile, so nothing that is iterated
 over changes in place: records are frozen, and maps are copied before they are walked.
@@ -51,7 +51,7 @@ class Findings:
         self.cycles = 0
         self.jobs: dict[str, JobOutcome] = {}
         self.pods: dict[str, Unschedulable] = {}
-        """By ``namespace/name``; may hold pods that no longer wait, so ask ``verdict``."""
+        """By ``namespace/name``; may hold pods that no longer wait: it is there to look up one that does."""
         self.queues: dict[str, QueueOutcome] = {}
         self.namespaces: dict[str, NamespaceOutcome] = {}
         self.placed_at: dict[str, float] = {}
@@ -100,11 +100,6 @@ class Findings:
                 self.placed_at[key] = snapshot.now
                 placed.append(key)
         return placed
-
-    def verdict(self, key: str) -> Unschedulable | None:
-        """Why a pod waits, None where it does not or is unknown."""
-        found = self.pods.get(key)
-        return found if found is not None and self._waits(found) else None
 
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None

@@ -110,8 +110,8 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def waits(self) -> bool:
-        """Whether it has not its minimum yet, and somebody is to place it."""
-        return self.ready < self.min_member and (bool(self.pending) or self.phase in NOT_STARTED)
+        """Whether it has not its minimum."""
+        return self.ready < self.min_member and self.phase != Phase.COMPLETED
 
 
 class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):

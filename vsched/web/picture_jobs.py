@@ -68,7 +68,6 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
         pending, running = len(job.pending), job.counts[Status.RUNNING]
         counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
         return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked)
-    waits = bool(outcome.pending) or outcome.phase in NOT_STARTED
     return JobRow(
         key=job.key,
         queue=spec.queue,
@@ -80,8 +79,8 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
         running=outcome.running,
         created=spec.created,
         position=position,
-        reason=outcome.code if waits else "",
-        message=outcome.message if waits else "",
+        reason=outcome.code,
+        message=outcome.message,
         request=asked if outcome.pending else (0,) * len(columns),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from vsched.model.arbitration import Award
 from vsched.model.plan import CycleReport, NamespaceOutcome, QueueOutcome
 from vsched.model.quantity import UNLIMITED
-from vsched.model.queue import ROOT, Queue
+from vsched.model.queue_tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview import NamespaceRow, QueueRow
 from vsched.web.picture_jobs import Jobs, Pair
@@ -54,35 +54,6 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Seq
         )
         for name, queue in snapshot.queues.items()
     }
-
-
-def tree(queues: Mapping[str, Queue]) -> dict[str, str]:
-    """The queue above each, empty for none: what names nobody, or somebody below itself, hangs below the root."""
-    above = {name: _parent(queue, queues) for name, queue in queues.items()}
-    for name in sorted(above):
-        seen = {name}
-        parent = above[name]
-        while parent and parent not in seen:
-            seen.add(parent)
-            parent = above[parent]
-        if parent:
-            # A ring of parents is cut where it is come upon first.
-            above[parent] = ROOT if ROOT in queues else ""
-    return above
-
-
-def lineage(name: str, parents: Mapping[str, str]) -> Iterable[str]:
-    """The queues above one, the nearest first."""
-    above = parents[name]
-    while above:
-        yield above
-        above = parents[above]
-
-
-def _parent(queue: Queue, queues: Mapping[str, Queue]) -> str:
-    if queue.name == ROOT:
-        return ""
-    return queue.parent if queue.parent in queues else ROOT if ROOT in queues else ""
 
 
 def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:

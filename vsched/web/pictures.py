@@ -1,4 +1,4 @@
-"""The whole picture of a session. Pure, for any thread: tables of rows are in ``picture_rows`` and ``picture_jobs``."""
+"""The whole picture of a session. Pure, for any thread; its tables of rows are made in the modules beside this one."""
 
 from __future__ import annotations
 

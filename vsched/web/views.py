@@ -75,7 +75,6 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
 
 def _job(job: Job, outcome: JobOutcome | None) -> View:
     counts = job.counts
-    waits = bool(job.pending)
     return {
         "phase": outcome.phase if outcome is not None else job.spec.phase,
         "queue": job.spec.queue,
@@ -87,9 +86,9 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "succeeded": counts[Status.SUCCEEDED],
         "failed": counts[Status.FAILED],
         "created": job.spec.created,
-        "code": outcome.code if outcome is not None and waits else "",
-        "message": outcome.message if outcome is not None and waits else "",
-        "reasons": dict(outcome.reasons) if outcome is not None and waits else {},
+        "code": outcome.code if outcome is not None else "",
+        "message": outcome.message if outcome is not None else "",
+        "reasons": dict(outcome.reasons) if outcome is not None else {},
     }
 
 

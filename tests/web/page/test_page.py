@@ -169,8 +169,8 @@ async def test_keys_go_through_jobs_and_open_what_the_daemon_says_of_one(visit: 
     panel = page.get_by_role("complementary", name="default/too-large")
     await expect(panel.get_by_role("heading", name="default/too-large")).to_be_focused()
     await expect(panel.locator(".headline")).to_contain_text("cpu")
-    for heading in ("What stands in its way", re.compile("^Nodes by (group and )?reason")):
-        await expect(panel.get_by_role("heading", name=heading)).to_be_visible()
+    await expect(panel.locator(".headline strong")).to_have_text("Resources")
+    await expect(panel.get_by_role("heading", name=re.compile("^Nodes by (group and )?reason"))).to_be_visible()
     await expect(panel.locator(".badge").first).to_have_text("cannot start as things are")
     assert "open=job%3Adefault%2Ftoo-large" in page.url
     await page.keyboard.press("Escape")
@@ -189,6 +189,11 @@ async def test_chips_and_addresses_choose_among_jobs(visit: Sitting, stage: Stag
     assert f"reason={reason}" in page.url
     await page.goto(f"{stage.url}#jobs?text=nobody")
     await expect(page.get_by_text("No job matches these filters.")).to_be_visible()
+    rows = page.get_by_role("grid", name="Jobs").get_by_role("row", name=re.compile("default/"))
+    await page.goto(f"{stage.url}#jobs?which=all&queue=vision")
+    await expect(rows).to_have_count(0)
+    await page.goto(f"{stage.url}#jobs?queue=root")  # with the jobs of all queues below it, as its row counts them
+    await expect(page.get_by_role("grid", name="Jobs").get_by_role("row", name=re.compile("too-large"))).to_be_visible()
     await page.goto(f"{stage.url}#jobs?which=all&sort=-age")
     header = page.get_by_role("grid", name="Jobs").get_by_role("columnheader", name="age", exact=True)
     await expect(header).to_have_attribute("aria-sort", "descending")
@@ -211,6 +216,16 @@ async def test_the_tree_closes_and_opens_and_a_queue_opens_the_panel(visit: Sitt
     await expect(tree.get_by_role("row", name=re.compile("vision"))).to_have_count(0)
     await page.keyboard.press("ArrowRight")
     await expect(tree.get_by_role("row", name=re.compile("vision"))).to_have_count(1)
+
+
+async def test_a_root_is_measured_by_the_cluster_and_nobody_is_over_who_holds_their_part(visit: Sitting) -> None:
+    tree = visit.page.get_by_role("treegrid")
+    root = tree.get_by_role("row", name=re.compile("root"))
+    await expect(root.locator(".share")).to_have_text("-")
+    held = await root.locator(".bar").first.evaluate("(bar) => parseFloat(bar.style.getPropertyValue('--held'))")
+    assert 0 < held < 100
+    await expect(tree.locator(".share.over")).to_have_count(0)
+    await expect(visit.page.locator("#queues-told")).not_to_contain_text("over what they deserve")
 
 
 async def test_a_cursor_goes_over_the_nodes_and_tells_each(visit: Sitting) -> None:

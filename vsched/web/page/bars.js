@@ -40,6 +40,12 @@ export function putBar(cell, row, resource, at, scale) {
 export const limit = (resource, capability) =>
   capability === null || capability === undefined ? resource.total : Math.min(resource.total, capability);
 
+/** What a queue holds of what it deserves; null where it deserves nothing, as a root does, whatever is held below it. */
+export const shareOf = (queue) => (queue.deserved.every((value) => value === null) ? null : queue.share);
+
+/** Whether a queue holds more than it deserves: one that holds just that, were it nothing, is over-used as well. */
+export const isOver = (queue) => queue.overused && queue.share > 1;
+
 /** The amount that fills the bars of rows that stand side by side, so that their lengths can be compared. */
 export function scaleOf(rows, resource, at) {
   let most = 0;

@@ -15,16 +15,26 @@ const STATES = {
 export function explained(found) {
   const parts = [];
   const state = make("span", { class: "badge", "data-state": found.state, text: STATES[found.state] ?? found.state ?? "" });
-  parts.push(make("p", { class: "headline" }, ...(found.state ? [state, " "] : []), found.message || "Nothing stands in its way."));
+  const binds = (found.constraints ?? []).find((one) => one.repeats);
+  const code = binds ? [make("strong", { text: binds.code }), " "] : [];
+  const said = found.message || "Nothing stands in its way.";
+  parts.push(make("p", { class: "headline" }, ...(found.state ? [state, " "] : []), ...code, said));
   if (found.changes?.length) parts.push(...changes(found.changes));
   if (found.start) parts.push(heading("Estimated start"), make("p", { text: found.start.message }));
   if (found.place) parts.push(...place(found.place));
-  if (found.constraints?.length) parts.push(heading("What stands in its way"), constraints(found.constraints));
+  const others = (found.constraints ?? []).filter((one) => !one.repeats);
+  if (others.length) parts.push(heading("What else stands in its way"), constraints(others));
   const groups = Object.entries(found.groups ?? {});
   if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
   else if (Object.keys(found.reasons ?? {}).length) parts.push(heading("Nodes by reason"), countTable(found.reasons, "nodes"));
-  if (Object.keys(found.pods ?? {}).length) parts.push(heading("Waiting pods by reason"), countTable(found.pods, "pods"));
+  if (Object.keys(found.pods ?? {}).length) parts.push(heading("Waiting pods by reason"), countTable(podsOf(found), "pods"));
   return parts;
+}
+
+/** Pods by what each is told; why their gang waits is above already. */
+function podsOf(found) {
+  const gang = `its gang ${found.key} waits: `;
+  return Object.fromEntries(Object.entries(found.pods).map(([told, number]) => [told.startsWith(gang) ? "its gang waits" : told, number]));
 }
 
 const heading = (text) => make("h3", { text });
@@ -48,9 +58,8 @@ function place(found) {
 }
 
 function constraints(all) {
-  const listed = all.map((one, at) => {
+  const listed = all.map((one) => {
     const parts = [make("strong", { text: one.code }), ` ${one.message}`];
-    if (at === 0 && all.length > 1) parts.push(make("span", { class: "badge", text: "binds" }));
     if (one.lasting) parts.push(make("span", { class: "badge", "data-state": "never", text: "waiting alone cannot help" }));
     return make("li", {}, ...parts);
   });

@@ -7,11 +7,10 @@ import { Grid, column } from "./grid.js";
 
 const AGES = 5_000; // How often ages are brought up to date where nothing else changes.
 const MOST_REASONS = 12;
-const NOT_STARTED = new Set(["Pending", "Inqueue"]);
 const NO_REASON = "none";
 
 /** Whether a job waits: for its minimum, or with some of its pods. */
-const waits = (job) => job.pending > 0 || (job.ready < job.min_member && NOT_STARTED.has(job.phase));
+const waits = (job) => job.pending > 0 || (job.ready < job.min_member && job.phase !== "Completed");
 
 /** The first of every queue before the second of any; those without a position last. */
 const asTried = (a, b) =>
@@ -73,13 +72,14 @@ export class Jobs {
     this.grid.head(this.#columns());
     this.#queues();
     const text = this.text.value.trim().toLowerCase();
+    const queues = this.wanted.queue ? picture.under(this.wanted.queue) : null;
     const reasons = new Map();
     let among = 0;
     const rows = [];
     for (const job of picture.jobs.values()) {
       const waiting = waits(job);
       if (this.which.value === "waiting" && !waiting) continue;
-      if (this.wanted.queue && job.queue !== this.wanted.queue) continue;
+      if (queues && !queues.has(job.queue)) continue;
       if (text && !`${job.key} ${job.message}`.toLowerCase().includes(text)) continue;
       among += 1;
       const reason = job.reason || (waiting ? NO_REASON : "");

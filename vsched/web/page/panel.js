@@ -5,7 +5,7 @@ import { amount, counted, day, percent } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
-import { limit } from "./bars.js";
+import { isOver, limit, shareOf } from "./bars.js";
 import { STATES } from "./nodes.js";
 
 const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
@@ -87,7 +87,9 @@ export class Panel {
       const values = [...kinds.map((kind) => queue[kind][at]), limit(resource, queue.capability[at])];
       return [resource.name, ...values.map((value) => amount(value, resource.unit))];
     });
-    const share = make("p", { text: `${percent(queue.share)} of what it deserves${queue.overused ? ": over-used" : ""}.` });
+    const part = shareOf(queue);
+    const told = part === null ? "Nothing says what it deserves" : `${percent(part)} of what it deserves`;
+    const share = make("p", { text: `${told}${isOver(queue) ? ": over-used" : ""}.` });
     const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
     jobs.addEventListener("click", () => this.onJobsOf(queue.name));
     const amounts = table("Amounts by resource", ["resource", ...kinds, "at most"], rows);

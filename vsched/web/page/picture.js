@@ -81,6 +81,17 @@ export class Picture {
     return changes;
   }
 
+  /** A queue and all below it, by name; one that there is not stands for itself. */
+  under(name) {
+    const found = new Set([name]);
+    for (const queue of this.queues.values()) {
+      const above = [];
+      for (let at = queue; at && !found.has(at.name); at = this.queues.get(at.parent)) above.push(at.name);
+      if (above.length && found.has(this.queues.get(above.at(-1)).parent)) above.forEach((one) => found.add(one));
+    }
+    return found;
+  }
+
   #put(table, rows, changed) {
     for (const [key, row] of Object.entries(rows?.put ?? {})) {
       this[table].set(key, READ[table](row));

@@ -1,7 +1,7 @@
 /** Queues as a tree with a bar for each resource, and what namespaces hold in them. */
 
 import { byText, count, percent, short } from "./amounts.js";
-import { putBar, scaleOf } from "./bars.js";
+import { isOver, putBar, scaleOf, shareOf } from "./bars.js";
 import { find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid } from "./grid.js";
 
@@ -40,7 +40,7 @@ export class Queues {
     this.scales = new Map();
     this.grid.head(this.#columns(resources));
     this.grid.show(this.#rows());
-    const over = [...this.picture.queues.values()].filter((queue) => queue.overused).length;
+    const over = [...this.picture.queues.values()].filter(isOver).length;
     const wrong = [...this.picture.queues.values()].filter((queue) => queue.problem).length;
     const parts = [`${count(this.picture.queues.size)} in all`];
     if (over) parts.push(`${count(over)} over what they deserve`);
@@ -87,7 +87,9 @@ export class Queues {
       const besides = this.below.get(row.besides).filter((other) => other.kind === row.kind);
       // Namespaces share out what their queue holds, so their bars are as long as its bar would let them be.
       const queue = row.kind === "namespace" ? this.picture.queues.get(row.queue) : null;
-      this.scales.set(key, scaleOf(queue ? [...besides, { allocated: queue.allocated }] : besides, resource, at));
+      const scale = scaleOf(queue ? [...besides, { allocated: queue.allocated }] : besides, resource, at);
+      // One above all others has nobody to be compared with but the cluster.
+      this.scales.set(key, row.besides === "" && besides.length === 1 ? Math.max(scale, resource.total) : scale);
     }
     return this.scales.get(key);
   }
@@ -131,8 +133,10 @@ function putState(cell, row) {
 }
 
 function putShare(cell, row) {
-  say(cell, row.overused ? `${percent(row.share)} over` : percent(row.share));
-  cell.classList.toggle("over", Boolean(row.overused));
+  const share = row.kind === "queue" ? shareOf(row) : row.share;
+  const over = isOver(row);
+  say(cell, over ? `${percent(share)} over` : percent(share));
+  cell.classList.toggle("over", Boolean(over));
   const of = row.kind === "queue" ? "of what it deserves" : "of the cluster (dominant resource)";
-  mark(cell, "title", `${percent(row.share)} ${of}${row.overused ? ": over-used" : ""}`);
+  mark(cell, "title", share === null ? null : `${percent(share)} ${of}${over ? ": over-used" : ""}`);
 }
