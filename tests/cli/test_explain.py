@@ -121,7 +121,7 @@ def test_a_file_cannot_be_watched() -> None:
 def test_the_page_of_a_podgroup() -> None:
     lines = [line.rstrip() for line in page(explained(TEXT, "team/train")).splitlines()]
 
-    assert lines[: lines.index("pods")] == [
+    assert lines == [
         "PodGroup team/train cannot start as things are",
         "the gang needs 3, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}",
         "",
@@ -139,7 +139,6 @@ def test_the_page_of_a_podgroup() -> None:
         "  why                                       large  small  all",
         "  Insufficient cpu                                     1    1",
         "  node(s) had untolerated taint {gpu: yes}      1           1",
-        "",
     ]
 
 
@@ -159,7 +158,7 @@ def test_nothing_is_said_twice() -> None:
     headline = lines[1]
     assert headline.startswith("the gang needs 3, 1 fits")
     assert sum(headline in line for line in lines) == 1
-    assert "2  its gang waits" in lines
+    assert not any("its gang" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +199,13 @@ def test_what_the_headline_says_is_not_said_again(text: str) -> None:
     assert "in the way" not in page(found)
     assert found.constraints, "programs find it there all the same"
     assert page(found).count(found.message) == 1
+
+
+def test_pods_are_told_of_where_they_wait_for_different_things() -> None:
+    told = "job ns/a min=3 pods=3 cpu=5\n"
+    assert "pods\n" not in "\n".join(line.rstrip() for line in page(explained(f"node n1 cpu=4\n{told}")).splitlines())
+    text = page(explained("node n1 cpu=4\njob ns/a min=4 pods=2 cpu=3\npods ns/a 2 cpu=1 gated"))
+    assert "2  a scheduling gate holds it back" in text
 
 
 def test_a_narrow_page_leaves_out_what_a_wide_one_has() -> None:

@@ -55,6 +55,15 @@ HELD = """
             id="closed, and some still run",
         ),
         pytest.param(
+            "node n1\nqueue q\njob ns/a queue=q min=2 phase=Inqueue\n"
+            "job ns/b queue=q min=2 phase=Unknown\npods ns/b 1 cpu=1 on=n1",
+            PLAIN,
+            State.WAITS,
+            "2 jobs wait for pods that do not exist; holds 1 of the 4 cpu of the cluster",
+            [],
+            id="admitted, and pods are missing",
+        ),
+        pytest.param(
             "node n1\nqueue q state=Closed",
             DEFAULT_POLICY,
             State.FINISHED,

@@ -12,7 +12,7 @@ from vsched.model.status import HOLDS, READY, Phase, Status
 from vsched.model.task import Task
 
 TABLE = ShapeTable()
-SHAPES = [TABLE.shape(((0, cpu), (2, 1))) for cpu in (1000, 250)]
+SHAPES = [TABLE.shape(request) for request in (((0, 1000), (2, 1)), ((0, 250), (2, 1)), ((2, 1),))]
 SPEC = JobSpec(namespace="ns", name="j", queue="q", min_member=2, min_resources=((0, 3000),))
 
 
@@ -27,23 +27,28 @@ def job(*tasks: Task, spec: JobSpec = SPEC) -> Job:
     return made
 
 
-changes = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([*Status, None]), st.integers(0, 1)), max_size=20)
+changes = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from([*Status, None]), st.integers(0, 2), st.booleans()), max_size=20
+)
 
 
 @given(changes)
-def test_sums_are_those_of_the_tasks_that_are_there(steps: list[tuple[str, Status | None, int]]) -> None:
+def test_sums_are_those_of_the_tasks_that_are_there(steps: list[tuple[str, Status | None, int, bool]]) -> None:
     made = job()
-    for uid, status, shape in steps:
+    for uid, status, shape, gated in steps:
         if status is None:
             made.drop(uid)
         else:
-            made.put(task(uid, status, shape))
-    tasks = list(made.tasks.values())
+            made.put(task(uid, status, shape, gated))
+    tasks, pending = list(made.tasks.values()), list(made.pending.values())
     assert made.counts == [sum(found.status is status for found in tasks) for status in Status]
-    allocated = sum(dict(found.shape.request)[0] for found in tasks if HOLDS[found.status].allocated)
+    allocated = sum(dict(found.shape.request).get(0, 0) for found in tasks if HOLDS[found.status].allocated)
     assert made.allocated.get(0, 0) == allocated
     assert made.pending.keys() == {found.uid for found in tasks if found.status is Status.PENDING}
-    assert made.pending_request.get(2, 0) == len(made.pending)
+    assert made.pending_request.get(2, 0) == len(pending)
+    counts = (sum(found.shape.best_effort for found in pending), sum(found.gated for found in pending))
+    assert (made.best_effort, made.gated) == counts
+    assert (made.clone().best_effort, made.clone().gated) == counts
     assert made.ready == sum(found.status in READY for found in tasks)
     assert made.allocated_count == sum(HOLDS[found.status].allocated for found in tasks)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -41,10 +41,12 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     rest = [one for one in found.constraints if not one.repeats]
     if rest:
         parts += _part("in the way", _constraints(rest))
-    if found.groups:
+    if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all
         parts += _part("nodes", _nodes(found, look, wide))
-    if len(found.pods) > 1:
-        parts += _part("pods", _pods(found, wide))
+    # That its gang waits, and why, is in the first lines.
+    pods = {told: count for told, count in found.pods.items() if not told.startswith(f"its gang {found.key} waits: ")}
+    if len(pods) > 1:
+        parts += _part("pods", _pods(pods, wide))
     if found.changes:
         parts += _part("would start with", _changes(found))
     return Group(*parts)
@@ -126,17 +128,16 @@ def _nodes(found: Explanation, look: Look, wide: bool) -> Table:
     return table
 
 
-def _pods(found: Explanation, wide: bool) -> Table:
-    """Counts of pods by what each is told; that its gang waits, and why, is in the first lines already."""
+def _pods(told: Mapping[str, int], wide: bool) -> Table:
+    """Counts of pods by what each is told."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    gang = f"its gang {found.key} waits"
-    shown = list(found.pods.items())[: None if wide else PODS_SHOWN]
+    shown = list(told.items())[: None if wide else PODS_SHOWN]
     for message, count in shown:
-        table.add_row(str(count), Text("its gang waits" if message.startswith(f"{gang}: ") else message))
-    if len(shown) < len(found.pods):
-        table.add_row("", Text(f"and {len(found.pods) - len(shown)} other reasons (-o wide)", style="dim"))
+        table.add_row(str(count), Text(message))
+    if len(shown) < len(told):
+        table.add_row("", Text(f"and {len(told) - len(shown)} other reasons (-o wide)", style="dim"))
     return table
 
 

@@ -26,6 +26,7 @@ from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
+from vsched.model.status import Phase
 from vsched.web.divisions import with_division
 from vsched.web.sights import Sight
 
@@ -218,6 +219,8 @@ def waiting_jobs(sight: Sight, patience_seconds: float) -> Iterator[tuple[str, J
         job = sight.snapshot.jobs.get(key)
         if job is None or outcome.code in PASSING or outcome.ready >= max(1, outcome.min_member):
             continue
+        if outcome.phase == Phase.INQUEUE and not job.tasks:
+            continue  # controllers make its pods now that it is admitted
         if sight.snapshot.now - job.spec.created >= patience_seconds:
             yield key, outcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from vsched.actions.taking import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
@@ -25,7 +25,7 @@ from vsched.model.plan import CycleReport, QueueOutcome
 from vsched.model.queue import Queue
 from vsched.model.queue_tree import lineage, tree
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
+from vsched.model.status import Phase, Status
 
 QUEUE = "Queue"
 OTHERS = (Code.PROTECTED, Code.BUDGET, Code.ORDER)
@@ -34,6 +34,8 @@ HOLDERS_TOLD = 5
 """So many queues that hold more than they deserve are named."""
 GROUPS_TOLD = 20
 """So many sorts of reasons, or queues below, are told of."""
+BEGUN = (Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN)
+"""Phases of jobs that were admitted and have not ended."""
 PODS_NAME = "pods"
 
 
@@ -78,7 +80,7 @@ def explain_queue(
         QUEUE,
         name,
         _state(queue, lane, first, jobs),
-        _headline(snapshot, report, queue, lane, held),
+        _headline(snapshot, report, queue, lane, len(_without_pods(jobs, lane)), held),
         queue=queue.parent,
         phase=queue.state,
         at=snapshot.now,
@@ -117,14 +119,28 @@ def _held(report: CycleReport, branch: Sequence[str]) -> dict[str, int]:
     return dict(held)
 
 
+def _without_pods(jobs: Iterable[Job], lane: list[str]) -> list[Job]:
+    """Jobs that were admitted and are below their minimum, and of which no pod is there to be placed."""
+    known = set(lane)
+    return [
+        job
+        for job in jobs
+        if job.spec.phase in BEGUN and not job.pending and job.ready < job.spec.min_member and job.key not in known
+    ]
+
+
 def _state(queue: Queue, lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> State:
     if lane:
         return State.NEVER if any(one.lasting for one in first) else State.WAITS
+    if _without_pods(jobs, lane):
+        return State.WAITS
     busy = any(job.holding or job.pending for job in jobs)
     return State.RUNS if busy or (queue.open and not jobs) else State.FINISHED
 
 
-def _headline(snapshot: Snapshot, report: CycleReport, queue: Queue, lane: list[str], held: Mapping[str, int]) -> str:
+def _headline(
+    snapshot: Snapshot, report: CycleReport, queue: Queue, lane: list[str], podless: int, held: Mapping[str, int]
+) -> str:
     outcome = report.queues[queue.name]
     if outcome.problem:
         return outcome.problem
@@ -134,7 +150,8 @@ def _headline(snapshot: Snapshot, report: CycleReport, queue: Queue, lane: list[
         where = key if own == queue.name else f"{key} of queue {own}"
         return f"{count}, {where} first: {headline_of(report.jobs[key].message)}"
     closed = "" if queue.open else f"is {queue.state}, not Open; "
-    return f"{closed}no job waits; {_share(snapshot, outcome, held)}"
+    waits = f"{counted(podless, 'job waits', 'jobs wait')} for pods that do not exist" if podless else "no job waits"
+    return f"{closed}{waits}; {_share(snapshot, outcome, held)}"
 
 
 def _share(snapshot: Snapshot, outcome: QueueOutcome, held: Mapping[str, int]) -> str:
@@ -202,7 +219,7 @@ def _has(amounts: Mapping[str, int], resource: str) -> str:
 def _counts(lane: list[str], jobs: list[Job]) -> dict[str, int]:
     return {
         "jobs": len(jobs),
-        "waiting": len(lane),
+        "waiting": len(lane) + len(_without_pods(jobs, lane)),
         "running": sum(1 for job in jobs if job.counts[Status.RUNNING]),
         "pods": sum(len(job.tasks) for job in jobs),
         "pending": sum(len(job.pending) for job in jobs),

@@ -201,12 +201,13 @@ def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[s
     if not view.pending_count and not view.waiting:
         return
     refusal = session.job_refusals.get(view.key)
+    gang = headline_of(outcome.message)
     for uid, task in view.job.pending.items():
         if uid in bound or task.gated:
             continue
         fits = uid in session.tried or uid in view.moved
         why = session.task_refusals.get(uid, refusal)
-        reason, message, reasons = _told_of_task(view, outcome, why, fits)
+        reason, message, reasons = _told_of_task(view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
 
@@ -226,9 +227,9 @@ def no_such_group(key: str) -> str:
 
 
 def _told_of_task(
-    view: JobView, outcome: JobOutcome, why: Explanation | Refusal | None, fits: bool
+    view: JobView, outcome: JobOutcome, gang: str, why: Explanation | Refusal | None, fits: bool
 ) -> tuple[str, str, dict[str, int]]:
-    """Reason, message, and nodes by reason."""
+    """Reason, message, and nodes by reason; ``gang`` is what its job waits for."""
     if isinstance(why, Refusal):
         return "Unschedulable", why.message, {why.reason: 1}
     if why is not None:
@@ -236,8 +237,8 @@ def _told_of_task(
     if fits:
         waits = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
         return "Schedulable", waits, {}
-    if outcome.message and not view.is_ready:
-        return "Unschedulable", f"its gang {view.key} waits: {headline_of(outcome.message)}", dict(outcome.reasons)
+    if gang and not view.is_ready:
+        return "Unschedulable", f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
     return "Unschedulable", "not tried in this cycle", {}
 
 
