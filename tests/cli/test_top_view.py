@@ -86,7 +86,7 @@ def test_any_picture_fits_any_terminal(
 def test_everything_at_a_glance() -> None:
     lines = shown(SOME, screen(keys=True))
     assert lines[0] == "vsched 0.1.0  http://d  leader  live"
-    assert lines[1] == "1,234 pods run, 60 wait   0 jobs run, 30 wait   2 nodes (1 cordoned)"
+    assert lines[1] == "pods 1,234 run, 60 wait   jobs 0 run, 30 wait   nodes 2 (1 cordoned)"
     assert lines[3] == "policy 3 from policy.yaml, 60s ago: enqueue, allocate"
     assert lines[4].endswith("50%  4/8             2 nodes █·")
     text = "\n".join(lines)

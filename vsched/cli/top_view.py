@@ -73,10 +73,10 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
     away = Counter(row.state for row in overview.nodes.values() if row.state)
     closed = ", ".join(f"{count} {state}" for state, count in sorted(away.items()))
     work = Text.assemble(
-        (f"{counts['pods_running']:,}", "bold"), " pods run, ",
+        "pods ", (f"{counts['pods_running']:,}", "bold"), " run, ",
         (f"{counts['pods_waiting']:,}", "bold yellow" if counts["pods_waiting"] else "bold"), " wait   ",
-        f"{counts['jobs_running']:,} jobs run, {counts['jobs_waiting']:,} wait   ",
-        f"{counts['nodes']:,} nodes", f" ({closed})" if closed else "",
+        f"jobs {counts['jobs_running']:,} run, {counts['jobs_waiting']:,} wait   ",
+        f"nodes {counts['nodes']:,}", f" ({closed})" if closed else "",
     )  # fmt: skip
     lines = [title, work, _pace(overview, screen.now), _policy(overview, screen)]
     lines += [_resource(overview, at, screen) for at in range(min(SHOWN, len(overview.resources)))]
