@@ -20,8 +20,9 @@ from click.testing import CliRunner, Result
 from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
 from vsched.cli.trace_plots import draw
-from vsched.cli.trace_view import Line, as_table, duration, lines_of
+from vsched.cli.trace_view import Line, as_table, lines_of
 from vsched.errors import VschedError
+from vsched.sim.ages import short_duration
 
 POLICIES = Path(__file__).parents[2] / "config" / "policies"
 SPREADING, PACKING = POLICIES / "volcano-default.yaml", POLICIES / "gpu-packing.yaml"
@@ -164,7 +165,7 @@ def a_document(*waits: float) -> dict[str, Any]:
     ],
 )
 def test_the_best_is(values: list[float], better: int, best: set[int]) -> None:
-    assert Line("wait", values, duration, better).best() == best
+    assert Line("wait", values, short_duration, better).best() == best
 
 
 def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are() -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-from vsched.cli.plan_trial import Trial, counted
+from vsched.cli.plan_trial import Trial
+from vsched.framework.wording import counted
 from vsched.model.status import Status
 
 UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
@@ -72,7 +73,9 @@ class Add:
         free = (name for number in count(1) if (name := f"{self.like}-new-{number}") not in known)
         for name in islice(free, self.count):
             trial.mirror.tell(_like(model, name))
-        trial.notes.append(f"{counted(self.count, 'node')} like {self.like}: same labels and taints, open for pods")
+        trial.notes.append(
+            f"{counted(self.count, 'node', 'nodes')} like {self.like}: same labels and taints, open for pods"
+        )
 
 
 def cordon(trial: Trial, name: str, *, cordoned: bool) -> None:
@@ -97,7 +100,7 @@ def clear(trial: Trial, name: str, *, staying: bool) -> str:
         trial.mirror.take_away(task)
     trial.mirror.clear_of_others(name)
     told = [
-        f"{counted(len(tasks), 'pod')} {what}"
+        f"{counted(len(tasks), 'pod', 'pods')} {what}"
         for tasks, what in (
             (again, "made anew by controllers"),
             (gone, "gone for good"),

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsched.cli.plan_server import WORKLOADS, Made
-from vsched.cli.plan_trial import Sent, Trial, counted
+from vsched.cli.plan_trial import Sent, Trial
 from vsched.cluster import wire
 from vsched.cluster.manifests import Origin, read
 from vsched.errors import BadInput, BadObject
+from vsched.framework.wording import counted
 from vsched.sim.kinds import Kind
 from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.status import Failure
@@ -121,7 +122,7 @@ def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) ->
     strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
     if strangers:
         trial.notes.append(
-            f"{origin}: {counted(len(pods), 'pod')} left to scheduler {', '.join(strangers)} "
+            f"{origin}: {counted(len(pods), 'pod', 'pods')} left to scheduler {', '.join(strangers)} "
             "(--scheduler-name would plan for them)"
         )
     sent.pods += [pod["metadata"]["uid"] for pod in pods if _is_ours(trial, pod)]

@@ -80,8 +80,3 @@ def instead(name: str, known: list[str]) -> str:
         return "(there are none)"
     rest = f" and {len(known) - MOST_SHOWN} more" if len(known) > MOST_SHOWN else ""
     return f"(expected one of {', '.join(known[:MOST_SHOWN])}{rest})"
-
-
-def counted(count: int, word: str) -> str:
-    """``1 pod``, ``2 pods``."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -44,10 +44,6 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def duration(value: float) -> str:
-    return short_duration(value)
-
-
 def show(document: Document, no_color: bool = False) -> None:
     """Print it; a table that goes to a file has all the room it needs."""
     console = console_for(no_color, wide=False)
@@ -108,15 +104,15 @@ def lines_of(policies: Sequence[Document]) -> Iterator[Line]:
     yield Line("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
     yield Line("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
     for part in ("mean", "p50", "p90", "p99", "max"):
-        yield Line(f"wait, {part}", of("waiting_seconds", "all", part), duration, -1)
+        yield Line(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
     for group, word in (("by_size", ""), ("by_queue", "queue ")):
         names = dict.fromkeys(name for policy in policies for name in policy["waiting_seconds"][group])
         for name in names:
-            yield Line(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), duration, -1)
+            yield Line(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
     yield Line("never placed", of("pods", "never_placed"), count, -1)
     yield Line("evictions", of("pods", "evicted"), count, -1)
     yield Line("GPU hours lost to evictions", [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
-    yield Line("last pod started after", of("last_start_seconds"), duration, -1)
-    yield Line("makespan", of("makespan_seconds"), duration, -1)
+    yield Line("last pod started after", of("last_start_seconds"), short_duration, -1)
+    yield Line("makespan", of("makespan_seconds"), short_duration, -1)
     yield Line("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
     yield Line("sessions", of("sessions"), count)

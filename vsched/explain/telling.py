@@ -40,6 +40,7 @@ from vsched.explain.edits import (
     UseAction,
 )
 from vsched.explain.records import Change
+from vsched.framework.wording import counted
 from vsched.model.counted import format_counted
 from vsched.model.resources import format_amount
 from vsched.model.snapshot import Snapshot
@@ -177,7 +178,7 @@ def _of_job(snapshot: Snapshot, edit: SetMinMember | SetRoleMinimum | SetRequest
             return f"{edit.resource} {then} in place of {now} a pod"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else ""
-            return f"{edit.count} more pod{'s' if edit.count > 1 else ''}{of_role}"
+            return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
         case SetPriority():
             if edit.priority_class:
                 return f"priority class {edit.priority_class}"
@@ -216,15 +217,14 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             budgets = snapshot.budgets[edit.namespace]
             has = next((one.allowed for one in budgets if one.name == edit.budget), 0)
             count, budget = edit.allowed - has, f"{edit.namespace}/{edit.budget}"
-            return f"{count} more eviction{'s' if count > 1 else ''} allowed by disruption budget {budget}"
+            return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
 
 
 def _more(resource: str, has: int, amount: int) -> str:
     """``2 more nvidia.com/gpu``; names of quotas' lines are understood."""
     if resource == "pods":
-        return f"{amount - has} more pod slot{'s' if amount - has > 1 else ''}"
-    counted = resource.removeprefix("requests.")
-    return f"{format_counted(counted, amount - has)} more {resource}"
+        return counted(amount - has, "more pod slot", "more pod slots")
+    return f"{format_counted(resource.removeprefix('requests.'), amount - has)} more {resource}"
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -68,6 +69,6 @@ class Lasting(web.StreamResponse):
     recheck: Callable[[], Awaitable[None]] | None = None
     """Raises Refusal once whoever asked may no longer be answered; None where everybody may."""
 
+    @abstractmethod
     async def last(self, stay: Stay) -> None:
         """Send whatever there is to send, for as long as it is allowed."""
-        raise NotImplementedError
