@@ -41,6 +41,14 @@ def test_a_job_that_lost_pods_waits_for_them_and_says_so() -> None:
     assert (found.counts["jobs_waiting"], found.queues["q"].waiting) == (1, 1)
 
 
+@pytest.mark.parametrize("word", ["bound", "leaving"])
+def test_a_job_is_shown_from_its_binding_to_its_last_pod_whatever_these_are_about_to_do(word: str) -> None:
+    text = f"node n1 cpu=9\nqueue q\njob ns/a min=2 queue=q phase=Running\npods ns/a 2 cpu=1 on=n1 {word}"
+    found = of(text, policy_of("gang", "predicates"))
+    assert (found.jobs["ns/a"].phase, found.jobs["ns/a"].pending, found.jobs["ns/a"].running) == ("Running", 0, 0)
+    assert found.queues["q"].jobs == 1
+
+
 def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture_jobs, "MOST_JOBS", 2)
     found = of(JOBS, policy_of("priority gang", "predicates"), positions={"ns/waits": 2, "ns/empty": 1})

@@ -11,8 +11,6 @@ import msgspec
 
 from vsched.model.status import Phase
 
-NOT_STARTED = (Phase.PENDING, Phase.INQUEUE)
-
 # Thousands of rows come and go with each picture. None can be part of a ring, so no collector need look (gc=False).
 
 

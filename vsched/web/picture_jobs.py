@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from vsched.model.job import Job
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.web.overview import NOT_STARTED, JobRow
+from vsched.model.status import Phase, Status
+from vsched.web.overview import JobRow
 
 MOST_JOBS = 10_000
 
@@ -40,12 +40,12 @@ def job_rows(
     positions: Mapping[str, int],
     columns: Sequence[int],
 ) -> Jobs:
-    """Every job that waits or runs."""
+    """Every job that waits or runs; one whose pods are all bound and about to start is among the latter."""
     found = Jobs()
     rows = []
     for key, job in snapshot.jobs.items():
         row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns)
-        if not row.pending and not row.running and row.phase not in NOT_STARTED:
+        if row.phase == Phase.COMPLETED and not row.pending and not row.running:
             continue
         pair = (row.queue, job.spec.namespace)
         found.listed[pair] += 1

@@ -92,6 +92,7 @@ async def visit(browser: Any, stage: Stage) -> AsyncIterator[Sitting]:
     """Somebody who has the page before them; nothing may be wrong in their console afterwards."""
     async with sitting(browser, stage.url) as found:
         await expect(found.page.locator("#connection-kind")).to_have_text("live")
+        await expect(found.page.locator(".named").first).to_be_visible()  # rows are drawn in a frame after it
         yield found
         assert found.trouble == []
         assert found.foreign(stage.url) == []
