@@ -20,6 +20,8 @@ from vsched.daemon import picturing
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
+from vsched.web.feed import Feed
+from vsched.web.findings import Findings
 from vsched.web.overview import Overview
 
 HERE = {"listen_address": "127.0.0.1:0"}
@@ -75,6 +77,14 @@ async def test_what_happens_is_seen_by_those_who_watch() -> None:
         assert whole["jobs"].keys() == reader.picture.jobs.keys()
 
 
+async def until_still(feed: Feed, findings: Findings) -> None:
+    """Sessions go by, and the picture stays the one it was."""
+    number = -1
+    while number != feed.latest.number:
+        number, cycles = feed.latest.number, findings.cycles
+        await until(lambda cycles=cycles: findings.cycles > cycles + 5)
+
+
 async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_nothing_is_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -87,10 +97,11 @@ async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_no
         findings, feed = daemon.telemetry.findings, daemon.showing._feed
         async with watching(f"{url}/events") as reader:
             await until_seen(reader, lambda found: "default/waits" in found.jobs and found.jobs["default/waits"].reason)
-            await asyncio.sleep(0.3)
-            number, cycles = feed.latest.number, findings.cycles
+            await until_still(feed, findings)
+            number, cycles, at = feed.latest.number, findings.cycles, feed.latest.at
             await until(lambda: findings.cycles > cycles + 10)
             assert feed.latest.number == number
+            await until(lambda: feed.latest.at > at)  # and it is known to hold still
         await until(lambda: not feed.is_wanted)
         cycles = findings.cycles
         await until(lambda: findings.cycles > cycles + 5)  # one may still have been on its way
@@ -124,8 +135,13 @@ async def test_those_who_watch_are_let_go_when_the_daemon_is_told_to_stop() -> N
 
 
 async def test_a_picture_that_cannot_be_drawn_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = asyncio.Event()
+
     def broken(*_: object) -> Overview:
+        loop.call_soon_threadsafe(tried.set)
         raise ValueError("a fault")
+
+    loop = asyncio.get_running_loop()
 
     monkeypatch.setattr(picturing, "PAUSE_SECONDS", 0.05)
     async with Cluster([node("n1")]) as cluster, shown(cluster) as (_, url):
@@ -134,8 +150,10 @@ async def test_a_picture_that_cannot_be_drawn_ends_nothing_else(monkeypatch: pyt
             asking = asyncio.create_task(ask(f"{url}/overview"))
             cluster.apply(gang("g", 2))
             await until(lambda: len(nodes_of(cluster, "g")) == 2)
-            await asyncio.sleep(0.2)
-        assert (await asking).status == 200
+            await tried.wait()
+        async with asyncio.timeout(60.0):
+            while (await asking).status != 200:  # whoever asked may have had to wait for too long
+                asking = asyncio.create_task(ask(f"{url}/overview"))
 
 
 async def test_jobs_have_their_place_in_the_order() -> None:

@@ -54,6 +54,14 @@ class Sitting:
         if message.type in ("error", "warning"):
             self.trouble.append(f"{message.type}: {message.text}")
 
+    async def begin(self, url: str) -> None:
+        """Open an address as somebody who has never been here, in the same window."""
+        if self.page.url.startswith(url):
+            await self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.trouble.clear()
+        self.asked.clear()
+        await self.page.goto(url)
+
     def foreign(self, url: str) -> list[str]:
         """Addresses that are not below this one."""
         return [asked for asked in self.asked if not asked.startswith(url)]

@@ -29,6 +29,24 @@ def test_queues_stand_in_a_tree_with_all_that_is_below_them() -> None:
     assert [found[name].waiting for name in ("root", "up", "low", "other")] == [1, 1, 1, 0]
 
 
+def test_where_the_policy_knows_no_tree_what_is_deserved_is_told_with_all_that_is_below_as_what_is_held() -> None:
+    tree = """
+    node n1 cpu=10
+    queue root
+    queue up parent=root
+    queue low parent=up
+    job ns/low min=4 queue=low phase=Running
+    pods ns/low 4 cpu=1 on=n1
+    job ns/up min=1 queue=up phase=Running
+    pods ns/up 1 cpu=1 on=n1
+    job ns/more min=1 queue=up pods=1 cpu=9
+    """
+    found = of(tree).queues
+    cpu = {name: (row.allocated[0], row.deserved[0]) for name, row in found.items()}
+    assert cpu == {"root": (5000, None), "up": (5000, 10_000), "low": (4000, 4000)}
+    assert found["up"].share == round(5 / 6, 4)  # of the pods; by itself it holds one of two
+
+
 def test_a_queue_says_what_it_states_and_none_where_it_states_nothing() -> None:
     low = of(TREE, CAPACITY).queues["low"]
     assert (low.deserved[0], low.deserved[1]) == (4000, None)

@@ -289,6 +289,17 @@ async def test_whoever_asks_once_has_a_picture_made() -> None:
         assert not shown.feed.is_wanted
 
 
+async def test_a_picture_that_still_holds_is_of_now() -> None:
+    feed = Feed(SystemClock())
+    feed.publish(picture(job("ns/a")), None, None)
+    began = feed.latest
+    assert began is not None
+    assert f'"at":{began.at}' in feed.document.of(began).plain.decode()
+    feed.confirm(began.at + 600)
+    assert feed.latest == replace(began, at=began.at + 600)
+    assert f'"at":{began.at + 600}' in feed.document.of(feed.latest).plain.decode()
+
+
 async def test_a_picture_comes_unzipped_where_gzip_is_not_taken() -> None:
     async with showing() as (shown, url):
         expected = shown.show("a")

@@ -121,9 +121,10 @@ class Picturing:
         else:
             self._drawn = None
             began = time.monotonic()
-            made = self._compare(_without_sessions(self._around(role), before), before)
+            around = self._around(role)
+            made = self._compare(_without_sessions(around, before), before)
         if made.overview is before:
-            feed.confirm()
+            feed.confirm(around.at)
         else:
             feed.publish(*made)
         return time.monotonic() - began

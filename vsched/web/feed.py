@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from vsched.clock import Clock
 from vsched.errors import Unavailable
@@ -46,13 +47,14 @@ class Making:
     def __init__(self, make: Callable[[Overview], Piece]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._last: tuple[int, Piece] | None = None
+        self._last: tuple[tuple[int, float], Piece] | None = None
 
     def of(self, found: Overview) -> Piece:
         """Takes a few milliseconds for the first who asks, and nothing for the others."""
         with self._lock:
-            if self._last is None or self._last[0] != found.number:
-                self._last = found.number, self._make(found)
+            moment = found.number, found.at
+            if self._last is None or self._last[0] != moment:
+                self._last = moment, self._make(found)
             return self._last[1]
 
 
@@ -97,8 +99,10 @@ class Feed:
         self.latest = found
         self.confirm()
 
-    def confirm(self) -> None:
-        """The latest picture still shows how things are."""
+    def confirm(self, at: float | None = None) -> None:
+        """The latest picture still shows how things are, and did so at this moment: ages are reckoned from it."""
+        if at is not None and self.latest is not None:
+            self.latest = replace(self.latest, at=at)
         self._confirmed = self._clock.monotonic()
         turn, self._turn = self._turn, None
         if turn is not None and not turn.done():

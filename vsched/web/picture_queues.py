@@ -35,6 +35,10 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Seq
             held[above] = [mine + more for mine, more in zip(held[above], allocated[name], strict=True)]
             listed[above] += own_listed[name]
             waiting[above] += own_waiting[name]
+    deserved = {name: _deserved(found, names) for name, found in outcomes.items()}
+    shares = {name: found.share for name, found in outcomes.items()}
+    if _flat(outcomes):
+        deserved, shares = _summed(deserved, shares, held, parents)
     return {
         name: QueueRow(
             name=name,
@@ -42,10 +46,10 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Seq
             state=queue.state,
             weight=queue.weight,
             priority=queue.priority,
-            share=round(outcomes[name].share, DIGITS),
+            share=round(shares[name], DIGITS),
             overused=outcomes[name].overused,
             allocated=tuple(held[name]),
-            deserved=_deserved(outcomes[name], names),
+            deserved=deserved[name],
             guarantee=_stated(queue.guarantee, {}, columns, names),
             capability=_stated(queue.capability, outcomes[name].capability, columns, names),
             jobs=listed[name],
@@ -61,6 +65,38 @@ def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:
     for (queue, _), count in counts.items():
         found[queue] += count
     return found
+
+
+def _flat(outcomes: Mapping[str, QueueOutcome]) -> bool:
+    """Whether the policy divides among queues as if none were below another."""
+    return any(found.allocated for found in outcomes.values()) and not any(found.subtree for found in outcomes.values())
+
+
+def _summed(
+    deserved: Mapping[str, Amounts],
+    shares: Mapping[str, float],
+    held: Mapping[str, Sequence[int]],
+    parents: Mapping[str, str],
+) -> tuple[dict[str, Amounts], dict[str, float]]:
+    """What queues deserve with all that is below them, as what they hold is told, and their shares of that."""
+    sums, above_others = dict(deserved), set[str]()
+    for name in parents:
+        for above in lineage(name, parents):
+            above_others.add(above)
+            sums[above] = tuple(
+                [
+                    own if own is None else own + (more or 0)
+                    for own, more in zip(sums[above], deserved[name], strict=True)
+                ]
+            )
+    parts = {name: _part(held[name], sums[name]) for name in above_others if any(deserved[name])}
+    return sums, {**shares, **parts}
+
+
+def _part(held: Iterable[int], deserved: Iterable[int | None]) -> float:
+    """The largest part that is held of what is deserved of anything; all of it where it is nothing."""
+    pairs = zip(held, deserved, strict=True)
+    return max((mine / due if due else float(mine > 0) for mine, due in pairs if due is not None), default=0.0)
 
 
 def _deserved(outcome: QueueOutcome, names: Sequence[str]) -> Amounts:

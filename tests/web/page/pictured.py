@@ -11,9 +11,11 @@ from aiohttp import web
 
 from tests.web.page.fleets import fleet, later
 from vsched.clock import SystemClock
+from vsched.web.access import Access
 from vsched.web.deltas import delta
 from vsched.web.events import event
 from vsched.web.feed import Feed
+from vsched.web.overview import Overview
 from vsched.web.routes import Route, as_json
 from vsched.web.server import serving
 from vsched.web.static import front, page_routes, read_files
@@ -25,30 +27,35 @@ class Going:
 
     def __init__(self, nodes: int, jobs: int) -> None:
         self.feed = Feed(SystemClock())
-        self._now = fleet(nodes, jobs)
+        self.now = fleet(nodes, jobs)
         self._random = Random(5)
-        self.whole = len(event("overview", "x", self._now).deflated)
-        self.plain = len(event("overview", "x", self._now).plain)
+        self.whole = len(event("overview", "x", self.now).deflated)
+        self.plain = len(event("overview", "x", self.now).plain)
         self.updates: list[int] = []
-        self.feed.publish(self._now, None, None)
+        self.feed.publish(self.now, None, None)
+
+    def show(self, found: Overview) -> None:
+        """Go on from another picture."""
+        self.now = found
+        self.feed.publish(found, None, None)
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(1)
-            after = later(self._random, self._now)
-            change = delta(self._now, after)
+            after = later(self._random, self.now)
+            change = delta(self.now, after)
             told = event("delta", self.feed.identity(after.number), change)
             self.updates.append(len(told.deflated))
             self.feed.publish(after, change, told)
-            self._now = after
+            self.now = after
 
 
 @asynccontextmanager
-async def pictured(going: Going) -> AsyncIterator[str]:
-    """The page over these pictures, at an address."""
+async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | None = None) -> AsyncIterator[str]:
+    """The page over these pictures, where it is."""
     files = read_files()
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *picture_routes(going.feed)]
-    async with serving(routes, "127.0.0.1:0", "--listen-address") as port:
+    async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())
         try:
             yield f"http://127.0.0.1:{port}/"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,27 +12,20 @@ import pytest
 import pytest_asyncio
 
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling, until
-from tests.support.browser import Sitting, chromium, needs_chromium, sitting
+from tests.support.browser import Sitting, sitting
 from tests.support.demoing import demo_page
-from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 RESOURCES = {"Node": "nodes", "Pod": "pods", "PodGroup": PODGROUPS}
 PATIENCE = 30_000
 """Milliseconds; two cores may have others to serve."""
 expect.set_options(timeout=PATIENCE)
 EVIL = "<img src=x onerror=alert(1)>\"'&amp;"
-POLICY = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-"""
+POLICY = Path("config/scheduler.yaml").read_text()
 
 
 def queue(name: str, parent: str = "", **spec: Any) -> dict[str, Any]:
@@ -50,6 +42,7 @@ class Stage(NamedTuple):
 
     cluster: Cluster
     url: str
+    policy: Path
 
     def add(self, *objects: dict[str, Any]) -> None:
         for found in objects:
@@ -60,42 +53,43 @@ class Stage(NamedTuple):
 async def page_of(url: str, **options: Any) -> AsyncIterator[tuple[Daemon, str]]:
     """A daemon at this API server, and where its page is."""
     async with scheduling(url, **{"listen_address": "127.0.0.1:0", **options}) as daemon:
-        await until(lambda: daemon.ports and daemon.health.ready().ok, 30.0)
+        await until(lambda: daemon.ports and daemon.health.ready().ok)
         yield daemon, f"http://127.0.0.1:{daemon.ports['--listen-address']}/"
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def browser() -> AsyncIterator[Any]:
-    needs_chromium()
-    async with chromium() as found:
-        yield found
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def stage() -> AsyncIterator[Stage]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """Three nodes, queues in a tree, one job that runs, and one that is too large for ever."""
     cordoned = node("n3")
     cordoned["spec"] = {"unschedulable": True}
     made = [node("n1"), node("n2"), cordoned]
     small, large = gang("runs", 2), gang("too-large", 2, cpu="64")
     queues = [queue("research", "root", capability={"cpu": "64"}), queue("vision", "research")]
+    policy = tmp_path_factory.mktemp("policy") / "scheduler.yaml"
+    policy.write_text(POLICY)
     async with (
         Cluster(made, manifests=[*queues, *small, *large]) as cluster,
-        page_of(cluster.url) as (_, url),
+        page_of(cluster.url, policy_file=policy) as (_, url),
     ):
-        await until(lambda: len(nodes_of(cluster, "runs")) == 2, 30.0)
-        yield Stage(cluster, url)
+        await until(lambda: len(nodes_of(cluster, "runs")) == 2)
+        yield Stage(cluster, url, policy)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def visit(browser: Any, stage: Stage) -> AsyncIterator[Sitting]:
-    """Somebody who has the page before them; nothing may be wrong in their console afterwards."""
-    async with sitting(browser, stage.url) as found:
-        await expect(found.page.locator("#connection-kind")).to_have_text("live")
-        await expect(found.page.locator(".named").first).to_be_visible()  # rows are drawn in a frame after it
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def seat(browser: Any) -> AsyncIterator[Sitting]:
+    async with sitting(browser, "about:blank") as found:
         yield found
-        assert found.trouble == []
-        assert found.foreign(stage.url) == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(seat: Sitting, stage: Stage) -> AsyncIterator[Sitting]:
+    """Somebody who has the page before them; nothing may be wrong in their console afterwards."""
+    await seat.begin(stage.url)
+    await expect(seat.page.locator("#connection-kind")).to_have_text("live")
+    await expect(seat.page.locator(".named").first).to_be_visible()  # rows are drawn in a frame after it
+    yield seat
+    assert seat.trouble == []
+    assert seat.foreign(stage.url) == []
 
 
 # -- what is seen
@@ -148,13 +142,6 @@ async def test_names_that_others_chose_are_words_and_nothing_else(visit: Sitting
     await expect(row).to_have_count(0)
 
 
-async def test_the_policy_in_force_and_its_tiers_are_told(visit: Sitting) -> None:
-    policy = visit.page.get_by_role("region", name="Policy")
-    await expect(policy).to_contain_text("in force")
-    await expect(policy.locator("#policy-actions li")).not_to_have_count(0)
-    await expect(policy.locator("#policy-tiers > li")).not_to_have_count(0)
-
-
 # -- what is done
 
 
@@ -200,6 +187,27 @@ async def test_chips_and_addresses_choose_among_jobs(visit: Sitting, stage: Stag
     await expect(header).to_have_attribute("aria-sort", "descending")
     await header.get_by_role("button").click()
     await expect(header).to_have_attribute("aria-sort", "ascending")
+
+
+async def test_what_is_chosen_stays_on_the_way_to_a_section_and_the_way_back_closes_the_panel(visit: Sitting) -> None:
+    page = visit.page
+    await page.get_by_label("Which").select_option("all")
+    await page.get_by_label("Find").fill("runs")
+    row = page.get_by_role("grid", name="Jobs").get_by_role("row", name="default/runs")
+    await row.click()
+    panel = page.get_by_role("complementary", name="default/runs")
+    await expect(panel).to_be_visible()
+    await page.go_back()
+    await expect(panel).to_have_count(0)
+    await page.go_forward()
+    await expect(panel).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(panel).to_have_count(0)
+    await page.get_by_role("link", name="Nodes", exact=True).click()
+    await expect(page).to_have_url(re.compile("#nodes.*text=runs"))
+    await expect(page.locator("#jobs-told")).to_contain_text("1 job shown")
+    await page.go_back()
+    await expect(page).to_have_url(re.compile("#jobs.*text=runs"))
 
 
 async def test_the_tree_closes_and_opens_and_a_queue_opens_the_panel(visit: Sitting) -> None:
@@ -273,75 +281,25 @@ async def test_a_tab_that_nobody_looks_at_lets_go(visit: Sitting) -> None:
     page = visit.page
     hide = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
     hide += " document.dispatchEvent(new Event('visibilitychange')); }"
+    # The seconds that are waited for in case somebody comes back pass at once.
+    hasty = "((wait) => (setTimeout = (f, ms, ...more) => wait(f, ms === 5000 ? 5 : ms, ...more)))(setTimeout) && null"
+    await page.evaluate(hasty)
     await page.evaluate(hide, True)
     await expect(page.locator("#connection")).to_have_attribute("data-kind", "paused")
     await page.evaluate(hide, False)
     await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")
 
 
-# -- who may, and what when it breaks
-
-
-async def test_who_must_show_a_token_is_asked_and_it_stays_in_the_tab(browser: Any, tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens.csv"
-    tokens.write_text("the-right-one-of-all,alice,1\n")
-    tokens.chmod(0o600)
-    access = AccessOptions(authentication="token-file", token_file=tokens)
-    async with (
-        Cluster([node("n1")]) as cluster,
-        page_of(cluster.url, access=access) as (_, url),
-        sitting(browser, url) as found,
-    ):
-        page = found.page
-        await expect(page.locator("#token-why")).to_contain_text("bearer token")
-        for token, kind in (("a-wrong-one-of-all", "refused"), ("the-right-one-of-all", "live")):
-            await page.get_by_label("Bearer token").fill(token)
-            await page.keyboard.press("Enter")
-            await expect(page.locator("#connection")).to_have_attribute("data-kind", kind)
-        await expect(page.locator("#token-form")).to_be_hidden()
-        await expect(page.locator("#count-nodes")).to_have_text("1")
-        assert await page.evaluate("JSON.stringify(localStorage)") == "{}"
-        await page.reload()
-        await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")
-        await page.get_by_role("button", name="Forget token").click()
-        await expect(page.get_by_label("Bearer token")).to_be_focused()
-        # The browser itself tells of each answer that is a refusal; nothing else may be wrong.
-        assert [said for said in found.trouble if "401" not in said] == []
-
-
-async def test_a_daemon_that_goes_and_comes_is_followed_without_a_reload(browser: Any) -> None:
-    async with Cluster([node("n1")]) as cluster, AsyncExitStack() as stack:
-        async with page_of(cluster.url) as (daemon, url):
-            port = daemon.ports["--listen-address"]
-            found = await stack.enter_async_context(sitting(browser, url))
-            await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "live")
-            await found.page.evaluate("window.kept = true")
-        await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "lost")
-        await expect(found.page.locator("#connection-told")).to_contain_text("old; again in")
-        cluster.client.create("nodes", node("n2"))
-        async with page_of(cluster.url, listen_address=f"127.0.0.1:{port}"):
-            await found.page.get_by_role("button", name="Try now").click()
-            await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "live")
-            await expect(found.page.locator("#count-nodes")).to_have_text("2")
-            assert await found.page.evaluate("window.kept")
-            await stack.aclose()
-
-
-async def test_a_policy_that_was_refused_is_told_in_full(browser: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.yaml"
-    file.write_text(POLICY)
-    async with (
-        Cluster([node("n1")]) as cluster,
-        page_of(cluster.url, policy_file=file) as (_, url),
-        sitting(browser, url) as found,
-    ):
-        result = found.page.locator("#policy-result")
-        await expect(result).to_have_text("in force")
-        await asyncio.sleep(0.3)  # the watch of the directory has no word for being in place
-        file.write_text(POLICY.replace("name: gang", "name: gnag"))
-        await expect(result).to_have_text("last edit refused")
-        await expect(found.page.get_by_role("region", name="Policy")).to_contain_text("gnag")
-        assert found.trouble == []
+async def test_a_policy_that_was_refused_is_told_in_full(visit: Sitting, stage: Stage) -> None:
+    policy = visit.page.get_by_role("region", name="Policy")
+    await expect(policy).to_contain_text("in force")
+    await expect(policy.locator("#policy-actions li")).not_to_have_count(0)
+    await expect(policy.locator("#policy-tiers > li")).not_to_have_count(0)
+    stage.policy.write_text(POLICY.replace("name: gang", "name: gnag"))
+    await expect(policy.locator("#policy-result")).to_have_text("last edit refused")
+    await expect(policy).to_contain_text("gnag")
+    stage.policy.write_text(POLICY)
+    await expect(policy.locator("#policy-result")).to_have_text("in force")
 
 
 async def test_the_demo_has_the_page(browser: Any) -> None:
@@ -349,5 +307,7 @@ async def test_the_demo_has_the_page(browser: Any) -> None:
         await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "live")
         await expect(found.page.locator("#count-nodes")).to_have_text("12")
         await expect(found.page.locator("#count-bound")).not_to_have_text("0")
+        for name in ("research", "production", "batch", "interactive"):
+            await expect(found.page.get_by_role("treegrid").get_by_text(name, exact=True)).to_be_visible()
         assert found.trouble == []
         assert found.foreign(url) == []

@@ -52,5 +52,11 @@ export const day = (at) => `${DAY.format(at * 1000)} ${clock(at)}`;
 /** The last part of a resource's name: `gpu` of `nvidia.com/gpu`. */
 export const short = (name) => name.slice(name.lastIndexOf("/") + 1);
 
+/** The same where it tells a resource from the others that are shown, else its whole name: two kinds of `gpu` are two things. */
+export function label(resource, among) {
+  const name = short(resource.name);
+  return among.some((other) => other.name !== resource.name && short(other.name) === name) ? resource.name : name;
+}
+
 /** Compares strings by their letters, as the daemon does. */
 export const byText = (a, b) => (a < b ? -1 : a > b ? 1 : 0);

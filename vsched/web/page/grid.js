@@ -13,7 +13,7 @@ const KEYS = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 export class Grid {
   /** `host` scrolls; `on` has what to do: `open(row)`, `sorted(order)`, `expand(row, whether)`. */
   constructor(host, { label, name, empty, tree = false, order = {}, on = {} }) {
-    Object.assign(this, { host, name, tree, order, on, empty, rows: [], shown: [], columns: [], active: null });
+    Object.assign(this, { host, name, tree, order, on, empty, rows: [], shown: [], columns: [], active: null, at: 0 });
     this.heading = make("tr", { role: "row", "aria-rowindex": 1 });
     this.above = make("tr", { class: "space", role: "presentation" }, make("td", { role: "presentation" }));
     this.below = make("tr", { class: "space", role: "presentation" }, make("td", { role: "presentation" }));
@@ -100,6 +100,7 @@ export class Grid {
     this.above.hidden = first === 0;
     this.below.hidden = last === this.rows.length;
     const at = this.active === null ? -1 : this.rows.findIndex((row) => row.key === this.active);
+    if (at >= 0) this.at = at;
     const drawn = at >= first && at < last;
     mark(this.table, "aria-activedescendant", drawn ? `${this.name}-${at}` : null);
   }
@@ -140,12 +141,14 @@ export class Grid {
 
   #pressed(event) {
     if (event.target !== this.table || event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = this.rows.findIndex((row) => row.key === this.active);
-    const row = this.rows[at];
+    const found = this.rows.findIndex((row) => row.key === this.active);
+    const row = this.rows[found];
     let step = KEYS[event.key];
     const page = Math.max(1, Math.floor(this.host.clientHeight / this.#rowHeight) - 2);
     if (event.key === "PageDown") step = page;
     if (event.key === "PageUp") step = -page;
+    // Where the row has gone meanwhile, keys go on from its place, which the next one has taken.
+    const at = found >= 0 ? found : Math.min(this.at, this.rows.length) - (step > 0 ? 1 : 0);
     if (step !== undefined) this.#go(Math.min(this.rows.length - 1, Math.max(0, at + step)));
     else if ((event.key === "Enter" || event.key === " ") && row) this.on.open?.(row);
     else if (event.key === "ArrowRight" && row?.expanded === false) this.on.expand?.(row, true);

@@ -107,7 +107,8 @@ export class Heat {
     style(canvas, "width", `${columns * this.cell}px`);
     style(canvas, "height", `${rows * this.cell}px`);
     const told = make("span", { class: "of" });
-    const heading = make("p", { class: "group" }, make("span", { text: group || (this.groups.length > 1 ? "no group" : "nodes") }), " ", told);
+    const name = group || (this.groups.length > 1 ? "no group" : "nodes");
+    const heading = make("p", { class: "group" }, make("span", { class: "whose", text: name, title: name }), told);
     const block = { names, columns, canvas, told, element: make("div", { class: "block" }, heading, canvas) };
     canvas.block = block;
     block.pen = canvas.getContext("2d");

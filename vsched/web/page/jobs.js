@@ -1,7 +1,7 @@
 /** Jobs that wait, with position and reason; thousands of them, to sort and to filter. */
 
 import * as address from "./address.js";
-import { age, amount, byText, count, counted, short } from "./amounts.js";
+import { age, amount, byText, count, counted, label } from "./amounts.js";
 import { fill, find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid, column } from "./grid.js";
 
@@ -73,23 +73,27 @@ export class Jobs {
     this.#queues();
     const text = this.text.value.trim().toLowerCase();
     const queues = this.wanted.queue ? picture.under(this.wanted.queue) : null;
+    const namespace = text.indexOf("/") === text.length - 1; // All of one namespace, not of those whose names end alike.
     const reasons = new Map();
-    let among = 0;
+    let [among, more] = [0, 0];
     const rows = [];
     for (const job of picture.jobs.values()) {
       const waiting = waits(job);
       if (this.which.value === "waiting" && !waiting) continue;
       if (queues && !queues.has(job.queue)) continue;
-      if (text && !`${job.key} ${job.message}`.toLowerCase().includes(text)) continue;
+      if (text && !(namespace ? job.key.startsWith(text) : `${job.key} ${job.message}`.toLowerCase().includes(text))) continue;
       among += 1;
       const reason = job.reason || (waiting ? NO_REASON : "");
       if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      if (!this.wanted.reason || reason === this.wanted.reason) rows.push(job);
+      if (this.wanted.reason && reason !== this.wanted.reason) continue;
+      rows.push(job);
+      if (waiting && job.ready >= job.min_member) more += 1;
     }
     this.#chips(reasons, among);
     this.grid.show(rows.sort(asTried), this.#nothing());
     const left = picture.counts.jobs_left_out ? `; ${count(picture.counts.jobs_left_out)} more are not listed` : "";
-    say(find("jobs-told"), `${counted(rows.length, "job")} shown of ${count(picture.jobs.size)}${left}`);
+    const begun = more ? `; ${count(more)} of these ${more === 1 ? "has its" : "have their"} minimum and wait${more === 1 ? "s" : ""} for more pods` : "";
+    say(find("jobs-told"), `${counted(rows.length, "job")} shown of ${count(picture.jobs.size)}${left}${begun}`);
   }
 
   #nothing() {
@@ -133,7 +137,7 @@ export class Jobs {
     const { resources } = this.picture;
     const told = (name, value, more) => column(name, value, value, { class: name, up: true, ...more });
     return [
-      told("job", (job) => job.key, { put: (cell, job) => (say(cell, job.key), mark(cell, "title", job.key)) }),
+      told("job", (job) => job.key, { put: putName }),
       told("queue", (job) => job.queue),
       told("phase", (job) => job.phase, { class: "phase" }),
       column("priority", (job) => job.priority, undefined, { class: "number rank" }),
@@ -147,11 +151,17 @@ export class Jobs {
         put: (cell, job) => {
           say(cell, job.reason || (job.message ? "" : "-"));
           const asks = resources.map((resource, at) => [resource, job.request[at]]).filter(([, value]) => value);
-          const asked = asks.map(([resource, value]) => `${amount(value, resource.unit)} ${short(resource.name)}`);
+          const asked = asks.map(([resource, value]) => `${amount(value, resource.unit)} ${label(resource, resources)}`);
           mark(cell, "title", asked.length ? `its waiting pods ask for ${asked.join(", ")}` : null);
         },
       }),
       told("message", (job) => job.message, { put: (cell, job) => (say(cell, job.message), mark(cell, "title", job.message || null)) }),
     ];
   }
+}
+
+function putName(cell, job) {
+  if (!cell.firstChild) cell.append(make("span", { class: "whole" }));
+  say(cell.firstChild, job.key);
+  mark(cell, "title", job.key);
 }

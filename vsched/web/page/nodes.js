@@ -1,7 +1,7 @@
 /** Nodes as a heat map: what is allocated of a resource, or what was measured; and the same as a table. */
 
 import * as address from "./address.js";
-import { count, counted, short } from "./amounts.js";
+import { count, counted, label } from "./amounts.js";
 import { fill, find, make, onceAFrame, say, style, turning } from "./elements.js";
 import { Grid, column, sortedBy } from "./grid.js";
 import { Heat } from "./heat.js";
@@ -65,14 +65,17 @@ export class Nodes {
   #draw() {
     const { picture } = this;
     const choices = [...picture.resources.map((resource) => resource.name), ...Object.keys(USAGE)];
-    fill(this.choice, choices, (name) => make("option", { value: name, text: name in USAGE ? name : `${short(name)} allocated` }));
+    const allocated = Object.fromEntries(picture.resources.map((one) => [one.name, `${label(one, picture.resources)} allocated`]));
+    fill(this.choice, choices, (name) => make("option", { value: name, text: allocated[name] ?? name }));
     this.at = picture.resources.findIndex((resource) => resource.name === this.wanted);
-    if (this.at < 0 && !(this.wanted in USAGE)) [this.wanted, this.at] = [choices[0], 0];
-    this.choice.value = this.wanted;
+    // What was chosen is kept for when it is there again: a daemon that has only just begun shows no resource at all.
+    let chosen = this.wanted;
+    if (this.at < 0 && !(chosen in USAGE)) [chosen, this.at] = [choices[0], picture.resources.length ? 0 : -1];
+    this.value = this.at < 0 ? (node) => node[USAGE[chosen]] : (node) => node.allocated[this.at];
+    this.choice.value = chosen;
     this.#told();
     if (find("nodes-table").hidden) {
-      const value = this.at >= 0 ? (node) => node.allocated[this.at] : (node) => node[USAGE[this.wanted]];
-      this.heat.show(picture.nodes, value, this.whole ? null : this.changed);
+      this.heat.show(picture.nodes, this.value, this.whole ? null : this.changed);
     } else this.#table();
     this.changed.clear();
     this.whole = false;
@@ -83,7 +86,7 @@ export class Nodes {
     let [known, sum] = [0, 0];
     for (const node of this.picture.nodes.values()) {
       if (node.state) states[node.state] = (states[node.state] ?? 0) + 1;
-      const value = this.at >= 0 ? node.allocated[this.at] : node[USAGE[this.wanted]];
+      const value = this.value(node);
       if (value === null) continue;
       known += 1;
       sum += value;
@@ -112,7 +115,8 @@ export class Nodes {
     const parts = [node.name];
     if (node.group) parts.push(node.group);
     if (node.state) parts.push(STATES[node.state] ?? node.state);
-    const shares = this.picture.resources.map((resource, at) => [short(resource.name), node.allocated[at]]);
+    const { resources } = this.picture;
+    const shares = resources.map((resource, at) => [label(resource, resources), node.allocated[at]]);
     for (const [name, value] of shares) if (value !== null) parts.push(`${name} ${value}%`);
     parts.push(`cpu usage ${known(node.cpu_usage)}, memory usage ${known(node.memory_usage)}`);
     parts.push(counted(node.pods, "pod"));
@@ -120,12 +124,14 @@ export class Nodes {
   }
 
   #table() {
-    const number = (name, value, shown) => column(name, (row) => value(row.node), (row) => shown(value(row.node)));
+    const { resources } = this.picture;
+    const number = (name, value, shown, more) => column(name, (row) => value(row.node), (row) => shown(value(row.node)), more);
+    const told = (resource) => ({ label: resource.name === "pods" ? "pods %" : label(resource, resources), title: `${resource.name} allocated` });
     const words = (name, value) => column(name, (row) => value(row.node), undefined, { class: "text", up: true });
     this.grid.head([
       words("node", (node) => node.name),
       words("group", (node) => node.group || "-"),
-      ...this.picture.resources.map((resource, at) => number(short(resource.name), (node) => node.allocated[at], share)),
+      ...resources.map((resource, at) => number(`${resource.name} allocated`, (node) => node.allocated[at], share, told(resource))),
       number("cpu usage", (node) => node.cpu_usage, known),
       number("memory usage", (node) => node.memory_usage, known),
       number("pods", (node) => node.pods, count),

@@ -106,13 +106,16 @@ theme.addEventListener("change", () => {
   }
   nodes.repaint();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => nodes.repaint());
+for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+  matchMedia(query).addEventListener("change", () => nodes.repaint());
+}
 
 function reveal() {
   const section = address.looked() && find(address.looked());
   if (section) section.scrollIntoView();
 }
-address.onAddress(reveal);
+address.onAddress((elsewhere) => elsewhere && reveal());
+for (const link of document.querySelectorAll("nav a, .skip")) address.stayOn(link);
 
 setInterval(() => !document.hidden && drawHead(), 1000);
 panel.follow();

@@ -40,7 +40,8 @@ export class Panel {
   open(kind, key) {
     if (this.element.hidden) this.back = document.activeElement;
     Object.assign(this, { kind, key });
-    address.keep("", { open: `${kind}:${key}` });
+    // The way back closes it, as on a telephone, where it covers all else.
+    address.keep("", { open: `${kind}:${key}` }, !address.word("open"));
     this.element.hidden = false;
     say(find("panel-kind"), TITLES[kind]);
     say(find("panel-title"), key);
@@ -74,7 +75,7 @@ export class Panel {
     const text = parts.map((part) => part.textContent).join("\n");
     if (body.told === `${this.key}\n${text}`) return;
     body.told = `${this.key}\n${text}`;
-    body.replaceChildren(...parts);
+    renew(body, parts);
   }
 
   _job(job) {
@@ -144,9 +145,17 @@ export class Panel {
 
   #put(parts, shows) {
     find("panel-explained").shows = shows;
-    find("panel-explained").replaceChildren(...parts);
+    renew(find("panel-explained"), parts);
     say(find("panel-at"), "");
   }
+}
+
+/** Other parts in place of these; whoever was in one of them with the keyboard is in the one at its place. */
+function renew(body, parts) {
+  const stops = () => [...body.querySelectorAll("button, [tabindex]")];
+  const at = stops().indexOf(document.activeElement);
+  body.replaceChildren(...parts);
+  if (at >= 0) stops()[at]?.focus({ preventScroll: true });
 }
 
 const TITLES = { job: "Job", queue: "Queue", node: "Node" };

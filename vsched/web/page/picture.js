@@ -76,7 +76,8 @@ export class Picture {
     Object.assign(this.counts, delta.counts);
     this.number = delta.number;
     this.at = delta.at;
-    this.ahead = delta.at - Date.now() / 1000;
+    // What was on its way for long, or was told late, makes the daemon's clock seem slow, never fast.
+    this.ahead = Math.max(this.ahead, delta.at - Date.now() / 1000);
     this.came = Date.now();
     return changes;
   }

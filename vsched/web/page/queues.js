@@ -1,11 +1,11 @@
 /** Queues as a tree with a bar for each resource, and what namespaces hold in them. */
 
-import { byText, count, percent, short } from "./amounts.js";
+import { byText, count, label, percent } from "./amounts.js";
 import { isOver, putBar, scaleOf, shareOf } from "./bars.js";
 import { find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid } from "./grid.js";
 
-const OPENED_AT_FIRST = 60; // Rows; in a larger tree queues begin closed below the first level.
+const OPENED_AT_FIRST = 60; // Rows; in a larger tree queues begin closed, but for a root that has all others below it.
 
 /** The section of the queues. */
 export class Queues {
@@ -72,7 +72,8 @@ export class Queues {
         const leads = row.kind === "queue" && this.below.has(row.key);
         row.level = level;
         row.besides = parent;
-        if (leads) row.expanded = this.turned.get(row.key) ?? all <= OPENED_AT_FIRST;
+        const root = parent === "" && here.length === 1;
+        if (leads) row.expanded = this.turned.get(row.key) ?? (root || all <= OPENED_AT_FIRST);
         rows.push(row);
         if (row.expanded) walk(row.key, level + 1);
       }
@@ -104,7 +105,7 @@ export class Queues {
       { name: "share", put: putShare, class: "number share" },
       ...resources.map((resource, at) => ({
         name: resource.name,
-        label: short(resource.name),
+        label: label(resource, resources),
         title: resource.name,
         class: `amount r${at}`,
         put: (cell, row) => putBar(cell, row, resource, at, this.#scale(row, resource, at)),

@@ -61,9 +61,9 @@ export class Sessions {
     style(this.host, "--most-binds", binds);
     style(this.host, "--most-evictions", evictions);
     style(this.host, "--most-time", time);
-    say(find("sessions-bound"), `bound, at most ${count(binds)}`);
+    say(find("sessions-bound"), sessions.some((session) => session.binds) ? `bound, at most ${count(binds)}` : "bound: none");
     say(find("sessions-evicted"), sessions.some((session) => session.evictions) ? `evicted, at most ${count(evictions)}` : "evicted: none");
-    say(find("sessions-time"), `time, at most ${milliseconds(time)}`);
+    say(find("sessions-time"), sessions.length ? `time, at most ${milliseconds(time)}` : "time: none");
     say(find("sessions-when"), sessions.length ? `${clock(sessions[0].at)} to ${clock(sessions.at(-1).at)}` : "");
     this.#bars(sessions);
   }

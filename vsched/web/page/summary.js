@@ -1,6 +1,6 @@
 /** The head of the page: the cluster's totals, the rate of sessions, and whether what is seen is what is. */
 
-import { age, amount, clock, count, counted, percent, short } from "./amounts.js";
+import { age, amount, clock, count, counted, label, percent } from "./amounts.js";
 import { fill, find, make, mark, say, style } from "./elements.js";
 
 const SAID_EVERY = 20_000; // Counts are read aloud this often at most.
@@ -31,16 +31,16 @@ export class Summary {
     mark(find("role"), "data-role", picture.role);
     say(find("version"), picture.version);
     say(find("generation"), picture.policy ? `policy ${picture.policy.generation}` : "no policy");
-    mark(find("generation"), "data-ok", String(picture.policy?.ok ?? true));
+    mark(find("generation"), "data-ok", picture.policy ? String(picture.policy.ok) : null);
     find("idle").hidden = picture.role === "leader";
     this.#aloud(`${counted(counts.jobs_waiting, "job")} waiting, ${counted(counts.jobs_running, "job")} running`);
   }
 
   #totals(resources) {
     const names = resources.map((resource) => resource.name);
-    fill(find("totals"), names, (name) => {
+    fill(find("totals"), names, (name, at) => {
       const bar = make("span", { class: "bar total", "aria-hidden": "true" });
-      const parts = [make("span", { class: "what", text: short(name), title: name }), bar, make("span", { class: "told" })];
+      const parts = [make("span", { class: "what", text: label(resources[at], resources), title: name }), bar, make("span", { class: "told" })];
       return make("li", {}, ...parts);
     });
     resources.forEach((resource, at) => {
@@ -56,7 +56,7 @@ export class Summary {
     const { sessions } = this.picture;
     if (!sessions.length) return "-";
     const last = sessions.at(-1);
-    const now = this.picture.at;
+    const now = this.picture.now(); // Not when the picture was made: where nothing happens none is made.
     // Sessions that did nothing are not listed, but they are counted.
     const before = sessions.filter((session) => session.at <= now - WINDOW).at(-1) ?? sessions[0];
     const passed = now - before.at;
