@@ -92,7 +92,7 @@ async def recording() -> AsyncIterator[tuple[RecordingServer, ApiClient]]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
+    async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=20.0)) as client:
         yield server, client
     await runner.cleanup()
 
@@ -102,7 +102,7 @@ def writer_to(client: ApiClient, per_second: float = 1e6, burst: float = 1e6) ->
     return Writer(client, TokenBucket(per_second, burst))
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something to be true."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # what is waited for happens elsewhere and sets no event

@@ -538,14 +538,18 @@ def test_a_pod_group_as_a_job_spec() -> None:
         status={
             "phase": "Running",
             "running": 2,
-            "conditions": [{"type": "Scheduled", "status": "True", "lastTransitionTime": "x", "transitionID": "1"}],
+            "conditions": [
+                {"type": "Scheduled", "status": "True", "lastTransitionTime": "x", "transitionID": "1"},
+                {"type": "Unschedulable", "status": "False", "lastTransitionTime": "1970-01-01T00:01:00Z"},
+            ],
         },
     )
     spec = job_spec_of(make.decode(fields), ResourceAxis(), "default", [])
     assert (spec.namespace, spec.name, spec.queue, spec.created) == ("ns", "pg", "q", 10.0)
     assert (spec.min_member, spec.min_task_member) == (3, (("master", 1), ("worker", 2)))
     assert (spec.min_resources, spec.preemptable) == (((0, 2000), (2, 3)), True)
-    assert (spec.phase, spec.running, spec.conditions) == ("Running", 2, (Condition("Scheduled", "True"),))
+    assert (spec.phase, spec.running) == ("Running", 2)
+    assert spec.conditions == (Condition("Scheduled", "True"), Condition("Unschedulable", "False", since=60.0))
     assert spec.annotations == (("sla-waiting-time", "1h"), ("volcano.sh/preemptable", "true"))
 
 

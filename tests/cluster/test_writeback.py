@@ -12,7 +12,7 @@ import pytest
 
 from tests.cluster.recording_server import RecordingServer, Reply, recording, until, writer_to
 from tests.support.small import SmallCluster
-from vsched.clock import SystemClock
+from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.cluster.events import NORMAL, WARNING, EventSettings
 from vsched.cluster.job_statuses import JobStatusSettings
 from vsched.cluster.limits import Attempts
@@ -61,7 +61,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(settings: WritebackSettings = QUICK) -> AsyncIterator[Bench]:
+async def bench(settings: WritebackSettings = QUICK, clock: Clock | None = None) -> AsyncIterator[Bench]:
     told: list[tuple[str, str, str | None]] = []
     mirror = Mirror()
     async with recording() as (server, client):
@@ -69,7 +69,7 @@ async def bench(settings: WritebackSettings = QUICK) -> AsyncIterator[Bench]:
             client,
             writer_to(client),
             settings,
-            SystemClock(),
+            clock or SystemClock(),
             lambda *news: told.append(news),
             mirror,
             lambda nomination, version: told.append(("Nominate", nomination.node, version)),
@@ -195,13 +195,15 @@ async def test_of_a_job_that_is_gone_nothing_is_known() -> None:
 
 async def test_a_condition_keeps_the_time_it_began_and_is_told_as_an_event() -> None:
     snapshot, _ = world()
-    async with bench() as test:
+    async with bench(clock=FakeClock(1_700_000_000.0)) as test:
         test.submit(snapshot, jobs={"ns/g": outcome("Pending", UNSCHEDULABLE)})
         await test.quiet()
-        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue", UNSCHEDULABLE)})
+        told = msgspec.structs.replace(UNSCHEDULABLE, since=1_600_000_000.0)
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue", told)})
         await test.quiet()
         first, second = (sent.body["status"]["conditions"][0] for sent in test.server.of("podgroups"))
-        assert first["lastTransitionTime"] == second["lastTransitionTime"]
+        assert first["lastTransitionTime"] == "2023-11-14T22:13:20Z", "it begins now"
+        assert second["lastTransitionTime"] == "2020-09-13T12:26:40Z", "it began before"
         assert (first["type"], first["reason"]) == ("Unschedulable", "NotEnoughResources")
         events = [sent.body for sent in test.server.of("events") if sent.method == "POST"]
         assert [(event["reason"], event["type"]) for event in events] == [("Unschedulable", "Warning")]

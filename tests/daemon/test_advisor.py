@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
@@ -110,6 +110,22 @@ class Desk:
         finally:
             task.cancel()
 
+    async def sessions_until(self, seen: Callable[[dict[str, str]], bool], more: int = 3) -> dict[str, str]:
+        """Sessions while the advisor works, until what they say or what came of it is seen, and a few more."""
+        task = asyncio.create_task(self.advisor.run())
+        try:
+            async with asyncio.timeout(60.0):
+                told = await self.session()
+                while not seen(told):
+                    await asyncio.sleep(0.02)
+                    told = await self.session()
+            for _ in range(more):
+                await asyncio.sleep(0.05)
+                told = await self.session()
+            return told
+        finally:
+            task.cancel()
+
     def searches(self) -> float:
         """How many jobs were looked at."""
         return sum(
@@ -125,14 +141,15 @@ LONG_QUEUE = "node n1 cpu=1\n" + "\n".join(
 
 async def test_those_at_the_front_are_looked_at_first() -> None:
     desk = Desk(LONG_QUEUE, msgspec.structs.replace(QUICK, round_seconds=60.0, jobs_per_round=2))
-    await desk.sessions(8)
+    await desk.sessions_until(lambda told: bool(desk.given))
     assert [sorted(advice) for advice in desk.given] == [["x/j0", "x/j1"]]
 
 
 async def test_everybody_gets_a_turn_and_then_nobody_is_looked_at_again_for_a_while() -> None:
     desk = Desk(LONG_QUEUE, msgspec.structs.replace(QUICK, jobs_per_round=3))
-    told = await desk.sessions(40)
-    assert all("would start with minMember 1" in message for message in told.values()), told
+    await desk.sessions_until(
+        lambda told: all("would start with minMember 1" in message for message in told.values()), more=5
+    )
     assert desk.searches() == 9
     assert len(desk.given) == 3, "what stays as it is is not handed on again"
 
@@ -145,7 +162,7 @@ async def test_where_too_many_wait_nobody_is_looked_at() -> None:
 
 async def test_work_is_a_small_part_of_the_time() -> None:
     desk = Desk(LONG_QUEUE, msgspec.structs.replace(QUICK, part=0.000_1, jobs_per_round=1))
-    await desk.sessions(20)
+    await desk.sessions_until(lambda told: desk.searches() > 0)
     assert desk.searches() == 1, "the pause after a search is ten thousand times as long as it took"
 
 
@@ -179,9 +196,8 @@ async def test_an_error_in_a_round_is_told_and_slept_over() -> None:
 
     desk.advisor = Advisor(desk.lookout, REGISTRY, refuse, desk.telemetry, settings)
     with capture_logs() as told:
-        async with asyncio.timeout(20.0):
-            while len([line for line in told if line.get("problem") == "ValueError: no more of it"]) < 2:
-                await desk.sessions(5)
+        problem = "ValueError: no more of it"
+        await desk.sessions_until(lambda _: [line.get("problem") for line in told].count(problem) > 1, more=0)
 
 
 @pytest.mark.parametrize(

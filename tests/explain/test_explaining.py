@@ -106,6 +106,66 @@ BEFORE = "job ns/o min=1 phase=Running\npods ns/o"
             id="what it holds itself is no reason to hope",
         ),
         pytest.param(
+            "node n1 cpu=9 cordoned\nnode n2 cpu=1\nqueue q capability=cpu:3\njob ns/a queue=q min=2 phase=Inqueue\n"
+            "pods ns/a 1 cpu=3 priority=1\npods ns/a 2 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            [Code.GANG_SIZE, Code.QUEUE_CAPABILITY, Code.CORDONED, Code.RESOURCES],
+            id="the smaller of its pods may make up the minimum",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue q\nqueue r guarantee=cpu:3\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.QUEUE_SHARE, Code.QUEUE_SHARE],
+            id="others are guaranteed so much that its queue can never have what it asks for",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=4 cordoned\njob ns/a min=3 pods=3 cpu=1 port=80",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_SIZE, Code.GANG_SIZE],
+            id="a gang that wants one port of more nodes than there are",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 pods=2 cpu=1 apart=a",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_SIZE, Code.GANG_SIZE],
+            id="a gang whose pods keep apart, and too few nodes for that",
+        ),
+        pytest.param(
+            "node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=0",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.TAINTS, Code.TAINTS],
+            id="what asks for nothing is kept off as well",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=4\npods ns/a 2 cpu=1\npods ns/a 2 cpu=2",
+            DEFAULT_POLICY,
+            State.NEVER,
+            [Code.GANG_SIZE, Code.GANG_SIZE],
+            id="each sort of pod fits, and all together do not",
+        ),
+        pytest.param(
+            "node n1 cpu=1\nnode n2 cpu=1\njob ns/o min=1 pods=1 cpu=1 on=n1 phase=Running\n"
+            "job ns/p min=1 pods=1 cpu=1 on=n2 phase=Running\njob ns/a min=2 phase=Inqueue\n"
+            "pods ns/a 1 cpu=1\npods ns/a 1 cpu=1 gated",
+            KEEPS,
+            State.WAITS,
+            [Code.RESOURCES, Code.GATED],
+            id="no room, and a gate as well",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Running\n"
+            "pods ns/a 2 cpu=2 on=n1\npods ns/a 1 cpu=2",
+            DEFAULT_POLICY,
+            State.RUNS,
+            [Code.QUEUE_CAPABILITY],
+            id="what runs of it may end and make room for more of it",
+        ),
+        pytest.param(
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             DEFAULT_POLICY,
@@ -403,8 +463,33 @@ def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> 
     report = run_cycle(snapshot, policy, REGISTRY)
     nodes = [line for line in text.splitlines() if line.startswith(("node", "queue", "class"))]
     for key in report.jobs:
-        found = explained(text, key, policy, "PodGroup")
-        if found.state is State.NEVER:
+        namespace, _, name = key.partition("/")
+        found = explain(snapshot, policy, REGISTRY, report, namespace, name, kind="PodGroup", simulations=0)
+        if found is not None and found.state is State.NEVER:
             own = [line for line in text.splitlines() if line.split()[1] == key]
             alone = plan("\n".join([*nodes, *own]), policy)
             assert alone.jobs[key]["ready"] < max(1, alone.jobs[key]["minMember"])
+
+
+def test_one_answer_has_one_number_for_one_limit() -> None:
+    text = (
+        "node n1 cpu=8 gpu=9\nqueue q capability=cpu:3\nqueue r\njob ns/o queue=r min=1 phase=Running\n"
+        "pods ns/o 1 cpu=1 on=n1\njob ns/b queue=q min=1 phase=Inqueue\npods ns/b 2 cpu=1 gpu=1\n"
+        "job ns/a queue=q min=2 phase=Inqueue\npods ns/a 2 cpu=2 gpu=1\npods ns/a 1 cpu=1 gpu=1"
+    )
+    found = explained(text)
+    told = [one for one in found.constraints if one.resource == "cpu" and one.subject == "q"]
+    assert told
+    assert all(one.repeats and one.message in found.message for one in told), (found.message, told)
+
+
+def test_a_gang_that_lost_a_pod_is_told_what_its_condition_says() -> None:
+    found = explained("node n1 cpu=4\njob ns/a min=2 phase=Running\npods ns/a 1 cpu=1 on=n1")
+    assert found.message == "only 1 of the 2 pods that the gang needs exist"
+
+
+def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:
+    found = explained(
+        "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 2 cpu=1 on=n1 leaving", policy=policy_of("predicates")
+    )
+    assert found.message == "none of its pods waits: those that it has are leaving or have ended"

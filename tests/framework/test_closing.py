@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
@@ -56,6 +57,13 @@ GANGS = policy_of("priority gang", "predicates")
             id="one still runs: running",
         ),
         pytest.param("job ns/a min=0 phase=Inqueue", "Completed", id="nothing wanted, nothing there: completed"),
+        pytest.param("job ns/a min=2 phase=Completed", "Completed", id="finished pods are gone: still completed"),
+        pytest.param(
+            "job ns/a min=2 phase=Completed\npods ns/a 1 on=n1 succeeded", "Completed", id="some of them: the same"
+        ),
+        pytest.param(
+            "job ns/a min=2 phase=Completed\npods ns/a 2 cpu=1 on=n1", "Running", id="new pods: it begins anew"
+        ),
     ],
 )
 def test_the_phase_of_a_job(text: str, phase: str) -> None:
@@ -81,6 +89,15 @@ def test_counts_of_a_job() -> None:
 
     assert (found.running, found.succeeded, found.failed, found.ready, found.pending) == (1, 2, 1, 3, 2)
     assert (found.min_member, found.queue, found.phase, found.implicit) == (4, "default", "Unknown", False)
+
+
+def test_a_job_that_is_over_keeps_its_counts_when_its_pods_are_cleaned_away() -> None:
+    objects = manifests("node n1 cpu=4\njob ns/a min=3 phase=Completed\npods ns/a 1 on=n1 succeeded")
+    group = next(found for found in objects if found["kind"] == "PodGroup")
+    group["status"] |= {"succeeded": 2, "failed": 1}
+    found = run_cycle(mirror(objects).snapshot(NOW), GANGS, REGISTRY).jobs["ns/a"]
+
+    assert (found.succeeded, found.failed, found.conditions, found.message, found.changed) == (2, 1, (), "", False)
 
 
 def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
@@ -113,6 +130,13 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
             id="no pods",
         ),
         pytest.param(
+            "job ns/a min=2 phase=Pending queue=nowhere",
+            "Unschedulable",
+            "NotEnoughResources",
+            "queue nowhere does not exist",
+            id="no pods before it is admitted",
+        ),
+        pytest.param(
             "job ns/a min=1 pods=1 cpu=1 queue=nowhere",
             "Unschedulable",
             "NotEnoughResources",
@@ -138,9 +162,14 @@ def test_a_job_whose_status_says_so_already_has_not_changed() -> None:
     assert not run_cycle(mirror(objects).snapshot(NOW), GANGS, REGISTRY).jobs["ns/a"].changed
 
 
-OLD = Condition("Unschedulable", "True", "NotEnoughResources", "old")
+OLD = Condition("Unschedulable", "True", "NotEnoughResources", "old", since=60.0)
 NEW = Condition("Unschedulable", "True", "NotEnoughTasks", "new")
-OTHER, NO_LONGER = Condition("Scheduled", "True"), Condition("Scheduled", "False")
+NEWER = msgspec.structs.replace(NEW, since=60.0)
+OVER = msgspec.structs.replace(OLD, status="False")
+OTHER, NO_LONGER = (
+    Condition("Scheduled", "True", "ready", "old", since=60.0),
+    Condition("Scheduled", "False", "NotEnoughTasks"),
+)
 FOREIGN = Condition("Example", "True")
 
 
@@ -148,11 +177,12 @@ FOREIGN = Condition("Example", "True")
     ("conditions", "latest", "expected"),
     [
         pytest.param((OLD,), None, (OLD,), id="nothing to say"),
-        pytest.param((OLD,), OLD, (OLD,), id="nothing new"),
+        pytest.param((OLD,), msgspec.structs.replace(OLD, since=0.0), (OLD,), id="nothing new"),
+        pytest.param((OVER,), NEW, (NEW,), id="what comes back begins anew"),
         pytest.param((), OLD, (OLD,), id="the first"),
         pytest.param((FOREIGN,), OLD, (FOREIGN, OLD), id="another type is added"),
-        pytest.param((OLD, FOREIGN), NEW, (NEW, FOREIGN), id="the same type is replaced in its place"),
-        pytest.param((OTHER, OLD), NEW, (NO_LONGER, NEW), id="what it contradicts is no longer true"),
+        pytest.param((OLD, FOREIGN), NEW, (NEWER, FOREIGN), id="the same type is replaced in its place"),
+        pytest.param((OTHER, OLD), NEW, (NO_LONGER, NEWER), id="what it contradicts is no longer true"),
     ],
 )
 def test_merging_conditions(

@@ -77,7 +77,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\njob ns/o min=1 pods=1 cpu=1 port=80 on=n1\njob ns/a min=1 pods=1 cpu=1 port=80",
             Code.PORTS,
-            "no node takes it: 1 node didn't have free ports for the requested pod ports",
+            "no node takes it: 1 node doesn't have free ports for the requested pod ports",
             id="a host port is taken",
         ),
         pytest.param(
@@ -173,6 +173,46 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             Code.GANG_INCOMPLETE,
             "no pods exist, and the gang needs 3",
             id="its pods are not made yet",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=4\npods ns/a 1 cpu=1\npods ns/a 2 cpu=1 on=n1 leaving\n"
+            "pods ns/a 1 cpu=1 on=n1 failed",
+            Code.GANG_INCOMPLETE,
+            "only 1 of the 4 pods that the gang needs exist (1 failed, 2 leaving)",
+            id="pods that one sees and that do not count",
+        ),
+        pytest.param(
+            "node n1 cpu=4\npods ns/old 1 cpu=4 on=n1 leaving\njob ns/a min=3\npods ns/a 2 cpu=1\n"
+            "pods ns/a 1 cpu=1 gated",
+            Code.GATED,
+            "scheduling gates hold back 1 pod: the gang needs 3, 2 fit",
+            id="places that others leave are no places where a gate keeps the gang from its minimum",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1\npods ns/a 1 cpu=1 gated",
+            Code.GATED,
+            "scheduling gates hold back 1 more pod",
+            id="it has its minimum, and a gate holds back one more",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=0 gated",
+            Code.GATED,
+            "scheduling gates hold back 1 pod",
+            id="a gate holds back what asks for nothing",
+        ),
+        pytest.param(
+            "node n1 cpu=3\njob ns/a min=2 roles=ps:1,worker:1\npods ns/a 5 cpu=1 role=ps\n"
+            "pods ns/a 1 cpu=4 role=worker",
+            Code.ROLE_MINIMUM,
+            "role worker needs 1, none fit: 1 node has too little cpu; no node has 4 cpu, the most is 3",
+            id="the role that is short is named, not one of which some find no place",
+        ),
+        pytest.param(
+            "node n1 cpu=9 memory=10Gi\nqueue q\nqueue r weight=2\njob ns/o queue=r min=1 pods=9 memory=1Gi cpu=1\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1 memory=4Gi",
+            Code.QUEUE_SHARE,
+            "queue q would hold more than it deserves: memory 0 of 3413Mi held, 4Gi asked",
+            id="a share that does not come to whole units",
         ),
         pytest.param("node n1 cpu=9\njob ns/a min=3 phase=Completed", "", "", id="it has ended, and its pods are gone"),
         pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", "", "", id="nothing is in the way"),

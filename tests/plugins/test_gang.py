@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.support.small import SmallCluster
@@ -165,3 +166,22 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
 )
 def test_the_condition_of_a_gang(job: Job, condition: Condition | None) -> None:
     assert opened(job).job_condition(JobView(job)) == condition
+
+
+@pytest.mark.parametrize(
+    ("minimum", "phase", "before", "reason"),
+    [
+        pytest.param(2, "Pending", (), "NotEnoughResources", id="not admitted"),
+        pytest.param(2, "Inqueue", (), "", id="admitted: its pods are made now"),
+        pytest.param(2, "Inqueue", (READY,), "NotEnoughTasks", id="it had pods"),
+        pytest.param(0, "Pending", (READY,), "", id="it needs none"),
+    ],
+)
+def test_the_condition_of_a_gang_without_pods(
+    minimum: int, phase: str, before: tuple[Condition, ...], reason: str
+) -> None:
+    job = gang(minimum)
+    job.spec = msgspec.structs.replace(job.spec, phase=phase, conditions=before)
+    condition = opened(job).job_condition(JobView(job))
+
+    assert (condition.reason if condition is not None else "") == reason

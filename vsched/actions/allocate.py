@@ -10,12 +10,11 @@ from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
-from vsched.framework.codes import Code
 from vsched.framework.fitting import Choice
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.session import Session, to_leave
 from vsched.framework.statement import Statement
 from vsched.model.queue import Queue
 from vsched.model.status import Phase
@@ -147,5 +146,4 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 
 def waits_for(session: Session, choice: Choice) -> Refusal:
     """What to say of a task that waits for others to leave."""
-    node = session.nodes.statics.names[choice.row]
-    return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
+    return to_leave(session.nodes.statics.names[choice.row])

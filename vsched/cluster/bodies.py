@@ -96,17 +96,15 @@ def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> W
     return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
 
 
-def podgroup_conditions(
-    conditions: Iterable[Condition], since: Mapping[tuple[str, str], str], transition: str
-) -> list[dict[str, str]]:
-    """Conditions with their times; ``since`` tells when each (type, status) began."""
+def podgroup_conditions(conditions: Iterable[Condition], now: float, transition: str) -> list[dict[str, str]]:
+    """Conditions with their times: those that have none begin now."""
     return [
         {
             "type": condition.kind,
             "status": condition.status,
             "reason": condition.reason,
             "message": condition.message,
-            "lastTransitionTime": since[condition.kind, condition.status],
+            "lastTransitionTime": time_stamp(condition.since or now),
             "transitionID": transition,
         }
         for condition in conditions

@@ -16,7 +16,7 @@ import msgspec
 from vsched.cluster import wire
 from vsched.cluster.ingest_objects import created_of
 from vsched.cluster.wire_arbitration import AllocationSpec, Standing
-from vsched.cluster.wire_base import ObjectCondition, Raw, ResourceList, Timestamp, Wire
+from vsched.cluster.wire_base import ObjectCondition, Raw, ResourceList, Wire, moment_of
 from vsched.errors import BadInput, BadObject
 from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
@@ -165,16 +165,9 @@ def _standing(raw: Raw) -> Standing:
 
 def _told(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:
     return tuple(
-        Told(found.type, found.status, found.reason or "", found.message or "", _moment(found.last_transition_time))
+        Told(found.type, found.status, found.reason or "", found.message or "", moment_of(found.last_transition_time))
         for found in conditions or ()
     )
-
-
-def _moment(raw: Raw) -> float:
-    try:
-        return msgspec.json.decode(raw, type=Timestamp).timestamp() if bytes(raw) else 0.0
-    except (msgspec.DecodeError, OverflowError, ValueError):
-        return 0.0
 
 
 def _read(raw: Raw, kind: type[Part]) -> Part | None:

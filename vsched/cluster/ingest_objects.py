@@ -22,7 +22,7 @@ from vsched.cluster.ingest_annotations import (
 from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
-from vsched.cluster.wire_base import ResourceList
+from vsched.cluster.wire_base import ResourceList, moment_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.model.job import Condition, JobSpec
@@ -100,7 +100,13 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             phase=_member(status.phase or born, JOB_PHASES, "status.phase"),
             written_phase="" if status.phase or not made else Phase.PENDING,
             conditions=tuple(
-                Condition(found.type, found.status, found.reason or "", found.message or "")
+                Condition(
+                    found.type,
+                    found.status,
+                    found.reason or "",
+                    found.message or "",
+                    moment_of(found.last_transition_time),
+                )
                 for found in status.conditions or ()
             ),
             running=status.running or 0,
@@ -192,7 +198,8 @@ def class_of(found: wire.PriorityClass) -> PriorityClass:
     if not -_INT32 <= found.value < _INT32:
         name = wire.named("PriorityClass", found.metadata)
         raise BadObject(f"{name}: value: {found.value} (expected a 32-bit integer)")
-    return PriorityClass(found.metadata.name, found.value, bool(found.global_default))
+    preempts = found.preemption_policy != "Never"
+    return PriorityClass(found.metadata.name, found.value, bool(found.global_default), preempts)
 
 
 def namespace_of(found: wire.Namespace) -> Namespace:

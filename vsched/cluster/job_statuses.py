@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import podgroup_conditions, podgroup_reference, podgroup_write, time_stamp
+from vsched.cluster.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts, Recent
@@ -143,8 +143,6 @@ class JobStatuses:
         self._told = told
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._failures: Recent[str, int] = Recent(settings.remembered)
-        self._since: Recent[str, dict[tuple[str, str], str]] = Recent(settings.remembered)
-        """When each condition (type, status) of a job began."""
         self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
@@ -177,7 +175,6 @@ class JobStatuses:
             self.lane.discard(key)
             self._written.drop(key)
             self._failures.drop(key)
-            self._since.drop(key)
 
     def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
         failures = self._failures.get(key)
@@ -207,15 +204,8 @@ class JobStatuses:
             subresource = await self._served.has("podgroups/status")
         except VschedError as error:
             return Answer(0, str(error))
-        conditions = self._with_times(outcome)
+        conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
         return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
-
-    def _with_times(self, outcome: JobOutcome) -> list[dict[str, str]]:
-        since = self._since.get(outcome.key) or {}
-        for condition in outcome.conditions:
-            since.setdefault((condition.kind, condition.status), time_stamp(self._clock.now()))
-        self._since.put(outcome.key, since)
-        return podgroup_conditions(outcome.conditions, since, f"{random.getrandbits(128):032x}")
 
     def _say(self, due: Due) -> None:
         about = podgroup_reference(due.outcome.key, due.uid)

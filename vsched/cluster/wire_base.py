@@ -52,6 +52,14 @@ class ObjectCondition(Wire):
     last_transition_time: Raw = NO_BYTES
 
 
+def moment_of(raw: Raw) -> float:
+    """A time as seconds since the epoch; 0 where there is none, or what stands there is none."""
+    try:
+        return msgspec.json.decode(raw, type=Timestamp).timestamp() if bytes(raw) else 0.0
+    except (msgspec.DecodeError, OverflowError, ValueError):
+        return 0.0
+
+
 def uid_of(metadata: Metadata) -> str:
     """The identity of a pod; its name where the object has no uid."""
     return metadata.uid or f"{metadata.namespace or 'default'}/{metadata.name}"

@@ -146,6 +146,7 @@ class PriorityClass(Wire):
     metadata: Metadata
     value: int = 0
     global_default: bool | None = None
+    preemption_policy: str | None = None
 
 
 class NamespaceStatus(Wire):

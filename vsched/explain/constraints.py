@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from vsched.actions.held import QUEUE_OVERUSED
-from vsched.explain.forever import LASTING, SHAPES_MAX, never_complete, never_placed, shape_never_placed
+from vsched.explain.forever import (
+    LASTING,
+    SHAPES_MAX,
+    is_to_hold,
+    never_complete,
+    never_placed,
+    shape_never_placed,
+)
 from vsched.explain.groups import reasons_by_group
 from vsched.explain.protectors import protected
 from vsched.explain.records import Constraint
@@ -16,13 +23,14 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.session import Session, no_such_queue
 from vsched.framework.why import Failing
-from vsched.framework.wording import counted, resource_in, said_of_nodes
+from vsched.framework.wording import counted, in_words, resource_in, said_of_nodes
 from vsched.model.nodes import Mask
 from vsched.model.resources import NOTHING, Amounts, plus
 from vsched.model.shape import Shape
+from vsched.model.status import Status
 from vsched.model.task import Task
 
 Groups = dict[str, dict[str, int]]
@@ -44,17 +52,18 @@ class Examiner:
         tasks = self.wanted(view)
         headline = self._headlines.of(view)
         first = Constraint(headline.code, headline.message) if headline.message else None
-        lasting = list(never_placed(self._session, view)) if not view.is_ready else []
-        found = [*self._of_rules(view, tasks), *lasting, *self._of_nodes(view, tasks, headline.reasons)]
+        lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
+        found = [*self._of_rules(view, tasks, headline.limit), *lasting]
+        found += self._of_nodes(view, tasks, headline.reasons)
         told = ordered(first, found)
         return noted(told, headline.message or next((one.message for one in told), ""), headline.reasons)
 
     def of_pod(self, view: JobView, task: Task, message: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
         """What keeps one pod of a job off the nodes; ``message`` is what it is told, with nodes by reason."""
-        found = [*self._of_rules(view, [task]), *shape_never_placed(self._session, task)]
+        headline = self._headlines.of(view)
+        found = [*self._of_rules(view, [task], headline.limit, of_pod=True), *shape_never_placed(self._session, task)]
         found += self._of_nodes(view, [task], reasons)
         found += never_placed(self._session, view) if not view.is_ready else ()
-        headline = self._headlines.of(view)
         if task.gated:
             found.insert(0, Constraint(Code.GATED, "a scheduling gate holds it back"))
         code = found[0].code if found else headline.code
@@ -79,7 +88,13 @@ class Examiner:
 
     # -- queue, namespace, job ------------------------------------------------------------------------------------
 
-    def _of_rules(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+    def _of_rules(
+        self, view: JobView, tasks: Sequence[Task], said: Refusal | None, *, of_pod: bool = False
+    ) -> Iterator[Constraint]:
+        """Every rule that objects to giving a job these tasks: some of those that would do, or the one ``of_pod``.
+
+        Of the rule that the headline tells of (``said``) with the headline's numbers.
+        """
         session = self._session
         known = view.queue in session.snapshot.queues
         if not known:
@@ -92,19 +107,33 @@ class Examiner:
         if not known:
             return
         gated = sum(task.gated for task in view.job.pending.values())
-        if gated and not view.is_ready and len(tasks) != 1:
+        if gated and not view.is_ready and not of_pod:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
-        for refusal in self._refusals(view, tasks):
-            yield from self._told(view, refusal)
+        entering: set[tuple[str, str]] = set()
+        for refusal in self._to_entering(view):
+            for one in self._told(view, refusal, said, lambda short: short.asked):
+                entering.add((one.resource, one.subject))
+                yield one
+        among = tasks if of_pod else list(view.job.pending.values())
+        for refusal in self._to_placing(view, tasks):
+            for one in self._told(view, refusal, said, lambda short: self._at_least(view, among, short)):
+                if one.lasting or (one.resource, one.subject) not in entering:
+                    yield one
 
-    def _refusals(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Refusal]:
-        """Every objection to the job: to its admission, and to what it is to be given."""
+    def _to_entering(self, view: JobView) -> list[Refusal]:
+        """Every objection to the job's admission."""
+        if not view.waiting_to_enter or view.spec.min_resources is None:
+            return []
+        if "enqueue" not in self._session.policy.actions:
+            return []
+        asked = (one.job_enqueueable(view) for one in self._session.plugins.taking_part(JobEnqueueable))
+        return [one for one in asked if isinstance(one, Refusal) and self._is_worth_telling(one)]
+
+    def _to_placing(self, view: JobView, tasks: Sequence[Task]) -> list[Refusal]:
+        """Every objection to what the job is to be given."""
         plugins, queue = self._session.plugins, self._session.queue(view)
-        asked: list[object] = []
-        if view.waiting_to_enter and view.spec.min_resources is not None and "enqueue" in self._session.policy.actions:
-            asked += [one.job_enqueueable(view) for one in plugins.taking_part(JobEnqueueable)]
         request = amounts_of(tasks)
-        asked += [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
+        asked = [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
         dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
         if tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
             told = f"queue {queue.name} holds all that it deserves"
@@ -113,25 +142,73 @@ class Examiner:
             count = sum(other.shape is task.shape for other in tasks)
             limits = plugins.taking_part(NamespaceLimit)
             asked += [one.namespace_limit(view.namespace, task.shape, count) for one in limits]
-        # Services outside are not asked: what they said in the session is in the headline.
-        refusals = [one for one in asked if isinstance(one, Refusal) and one.code is not Code.REFUSED]
-        yield from (one for one in refusals if one.code is not Code.QUEUE_SHARE or not self._headlines.is_whole(one))
+        return [one for one in asked if isinstance(one, Refusal) and self._is_worth_telling(one)]
 
-    def _told(self, view: JobView, refusal: Refusal) -> Iterator[Constraint]:
-        """One constraint a resource where the refusal rests on amounts."""
+    def _is_worth_telling(self, refusal: Refusal) -> bool:
+        """Not what services outside say: that was asked in the session, and is in the headline."""
+        if refusal.code is Code.REFUSED:
+            return False
+        return refusal.code is not Code.QUEUE_SHARE or not self._headlines.is_whole(refusal)
+
+    def _told(
+        self, view: JobView, refusal: Refusal, said: Refusal | None, least_of: Callable[[Shortage], int]
+    ) -> Iterator[Constraint]:
+        """One constraint a resource where the refusal rests on amounts; ``least_of`` is what is asked at the least."""
         if not refusal.shortages or refusal.code is Code.QUOTA:
             beyond = refusal.code in LASTING_LIMITS and any(one.is_lasting for one in refusal.shortages)
             lasting = beyond or refusal.code in AT_FAULT
             resource = refusal.shortages[0].resource if refusal.shortages else ""
             yield Constraint(refusal.code, refusal.message, lasting, resource, refusal.subject)
             return
-        names = self._session.snapshot.axis
+        known: dict[str, Shortage] = {}
+        if said is not None and (said.reason, said.subject) == (refusal.reason, refusal.subject):
+            known = {one.resource: one for one in said.shortages}
         for one in refusal.shortages:
-            headline = self._headlines.refused(view, refusal._replace(shortages=(one,)))
-            column = names.find(one.resource)
-            own = view.allocated.get(column, 0) if column is not None and not view.waiting_to_enter else 0
-            lasting = refusal.code in LASTING_LIMITS and one.asked + own > one.limit
-            yield Constraint(headline.code, headline.message, lasting, one.resource, refusal.subject)
+            rule = refusal._replace(shortages=(one,))
+            if said is not None and one.resource in known:
+                rule = said._replace(shortages=(known[one.resource],))
+            headline = self._headlines.refused(view, rule)
+            least, repeats = least_of(one), one.resource in known
+            lasting = rule.code in LASTING_LIMITS and least > one.limit
+            yield Constraint(headline.code, headline.message, lasting, one.resource, rule.subject, repeats)
+            if rule.code is Code.QUEUE_SHARE and rule.subject == view.queue:
+                yield from self._beyond_share(view.queue, one.resource, least)
+
+    def _at_least(self, view: JobView, among: Iterable[Task], short: Shortage) -> int:
+        """What a job holds of a resource at the least once it starts: with all of its minimum, or one more of these.
+
+        Any of its pods may make up the minimum, the smallest as well.
+        """
+        column = self._session.snapshot.axis.find(short.resource)
+        if column is None:
+            return short.asked
+        alone = min((_asked(task, column) for task in among), default=short.asked)
+        if view.is_ready:
+            return alone
+        own = view.job.tasks.values()
+        missing = view.min_member - sum(task.status is Status.SUCCEEDED for task in own)
+        counting = sorted(_asked(task, column) for task in own if is_to_hold(task))
+        return max(alone, sum(counting[: max(0, missing)]))
+
+    def _beyond_share(self, name: str, resource: str, least: int) -> Iterator[Constraint]:
+        """That a queue can never deserve what is asked at the least: it may not, or others are guaranteed the rest."""
+        snapshot = self._session.snapshot
+        column = snapshot.axis.find(resource)
+        if column is None:
+            return
+        capability = dict(snapshot.queues[name].capability).get(column)
+        if capability is not None and least > capability:
+            most, asked = in_words(resource, capability), in_words(resource, least)
+            told = f"queue {name} may hold {most} {resource} at most: {asked} asked"
+            yield Constraint(Code.QUEUE_CAPABILITY, told, lasting=True, resource=resource, subject=name)
+            return
+        guaranteed = {one.name: dict(one.guarantee).get(column, 0) for one in snapshot.queues.values()}
+        own, total = guaranteed.pop(name), snapshot.total[column]
+        rest = max(own, total - sum(guaranteed.values()))
+        if any(guaranteed.values()) and least > rest:
+            amounts = f"{in_words(resource, rest)} of {in_words(resource, total)} {resource}"
+            told = f"what other queues are guaranteed leaves queue {name} {amounts} at most"
+            yield Constraint(Code.QUEUE_SHARE, told, lasting=True, resource=resource, subject=name)
 
     # -- nodes and those on them ----------------------------------------------------------------------------------
 
@@ -227,12 +304,16 @@ def _kinds(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _said(failing: Sequence[Failing], total: int, known: Mapping[str, int]) -> Iterator[Constraint]:
-    """``3 of 5 nodes have too little cpu``, one a reason."""
+    """``3 of 5 nodes have too little cpu``, one a reason; what the headline counts as it counted when it was so."""
     for reason, code, rows in failing:
-        count = int(np.count_nonzero(rows))
+        count = known.get(reason) or int(np.count_nonzero(rows))
         told = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
         resource = resource_in(reason) if code is Code.RESOURCES else ""
         yield Constraint(code, told, resource=resource, repeats=reason in known)
+
+
+def _asked(task: Task, column: int) -> int:
+    return next((amount for one, amount in task.shape.request if one == column), 0)
 
 
 def amounts_of(tasks: Sequence[Task]) -> Amounts:

@@ -33,6 +33,7 @@ __all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
 
 POD, POD_GROUP = "Pod", "PodGroup"
 GATED = "a scheduling gate holds it back"
+NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
 PODS_TOLD = 20
 """So many different reasons of a job's pods are told."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
@@ -188,13 +189,17 @@ class Explaining:
         told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message, found.reasons)
         groups = examiner.groups(asked)
         never = found.state is State.WAITS and any(one.lasting for one in told)
+        message = found.message
+        if message == SAYS[found.state]:
+            unsaid = NOTHING_WAITS if found.state is State.WAITS and not view.job.pending else message
+            message = told[0].message if told else unsaid
         reasons: Counter[str] = Counter()
         for counts in groups.values():
             reasons.update(counts)
         return replace(
             found,
             state=State.NEVER if never else found.state,
-            message=told[0].message if told and found.message == SAYS[found.state] else found.message,
+            message=message,
             constraints=told,
             reasons=dict(reasons) or found.reasons,
             groups=groups,

@@ -18,11 +18,14 @@ from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check
 from vsched.framework.session import Session
 from vsched.framework.wording import TAINTED, beyond_any, said_of_nodes
+from vsched.kernels.domains import topology
+from vsched.kernels.podaffinity import term_matches
 from vsched.model.nodes import Ints, Mask
 from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
+from vsched.plugins.predicates import Predicates
 
 LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
 """What of nodes stays as it is until somebody changes it."""
@@ -39,8 +42,12 @@ class Kind(NamedTuple):
 
     tasks: Sequence[Task]
     """All that are not done, wherever they are."""
+    open_rows: Mask
+    """bool[nodes]: open to them for all that lasts."""
     room: int
     """How many of them could be placed on the nodes if these were empty, and nobody else's rule in the way."""
+    counted: int
+    """The same, with those that count for a gang before they are placed: what asks for nothing."""
 
 
 def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
@@ -49,14 +56,17 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     kinds, done = _kinds(session, view)
     if not kinds:
         return
-    short = [kind for kind in kinds if kind.room < len(kind.tasks)]
-    if done + sum(kind.room for kind in kinds) >= view.min_member and not _role_never_placed(view, kinds):
+    together = min(sum(kind.counted for kind in kinds), _room_in_all(session, kinds))
+    enough = done + together >= view.min_member
+    role = _role_never_placed(view, kinds)
+    if enough and role is None and any(kind.room for kind in kinds):
         return
+    short = [kind for kind in kinds if kind.counted < len(kind.tasks) or not kind.room]
     beyond = [one for kind in short for one in shape_never_placed(session, kind.tasks[0])]
     yield from dict.fromkeys(beyond)
-    if any(kind.room for kind in short):
-        room = sum(kind.room for kind in kinds)
-        told = f"{view.min_member - done} are needed at once, and {room} would fit if all nodes were empty"
+    who, needed, room = role or ("", view.min_member - done, together)
+    if room if role else any(kind.room for kind in short) or together < sum(kind.counted for kind in kinds):
+        told = f"{needed} {who}are needed at once, and {room} would fit if all nodes were empty"
         yield Constraint(Code.GANG_SIZE, told, lasting=True)
 
 
@@ -73,7 +83,7 @@ def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
     if told:
         resource = _beyond(session, task.shape, open_rows)
         yield Constraint(Code.RESOURCES, told, lasting=True, resource=resource)
-    elif not _room_if_empty(session, task.shape, open_rows):
+    elif not _rooms_if_empty(session, task.shape, open_rows).any():
         yield Constraint(Code.RESOURCES, f"{who} has all that it asks for at once", lasting=True)
 
 
@@ -87,6 +97,13 @@ def never_complete(session: Session, view: JobView) -> str:
     return "no controller owns its pods, so somebody has to make more"
 
 
+def is_to_hold(task: Task) -> bool:
+    """Whether a pod may make up a minimum that is held at once: one that leaves may if another is made in its place."""
+    if task.status is Status.RELEASING:
+        return task.owned
+    return task.status not in (Status.SUCCEEDED, Status.FAILED)
+
+
 def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
     """The kinds of pods that are not done, a few at most, and how many are done; nothing where these are too many.
 
@@ -97,31 +114,70 @@ def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
     for task in view.job.tasks.values():
         if task.status is Status.SUCCEEDED:
             done += 1
-        elif task.status is not Status.FAILED:
+        elif is_to_hold(task):
             by_shape.setdefault(task.shape, []).append(task)
     if len(by_shape) > SHAPES_MAX or not len(session.nodes):
         return [], done
-    return [Kind(tasks, _room_of(session, tasks)) for tasks in by_shape.values()], done
+    return [_kind(session, shape, tasks) for shape, tasks in by_shape.items()], done
 
 
-def _room_of(session: Session, tasks: Sequence[Task]) -> int:
+def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> Kind:
+    open_rows = _open_rows(session, tasks[0])[0]
+    room = min(len(tasks), _room_apart(session, tasks, _rooms_if_empty(session, shape, open_rows)))
+    return Kind(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
+
+
+def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
+    """How many of these tasks of one shape have room at once, that keep apart from each other as they state.
+
+    ``rows`` is how many of them each node could hold, were they on good terms.
+    """
+    args = next((one.args for one in session.plugins.judges.filters if isinstance(one, Predicates)), None)
+    if args is None:
+        return int(rows.sum())
     shape = tasks[0].shape
-    if shape.best_effort:
-        return len(tasks)
-    return min(len(tasks), _room_if_empty(session, shape, _open_rows(session, tasks[0])[0]))
+    if args.node_ports and shape.ports:
+        rows = np.minimum(rows, 1)
+    least = int(rows.sum())
+    labels = {task.labels for task in tasks}
+    for term in shape.affinity.anti_required if args.pod_affinity and shape.affinity is not None else ():
+        if all(term_matches(term, one, session.snapshot.namespaces) for one in labels):
+            domains = topology(session.nodes.statics, term.topology_key)
+            taken = np.unique(domains.ids[domains.present & (rows > 0)])
+            least = min(least, len(taken) + int(rows[~domains.present].sum()))
+    return least
 
 
-def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> bool:
-    """Whether some role's minimum is more than there could be room for."""
+def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
+    """How many of the pods all nodes that are open to any have enough of each resource for, the smallest first."""
+    open_rows = np.logical_or.reduce([kind.open_rows for kind in kinds])
+    least = sum(len(kind.tasks) for kind in kinds)
+    columns = {column for kind in kinds for column, _ in kind.tasks[0].shape.request}
+    for column in columns:
+        left, count = int(session.nodes.allocatable[column][open_rows].sum()), 0
+        asked = ((dict(kind.tasks[0].shape.request).get(column, 0), kind) for kind in kinds)
+        for amount, kind in sorted(asked, key=lambda one: one[0]):
+            fits = kind.counted if kind.tasks[0].shape.best_effort or not amount else min(kind.counted, left // amount)
+            left, count = left - fits * amount, count + fits
+        least = min(least, count)
+    return least
+
+
+def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> tuple[str, int, int] | None:
+    """A role whose minimum is more than there could be room for, that minimum, and the room; None where there is none.
+
+    The name is ready to be put before a verb.
+    """
     if not view.gates_minimum:
-        return False
+        return None
     succeeded = Counter(task.role for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
     for role, minimum in view.spec.min_task_member:
-        own = [(sum(task.role == role for task in kind.tasks), kind.room) for kind in kinds]
+        own = [(sum(task.role == role for task in kind.tasks), kind.counted) for kind in kinds]
         exist = succeeded[role] + sum(count for count, _ in own)
-        if exist >= minimum > succeeded[role] + sum(min(count, room) for count, room in own):
-            return True
-    return False
+        room = succeeded[role] + sum(min(count, room) for count, room in own)
+        if exist >= minimum > room:
+            return f"of role {role} ", minimum, room
+    return None
 
 
 def _open_rows(session: Session, task: Task) -> tuple[Mask, list[Check]]:
@@ -166,10 +222,10 @@ def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:
     return nodes.axis.names[next(columns)]
 
 
-def _room_if_empty(session: Session, shape: Shape, open_rows: Mask) -> int:
-    """How many pods of a shape the open nodes could hold, were nothing else there."""
+def _rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
+    """int64[nodes]: how many pods of a shape each open node could hold, were nothing else there."""
     nodes = session.nodes
-    rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+    rows: Ints = np.where(open_rows, np.int64(UNLIMITED), np.int64(0))
     for column, amount in shape.request:
         np.minimum(rows, nodes.allocatable[column] // amount, out=rows)
-    return int(rows[open_rows].sum())
+    return rows

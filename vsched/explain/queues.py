@@ -17,9 +17,8 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.framework.wording import counted
+from vsched.framework.wording import counted, in_words
 from vsched.model.advice import headline_of
-from vsched.model.counted import format_counted
 from vsched.model.job import Job
 from vsched.model.plan import CycleReport, QueueOutcome
 from vsched.model.queue import Queue
@@ -169,7 +168,7 @@ def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
     if not parts:
         return ""
     _, name = max(parts)
-    return f"{format_counted(name, held.get(name, 0))} of the {format_counted(name, of[name])} {name}"
+    return f"{in_words(name, held.get(name, 0))} of the {in_words(name, of[name])} {name}"
 
 
 def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str]) -> Iterator[Constraint]:
@@ -213,7 +212,7 @@ def _holders(
 
 
 def _has(amounts: Mapping[str, int], resource: str) -> str:
-    return f"{format_counted(resource, amounts.get(resource, 0))} {resource}"
+    return f"{in_words(resource, amounts.get(resource, 0))} {resource}"
 
 
 def _counts(lane: list[str], jobs: list[Job]) -> dict[str, int]:

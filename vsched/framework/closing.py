@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.headline import SILENT, Headlines
+from vsched.framework.headline import SILENT, Headlines, in_sight, refusal_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
 from vsched.framework.refusal import Refusal
@@ -15,7 +15,7 @@ from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
 from vsched.model.advice import Advice, advised, headline_of
-from vsched.model.job import Condition
+from vsched.model.job import STATED, Condition
 from vsched.model.plan import (
     Bind,
     CycleReport,
@@ -28,9 +28,6 @@ from vsched.model.plan import (
     Unschedulable,
 )
 from vsched.model.status import SCHEDULED, Phase, Status
-
-STATED = frozenset({"Scheduled", "Unschedulable"})
-"""Conditions of which one at most is true."""
 
 
 def close(session: Session, trace: Trace) -> CycleReport:
@@ -127,9 +124,13 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
 def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None, advice: Advice | None) -> JobOutcome:
     """A job's status as it should be written (reference 1.10)."""
     spec, counts = view.spec, view.job.counts
+    stays_over = _stays_over(view)
+    condition = None if stays_over else condition
     phase = next_phase(view, condition)
     conditions = merged(spec.conditions, condition)
     running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
+    if stays_over:
+        succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     headline = headlines.of(view)
     if condition is not None and condition.kind == "Unschedulable":
@@ -139,7 +140,7 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
         conditions = merged(spec.conditions, msgspec.structs.replace(condition, message=message))
     else:
         message = advised(headline.message, advice)
-    if phase == Phase.COMPLETED:
+    if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and there is nothing to wait for
     return JobOutcome(
         key=view.key,
@@ -162,6 +163,8 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
 
 def next_phase(view: JobView, condition: Condition | None) -> str:
     """The phase of reference 1.10; what this cycle placed but nobody has bound yet does not count as scheduled."""
+    if _stays_over(view):
+        return Phase.COMPLETED
     counts = view.job.counts
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
@@ -180,12 +183,26 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     return Phase.INQUEUE if view.phase == Phase.INQUEUE or has_places else Phase.PENDING
 
 
+def _stays_over(view: JobView) -> bool:
+    """Whether a job that has ended has nothing new to do: its finished pods may be cleaned away, some or all."""
+    counts = view.job.counts
+    return view.phase == Phase.COMPLETED and counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
+
+
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
-    """The conditions with the latest one in the place of its type, and what it contradicts no longer true."""
+    """The conditions with the latest one in the place of its type, and what it contradicts no longer true.
+
+    One that was true before is so since then; those that are another now have no time yet.
+    """
     if latest is None:
         return conditions
+    before = next((one for one in conditions if one.kind == latest.kind and one.status == latest.status), None)
+    if before is not None:
+        latest = msgspec.structs.replace(latest, since=before.since)
     kept = tuple(
-        msgspec.structs.replace(one, status="False") if one.kind in STATED and one.status == "True" else one
+        msgspec.structs.replace(one, status="False", reason=latest.reason, message="", since=0.0)
+        if one.kind in STATED and one.status == "True"
+        else one
         for one in conditions
         if one.kind != latest.kind
     )
@@ -206,7 +223,7 @@ def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[s
         if uid in bound or task.gated:
             continue
         fits = uid in session.tried or uid in view.moved
-        why = session.task_refusals.get(uid, refusal)
+        why = refusal_of(session, view, uid) or refusal
         reason, message, reasons = _told_of_task(view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
@@ -231,6 +248,8 @@ def _told_of_task(
 ) -> tuple[str, str, dict[str, int]]:
     """Reason, message, and nodes by reason; ``gang`` is what its job waits for."""
     if isinstance(why, Refusal):
+        if why.code is Code.LEAVING and gang and not in_sight(view):
+            return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
         return "Unschedulable", why.message, {why.reason: 1}
     if why is not None:
         return "Unschedulable", why.message, dict(why.reasons)

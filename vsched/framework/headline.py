@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session
+from vsched.framework.session import Session, to_leave
 from vsched.framework.why import Explanation
 from vsched.framework.wording import amounts, at_capability, beyond_any, binding, counted, on_nodes
 from vsched.model.shape import Shape
@@ -28,6 +28,8 @@ class Headline(NamedTuple):
     code: str
     message: str
     reasons: Mapping[str, int] = NO_REASONS
+    limit: Refusal | None = None
+    """The rule that the sentence tells of, alone or besides the nodes."""
 
 
 SILENT = Headline("", "")
@@ -68,30 +70,50 @@ class Headlines:
         cause = cause_of(session, view)
         if cause is None:
             return self._gated(view)
-        if view.waiting and view.is_pipelined and not view.is_ready:
-            return self._leaving(view, cause)
+        if view.waiting and in_sight(view) and not view.is_ready:
+            return self._leaving(view)
         why = session.task_refusals[cause.uid]
         if isinstance(why, Explanation):
             return self._unplaced(view, cause, why)
-        return self._leaving(view, cause) if why.code is Code.LEAVING else self.refused(view, why)
+        if why.code is not Code.LEAVING:
+            return self.refused(view, why)
+        return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
-    def _leaving(self, view: JobView, cause: Task) -> Headline:
+    def _leaving(self, view: JobView) -> Headline:
         """Of a job that others make room for: its minimum is in sight, or only what it wants beyond that is missing."""
-        refusals = self._session.task_refusals
-        waiting = (task for uid, task in view.job.pending.items() if uid in refusals and _waits(refusals[uid]))
-        first = min(waiting, key=lambda task: (task.created, task.name), default=cause)
+        waiting = (task for uid, task in view.job.pending.items() if _has_place(view, uid))
+        first = min(waiting, key=lambda task: (task.created, task.name))
         who = counted(view.waiting, "pod has its place and waits", "pods have their places and wait")
-        return Headline(Code.LEAVING, f"{who} for others to leave: {first.name} {refusals[first.uid].message}")
+        place = to_leave(view.moved[first.uid][1]).message
+        return Headline(Code.LEAVING, f"{who} for others to leave: {first.name} {place}")
+
+    def _out_of_sight(self, view: JobView) -> Headline:
+        """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
+        session = self._session
+        others = [task for uid, task in view.job.pending.items() if uid not in view.moved and not task.gated]
+        firsts: dict[Shape, Task] = {}
+        for task in sorted(others, key=lambda task: (task.created, task.name)):
+            firsts.setdefault(task.shape, task)
+        for task in firsts.values():
+            why = session.fitting.explain(task)
+            if why.reasons:
+                return self._unplaced(view, task, why)
+            refusal = session.plugins.grantable(session.queue(view), view.namespace, task.shape)
+            if refusal is not None:
+                return self.refused(view, refusal)
+        return self._gated(view)
 
     def _gated(self, view: JobView) -> Headline:
         """Of a job whose tasks were not refused: gates hold some of them back, or it was not tried."""
         gated = sum(task.gated for task in view.job.pending.values())
-        if not gated or view.is_ready:
+        if not gated:
             return SILENT
+        if view.is_ready and view.ready >= max(1, view.min_member):
+            return Headline(Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}")
         told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
-        if view.min_member > 1:
-            missing = view.min_member - view.ready - view.best_effort_pending
-            fits = self._fitting(view, None)
+        missing = view.min_member - view.ready - view.best_effort_pending
+        if view.min_member > 1 and missing > 0:
+            fits = _fitting(self._session, view, None)
             told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
         return Headline(Code.GATED, told)
 
@@ -116,12 +138,13 @@ class Headlines:
         message = f"{head}: {on_nodes(why) or why.message}"
         beyond = self._beyond(cause.shape) if code is not Code.GANG_SIZE else ""
         message += f"; {beyond}" if beyond else ""
-        if why.also is not None and not self.is_whole(why.also):
-            message += f"; besides, {self.refused(view, why.also).message}"
+        also = why.also if why.also is not None and not self.is_whole(why.also) else None
+        if also is not None:
+            message += f"; besides, {self.refused(view, also).message}"
         kept = self._session.kept.get(view.key)
         if kept is not None:
             code, message = kept.code, f"{kept.message}; {message}"
-        return Headline(code, message, why.reasons)
+        return Headline(code, message, why.reasons, also)
 
     def _beyond(self, shape: Shape) -> str:
         """What of a request is more than any node has in all; empty where nothing is."""
@@ -134,8 +157,9 @@ class Headlines:
         """How much of the job is missing, and what that makes of the nodes' reasons."""
         code = binding(why)
         lacking = view.roles_missing()
-        if cause.role in lacking:
-            minimum, fits = dict(view.spec.min_task_member)[cause.role], self._fitting(view, cause.role)
+        fits = _fitting(self._session, view, cause.role) if cause.role in lacking else 0
+        if fits < lacking.get(cause.role, 0):
+            minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.is_ready:
             waiting = view.pending_count + view.waiting
@@ -143,24 +167,19 @@ class Headlines:
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member < 2:
             return code, "no node takes it"
-        fits = min(missing, self._fitting(view, None) if why.fits is None else why.fits)
+        fits = min(missing, _fitting(self._session, view, None) if why.fits is None else why.fits)
         return Code.GANG_SIZE if fits else code, _needs("the gang", view.min_member, missing, fits)
-
-    def _fitting(self, view: JobView, role: str | None) -> int:
-        """How many tasks of the job (of the role) found a place in a try that was given up."""
-        tried, pending = self._session.tried, view.job.pending
-        return sum(1 for uid, task in pending.items() if uid in tried and (role is None or task.role == role))
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
 
     def refused(self, view: JobView, refusal: Refusal) -> Headline:
         """What a rule says of a job."""
         if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
-            return Headline(refusal.code, refusal.message)
+            return Headline(refusal.code, refusal.message, limit=refusal)
         key = (refusal, view.queue, view.waiting_to_enter)
         told = self._shorts.get(key)
         if told is None:
-            told = self._shorts[key] = self._short(*key)
+            told = self._shorts[key] = self._short(*key)._replace(limit=refusal)
         return told
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> Headline:
@@ -201,9 +220,27 @@ def cause_of(session: Session, view: JobView) -> Task | None:
     refused = [
         task
         for uid, task in view.job.pending.items()
-        if uid in refusals and (uid not in view.moved or view.moved[uid][0] is Status.PIPELINED)
+        if uid in refusals and (_has_place(view, uid) or (uid not in view.moved and not _waits(refusals[uid])))
     ]
-    return min(refused, key=lambda task: (_waits(refusals[task.uid]), task.created, task.name), default=None)
+    short = _roles_short(session, view)
+    return min(
+        refused,
+        key=lambda task: (_waits(refusals[task.uid]), task.role not in short, task.created, task.name),
+        default=None,
+    )
+
+
+def refusal_of(session: Session, view: JobView, uid: str) -> Explanation | Refusal | None:
+    """Why a task was not placed for good; None as well for one that was to wait for others to leave, and is not now."""
+    why = session.task_refusals.get(uid)
+    if _has_place(view, uid):
+        return why if why is not None and _waits(why) else to_leave(view.moved[uid][1])
+    return None if why is not None and _waits(why) else why
+
+
+def in_sight(view: JobView) -> bool:
+    """Whether the job has its minimum, and those of its roles, once others have left what its tasks wait for."""
+    return view.is_pipelined and not view.roles_missing(waiting=True)
 
 
 def rounded(count: int) -> str:
@@ -212,6 +249,21 @@ def rounded(count: int) -> str:
         return str(count)
     step = next(step for step in (1000, 500, 200, 100, 50, 20) if count > step)
     return f"more than {step}"
+
+
+def _roles_short(session: Session, view: JobView) -> set[str]:
+    """Roles of which not enough tasks found a place for the minimum, in this cycle's last try."""
+    return {role for role, missing in view.roles_missing().items() if _fitting(session, view, role) < missing}
+
+
+def _fitting(session: Session, view: JobView, role: str | None) -> int:
+    """How many tasks of the job (of the role) found a place in a try that was given up, or wait for one."""
+    found = (task for uid, task in view.job.pending.items() if uid in session.tried or _has_place(view, uid))
+    return sum(1 for task in found if role is None or task.role == role)
+
+
+def _has_place(view: JobView, uid: str) -> bool:
+    return uid in view.moved and view.moved[uid][0] is Status.PIPELINED
 
 
 def _waits(why: Explanation | Refusal) -> bool:

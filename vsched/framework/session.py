@@ -40,6 +40,11 @@ def no_such_queue(name: str) -> Refusal:
     return Refusal(NO_SUCH_QUEUE, f"queue {name} does not exist", code=Code.QUEUE_NOT_FOUND, subject=name)
 
 
+def to_leave(node: str) -> Refusal:
+    """What a task waits for that has its place, once others have left it."""
+    return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
+
+
 class Session:
     """The cycle's snapshot, jobs, plugins, ledger and fitting, and what has been decided so far."""
 

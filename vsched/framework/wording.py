@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.why import Explanation
-from vsched.model.counted import format_counted
+from vsched.model.counted import counted_scale, format_counted
 from vsched.model.nodes import Mask, NodeTable
 from vsched.model.resources import format_amount
 from vsched.model.shape import Shape
@@ -28,6 +28,15 @@ SAID: dict[str, tuple[str, str]] = {
     ),
 }
 """What is said of one node and of several, by reason; where a reason is not named its own words do."""
+NOW = {
+    "were": ("is", "are"),
+    "weren't": ("isn't", "aren't"),
+    "had": ("has", "have"),
+    "didn't": ("doesn't", "don't"),
+    "kept": ("keeps", "keep"),
+}
+"""How a reason's own words begin, and how they do of what is so now."""
+MEBI = 1 << 20
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -57,9 +66,12 @@ def said_of_nodes(reason: str, count: int) -> str:
     if reason.startswith(NO_ROOM):
         return f"{'has' if count == 1 else 'have'} too little {reason.removeprefix(NO_ROOM)}"
     if reason.startswith(TAINTED):
-        return f"{'is' if count == 1 else 'are'} tainted {reason.removeprefix(TAINTED)}"
-    found = SAID.get(reason)
-    return reason.removeprefix(BEGINNING) if found is None else found[count != 1]
+        taint = reason.removeprefix(TAINTED).replace(": }", "}")
+        return f"{'is' if count == 1 else 'are'} tainted {taint}"
+    if reason in SAID:
+        return SAID[reason][count != 1]
+    verb, _, rest = reason.removeprefix(BEGINNING).partition(" ")
+    return f"{NOW[verb][count != 1] if verb in NOW else verb} {rest}"
 
 
 def amounts(short: Iterable[Shortage], held: str) -> str:
@@ -70,8 +82,16 @@ def amounts(short: Iterable[Shortage], held: str) -> str:
 def of_limit(one: Shortage, held: str) -> str:
     """``8 of 8 held, 2 asked``."""
     name = one.resource.removeprefix("requests.")
-    has, limit, asked = (format_counted(name, amount) for amount in (one.held, one.limit, one.asked))
+    has, limit, asked = (in_words(name, amount) for amount in (one.held, max(0, one.limit), one.asked))
     return f"{has} of {limit} {held}, {asked} asked"
+
+
+def in_words(resource: str, amount: int) -> str:
+    """An amount as people read it: what a queue deserves of memory seldom comes to whole units, half a GPU is 0.5."""
+    if counted_scale(resource) == 1 and amount > MEBI:
+        return format_counted(resource, amount // MEBI * MEBI)
+    told = format_counted(resource, amount)
+    return f"{amount / 1000:g}" if told.endswith("m") and not resource.endswith("cpu") else told
 
 
 def at_capability(snapshot: Snapshot, queue: str, refusal: Refusal) -> str:
@@ -83,7 +103,7 @@ def at_capability(snapshot: Snapshot, queue: str, refusal: Refusal) -> str:
     told = []
     for one in sorted(refusal.shortages):
         if one.is_lasting:
-            limit, asked = (format_counted(one.resource, amount) for amount in (one.limit, one.asked))
+            limit, asked = (in_words(one.resource, amount) for amount in (one.limit, one.asked))
             told.append(f"may hold {limit} {one.resource} at most: {asked} asked")
             continue
         what = "is at its capability in" if one.resource in capped else "can hold no more"

@@ -15,12 +15,18 @@ from vsched.model.task import Task
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A PodGroup condition without the parts that change on every write."""
+    """A PodGroup condition without what changes on every write."""
 
     kind: str
     status: str
     reason: str = ""
     message: str = ""
+    since: float = 0.0
+    """Its ``lastTransitionTime``, seconds since the epoch; 0 for one that begins now."""
+
+
+STATED = frozenset({"Scheduled", "Unschedulable"})
+"""Conditions of which one at most is true."""
 
 
 class JobSpec(msgspec.Struct, frozen=True):

@@ -58,6 +58,8 @@ class PriorityClass(msgspec.Struct, frozen=True):
     value: int
     is_default: bool = False
     """Jobs that name no class have its value, unless their queue has a priority."""
+    preempts: bool = True
+    """False for ``preemptionPolicy: Never``, which new pods of the class are given."""
 
 
 class Namespace(msgspec.Struct, frozen=True):

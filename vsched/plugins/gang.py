@@ -21,7 +21,8 @@ from vsched.framework.extension import (
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Reclaimable
-from vsched.model.job import Condition
+from vsched.model.job import STATED, Condition
+from vsched.model.status import Status
 from vsched.model.task import Task
 
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
@@ -48,9 +49,10 @@ class Gang(
             told = f"not enough pods exist for the minima of its roles: {_told(missing)}"
             return Refusal(NOT_ENOUGH_OF_ROLE, told, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
-            told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist"
+            gone = _gone(job)
+            told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
             if not job.valid_count:
-                told = f"no pods exist, and the gang needs {job.min_member}"
+                told = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
             return Refusal(NOT_ENOUGH_TASKS, told, code=Code.GANG_INCOMPLETE)
         return None
 
@@ -120,7 +122,7 @@ class Gang(
     def job_condition(self, job: JobView) -> Condition | None:
         """Unschedulable while the minimum is not met, Scheduled once it is; nothing while only others have to leave."""
         if not job.job.tasks:
-            return None
+            return self._without_pods(job)
         if job.is_ready:
             return Condition("Scheduled", "True", READY_REASON, "")
         if not job.pending_count and job.ready + job.leaving >= job.min_member:
@@ -130,6 +132,23 @@ class Gang(
             return Condition("Unschedulable", "True", refusal.reason, refusal.message)
         message = f"{job.min_member - job.ready} more of the minimum of {job.min_member} tasks are to be placed"
         return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
+
+    def _without_pods(self, job: JobView) -> Condition | None:
+        """Of a gang without a pod: those of one that was admitted are made a moment later, unless it had some."""
+        if job.is_ready:
+            return None
+        if job.waiting_to_enter:
+            return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, "its queue has not admitted it")
+        refusal = self.job_valid(job)
+        stated = any(one.kind in STATED and one.status == "True" for one in job.spec.conditions)
+        return Condition("Unschedulable", "True", refusal.reason, refusal.message) if refusal and stated else None
+
+
+def _gone(job: JobView) -> str:
+    """The pods that one can see and that do not count."""
+    failed = job.job.counts[Status.FAILED]
+    told = [f"{count} {what}" for count, what in ((failed, "failed"), (job.leaving, "leaving")) if count]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _told(missing: Mapping[str, int]) -> str:

@@ -9,7 +9,7 @@ from vsched.model.job import Job
 from vsched.model.plan import JobOutcome
 from vsched.model.queue import Queue
 from vsched.model.resources import format_amount
-from vsched.model.status import Status
+from vsched.model.status import Phase, Status
 from vsched.web.findings import Findings
 from vsched.web.picture_nodes import standing
 
@@ -74,7 +74,9 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
 
 
 def _job(job: Job, outcome: JobOutcome | None) -> View:
-    counts = job.counts
+    succeeded, failed = job.counts[Status.SUCCEEDED], job.counts[Status.FAILED]
+    if outcome is not None and outcome.phase == Phase.COMPLETED:  # finished pods may have been cleaned away since
+        succeeded, failed = max(succeeded, outcome.succeeded), max(failed, outcome.failed)
     return {
         "phase": outcome.phase if outcome is not None else job.spec.phase,
         "queue": job.spec.queue,
@@ -82,9 +84,9 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "minMember": job.spec.min_member,
         "ready": job.ready,
         "pending": len(job.pending),
-        "running": counts[Status.RUNNING],
-        "succeeded": counts[Status.SUCCEEDED],
-        "failed": counts[Status.FAILED],
+        "running": job.counts[Status.RUNNING],
+        "succeeded": succeeded,
+        "failed": failed,
         "created": job.spec.created,
         "code": outcome.code if outcome is not None else "",
         "message": outcome.message if outcome is not None else "",
