@@ -24,8 +24,9 @@ $(STAMP): pyproject.toml
 demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, live, for about 20 seconds
 	@$(BIN)/vsched demo $(ARGS)
 
+# Tests start hundreds of processes, and each would compile what it imports, were it not kept.
 test: $(STAMP) ## all tests
-	@$(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 check: lint test ## the whole gate: format, lint, types, floors, tests
 

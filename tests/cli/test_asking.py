@@ -236,6 +236,12 @@ async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
             "serves no /jobs (is it vsched, and of this version?)",
             id="an API server",
         ),
+        pytest.param(
+            content(b"404 page not found\n", 404, kind="text/plain"),
+            BadInput,
+            "serves no /jobs (is it vsched, and of this version?)",
+            id="a program in Go",
+        ),
         pytest.param(content({"error": {"deep": 1}}, 418), BadInput, "418: ", id="an error that is no text"),
     ],
 )

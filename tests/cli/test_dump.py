@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.daemon.running import gang, node, nodes_of, until
 from tests.daemon.test_recordings import serving
-from vsched.cli import cli
+from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster
 from vsched.web.kept import Kept
@@ -83,3 +84,16 @@ async def test_nobody_there_is_one_line() -> None:
     done = await dump("--daemon", "127.0.0.1:1")
     assert done.exit_code == 1
     assert "nobody listens there" in str(done.exception)
+
+
+def test_a_disk_that_is_full_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    full = Path("/dev/full").open("w")  # noqa: SIM115 - what is left in it cannot be written when it is closed
+    monkeypatch.setattr("sys.stdout", full)
+    monkeypatch.setattr("sys.argv", ["vsched", "rbac"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    monkeypatch.undo()
+    with suppress(OSError):
+        full.close()
+    assert left.value.code == 1
+    assert capfd.readouterr().err == "vsched: No space left on device (where the results go)\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -70,7 +71,7 @@ def test_what_can_be_sorted_by_is_what_is_offered() -> None:
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 @pytest.mark.parametrize("unicode", [True, False])
 def test_a_table_fits_its_terminal(width: int, unicode: bool) -> None:
-    lines = shown(as_table(ALL, look_for(width, wide=False, unicode=unicode), NOW, width, messages=width >= 140), width)
+    lines = shown(as_table(ALL, look_for(width, wide=False, unicode=unicode), NOW, messages=width >= 140), width)
     assert max(map(cell_len, lines)) <= width
     assert len(lines) == 5
     assert lines[4].split()[:3] == ["ns/waits", "a", "Inqueue"]
@@ -78,15 +79,30 @@ def test_a_table_fits_its_terminal(width: int, unicode: bool) -> None:
     assert ("1 fits" in lines[4]) == (width >= 140)
 
 
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        pytest.param(40, ["Inqueue", "GangSize"], id="narrow: the least that makes sense"),
+        pytest.param(80, ["a", "Inqueue", "0", "90s", "1", "GangSize"], id="usual"),
+        pytest.param(120, ["a", "Inqueue", "0", "2", "0", "2", "0", "90s", "1", "GangSize"], id="all columns"),
+    ],
+)
+def test_a_long_name_gives_way_and_numbers_do_not(width: int, told: list[str]) -> None:
+    long = msgspec.structs.replace(WAITS, key=f"ns/{'n' * 250}")
+    [_, first, second] = shown(as_table([long, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
+    assert (cell_len(first), first.split()[0][-1]) == (width, "…")
+    assert (first.split()[1:], second.split()[1:]) == (told, told)
+
+
 def test_a_wide_table_says_why_and_cuts_nothing() -> None:
     long = line("ns/long", message="word " * 60)
-    [head, told] = shown(as_table([long], look_for(80, wide=True, unicode=True), NOW, 400))
+    [head, told] = shown(as_table([long], look_for(80, wide=True, unicode=True), NOW))
     assert head.split()[-2:] == ["reason", "message"]
     assert told.endswith("word " * 59 + "word")
 
 
 def test_no_jobs() -> None:
-    assert shown(as_table([], look_for(80, wide=False, unicode=True), NOW, 80)) == ["no jobs"]
+    assert shown(as_table([], look_for(80, wide=False, unicode=True), NOW)) == ["no jobs"]
 
 
 EXPLAINED = Explanation(

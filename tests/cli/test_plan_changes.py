@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,9 +13,14 @@ from tests.support.questions import recording_of
 from vsched.cli.drawing import look_for
 from vsched.cli.plan_changes import called
 from vsched.cli.plan_changes_view import as_text, shift
-from vsched.cli.plan_live import what_if
+from vsched.cli.plan_live import WhatIf, what_if
 from vsched.cli.plan_nodes import Add, Remove
+from vsched.cli.plan_settings import setting_of
+from vsched.cli.plan_submit import submit_of
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
 
+POLICY = load_text("actions: allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}]}]", "p", REGISTRY).policy
 LOOK = look_for(160, wide=False, unicode=True)
 PLAIN = look_for(160, wide=False, unicode=False)
 
@@ -50,6 +56,46 @@ def test_colours_are_for_terminals_that_want_them() -> None:
         console = Console(file=out, width=200, force_terminal=True, color_system="standard", no_color=no_color)
         console.print(as_text(what, LOOK))
         assert ("\x1b[31m" in out.getvalue()) is expected
+
+
+def drawn(what: WhatIf) -> str:
+    out = StringIO()
+    Console(file=out, width=200).print(as_text(what, LOOK))
+    return out.getvalue()
+
+
+def test_what_nodes_have_to_give_is_a_difference_too() -> None:
+    what = what_if(recording_of("node n1 cpu=4", policy=POLICY), [setting_of("node/n1.allocatable.nvidia.com/gpu=8")])
+    assert not what.changes.nothing
+    assert "gpu" in drawn(what)
+
+
+def test_what_was_left_aside_is_told_where_nothing_differs(tmp_path: Path) -> None:
+    path = tmp_path / "service.yaml"
+    path.write_text("{apiVersion: v1, kind: Secret, metadata: {name: s}}", encoding="utf-8")
+    text = drawn(what_if(recording_of("node n1 cpu=4"), [submit_of(str(path))]))
+    assert "Nothing is different from today.\nignored: 1 Secret" in text
+
+
+def test_a_podgroup_without_pods_says_what_it_waits_for_and_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "group.yaml"
+    head = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
+    path.write_text(f"{head}spec: {{minMember: 2, queue: q}}", encoding="utf-8")
+    what = what_if(recording_of("node n1 cpu=4\nqueue q"), [submit_of(str(path)), submit_of(str(path))])
+    [fate] = what.changes.submitted
+    assert fate.message == "no pods exist, and the gang needs 2"
+    assert what.changes.jobs == []
+
+
+def test_of_thousands_of_jobs_those_that_matter_are_told() -> None:
+    lines = [f"job x/a{number} min=1 pods=1 cpu=1 on=n{number % 2} phase=Running" for number in range(140)]
+    text = "node n0 cpu=70\nnode n1 cpu=70\nqueue default\n" + "\n".join(lines)
+    waiting = "\n".join(f"job x/w{number} min=1 pods=1 cpu=1" for number in range(60))
+    shown = drawn(what_if(recording_of(f"{text}\n{waiting}"), [Remove("n1")]))
+    assert "Jobs: 70 stop or wait, 60 wait still" in shown
+    assert "and 80 more (-o json has them all)" in shown
+    assert "x/w" not in shown
+    assert len(shown.splitlines()) < 80
 
 
 def test_pods_that_name_no_podgroup_go_by_the_name_of_the_first() -> None:

@@ -187,6 +187,8 @@ def test_many_placements_are_told_by_job(tmp_path: Path) -> None:
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: No such file or directory"),
         (("-f", "x.yaml"), 2, "-f: not with --live"),
         (("--arbitrate",), 2, "--arbitrate: not with --live"),
+        (("--arbitrate-grace", "3s"), 2, "--arbitrate-grace: not with --live"),
+        (("--live",), 2, "--live, --from: a running cluster or a file"),
         (("--config", "nowhere.yaml"), 1, "nowhere.yaml"),
     ],
 )

@@ -99,3 +99,33 @@ def test_names_of_new_nodes_are_free() -> None:
 def test_there_has_to_be_such_a_node(edit: Any) -> None:
     with pytest.raises(BadInput, match="there is no Node 'n9'"):
         edit.apply(trial_of(NODES))
+
+
+def test_pods_that_daemonsets_made_for_a_node_go_with_it_and_would_come_to_one_like_it() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    waiting = pod("waiting", owner="DaemonSet")
+    waiting |= {"spec": {**waiting["spec"], "nodeName": "", "affinity": affinity}, "status": {}}
+    trial = trial_of(NODES, waiting, pod("daemon", owner="DaemonSet"))
+    Add(1, "n1").apply(trial)
+    assert trial.notes[0].endswith("open for pods, but without 1 pod of DaemonSets that would come")
+    Drain("n1").apply(trial)
+    assert set(left(trial)) == {"waiting", "daemon"}
+    Remove("n1").apply(trial)
+    assert left(trial) == {}
+
+
+def test_a_drain_says_which_disruption_budgets_kubectl_would_wait_for() -> None:
+    guarded = pod("guarded", owner="ReplicaSet", labels={"app": "web"})
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guard", "namespace": "x"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+    }
+    for allowed, notes in ((0, 2), (1, 1)):
+        trial = trial_of(NODES, guarded, {**budget, "status": {"disruptionsAllowed": allowed}})
+        Drain("n1").apply(trial)
+        assert len(trial.notes) == notes
+    trial = trial_of(NODES, guarded, budget)
+    Drain("n1").apply(trial)
+    assert trial.notes[1] == "PodDisruptionBudget x/guard: fewer pods may be away than n1 has: kubectl drain waits"

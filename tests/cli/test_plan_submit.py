@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,10 @@ def group(name: str = "g", minimum: int = 2, **spec: Any) -> Manifest:
     }
 
 
-def submitted(folder: Path, *objects: Manifest, text: str = CLUSTER) -> Trial:
+def submitted(folder: Path, *objects: Manifest, text: str = CLUSTER, there: Sequence[Manifest] = ()) -> Trial:
     path = folder / "new.yaml"
     path.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
-    trial = trial_of(text)
+    trial = trial_of(text, *there)
     submit_of(str(path)).apply(trial)
     return trial
 
@@ -148,6 +149,49 @@ def test_a_podgroup_that_is_there_gets_another_spec_and_keeps_its_pods(tmp_path:
     trial = submitted(tmp_path, group("there", 5))
     job = trial.mirror.snapshot(NOW).jobs["x/there"]
     assert (job.spec.min_member, job.spec.phase, len(job.tasks)) == (5, "Running", 1)
+    assert trial.notes == ["PodGroup x/there is there already: its spec would be replaced"]
+
+
+def test_a_pod_of_a_class_that_preempts_nobody_preempts_nobody(tmp_path: Path) -> None:
+    meek = {"kind": "PriorityClass", "metadata": {"name": "meek"}, "value": 9, "preemptionPolicy": "Never"}
+    [task] = waiting(submitted(tmp_path, pod(priorityClassName="meek"), there=[meek]))
+    assert (task.priority, task.preempts) == (9, False)
+
+
+def test_what_is_there_for_everybody_stays_as_it_is(tmp_path: Path) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}
+    known = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
+    trial = submitted(tmp_path, namespace, known)
+    assert trial.notes == [
+        "Namespace x is there already, and stays as it is",
+        "PriorityClass high is there already, and stays as it is",
+    ]
+    with pytest.raises(BadInput, match="already exists"):
+        submitted(tmp_path, {**known, "value": 7})
+
+
+QUOTA = "quota x/small requests.cpu=4 pods=9 used=requests.cpu:2,pods:1"
+
+
+def test_a_quota_lets_a_controller_make_so_many_pods_and_no_more(tmp_path: Path) -> None:
+    trial = submitted(tmp_path, workload("Deployment", replicas=5), text=f"{CLUSTER}{QUOTA}")
+    assert len(waiting(trial)) == len(trial.sent[0].pods) == 2
+    [note] = trial.notes
+    assert "Deployment x/w: no more than 2 of its pods: pods" in note
+    assert "exceeded quota: small, requested: requests.cpu=1, used: requests.cpu=4, limited: requests.cpu=4" in note
+    [quota] = trial.mirror.snapshot(NOW).quotas["x"]
+    assert {line.name: line.used for line in quota.lines} == {"requests.cpu": 4000, "pods": 3}
+    with pytest.raises(BadInput, match="exceeded quota: small"):
+        submitted(tmp_path, pod("a"), pod("b"), pod("c"), text=f"{CLUSTER}{QUOTA}")
+
+
+def test_a_workload_whose_pods_seem_to_be_there_is_said_to_come_on_top(tmp_path: Path) -> None:
+    owners = [{"uid": "u", "kind": "ReplicaSet", "name": "w-abc", "controller": True}]
+    old = pod("w-5d8f-xyz12")
+    old["metadata"] |= {"uid": "old", "ownerReferences": owners}
+    trial = submitted(tmp_path, workload("Deployment", replicas=2), there=[old])
+    [note] = trial.notes
+    assert note.endswith("1 pod of Deployment x/w seem to be there already: these come on top of them")
 
 
 def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
@@ -186,6 +230,14 @@ REFUSED = {
         [pod(containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "x"}}}])],
         "quantities must match",
     ),
+    "a namespace that is no text": (
+        [{**pod(), "metadata": {"name": "p", "namespace": {"a": "b"}}}],
+        "metadata.namespace: {'a': 'b'} (expected text)",
+    ),
+    "a version that nobody serves": (
+        [{**pod(), "apiVersion": "v9"}],
+        'no kind "Pod" is served in version "v9" (expected v1)',
+    ),
     "no name": ([{"apiVersion": "v1", "kind": "Pod", "metadata": {}}], "metadata.name: missing"),
     "a mistyped number": ([workload("Deployment", replicas=1_000_000)], "1000000 pods (expected 20000 at most)"),
 }
@@ -199,3 +251,10 @@ def test_what_the_server_would_refuse_is_refused_with_its_place(
         submitted(tmp_path, *objects)
     assert says in str(refused.value)
     assert "new.yaml:document" in str(refused.value)
+
+
+def test_a_file_with_nothing_in_it_is_no_question(tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("---\n---\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"empty\.yaml: nothing in it"):
+        submit_of(str(path))

@@ -65,6 +65,20 @@ def test_a_table_fits_its_terminal_and_cuts_no_word(width: int) -> None:
     assert ("priority" in lines[0], "waiting" in lines[0]) == (width >= 140, width >= 120)
 
 
+@pytest.mark.parametrize("divided", [False, True])
+def test_who_knows_shares_by_weight_is_said_where_nobody_told_them(divided: bool) -> None:
+    legend = shown(as_table(Queues(queues().sights, {}, divided), look_for(120, wide=False, unicode=True)))[-1]
+    assert ("--daemon" in legend) is not divided
+
+
+def test_a_narrow_table_has_whole_numbers() -> None:
+    lines = shown(
+        as_table(queues(sight("q" * 60, allocated={"cpu": "20"})), look_for(40, wide=False, unicode=True)), 40
+    )
+    assert lines[0].split() == ["queue", "state", "cpu", "memory"]
+    assert lines[2].split()[-3:] == ["Open", "20/80", "0/320Gi"]
+
+
 def test_a_wide_table_has_everything() -> None:
     lines = shown(as_table(SOME, look_for(80, wide=True, unicode=True)))
     assert lines[0].split()[-5:] == ["completed", "deserved", "guarantee", "capability", "reclaimable"]

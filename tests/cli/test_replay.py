@@ -49,7 +49,7 @@ def test_the_same_is_said_to_be_the_same(recording: Recording, tmp_path: Path) -
     assert done.exit_code == 0, done.output
     first, second = done.stdout.splitlines()
     assert first == "session 17 at 2027-01-15T08:00:00.000Z: 2 nodes, 1 queue, 2 jobs, 3 pods"
-    assert second == "the same, byte for byte: 2 bindings, 0 evictions, 1 pods wait"
+    assert second == "the same, byte for byte: 2 bindings, 0 evictions, 1 pod waits"
 
 
 def test_plain_json_will_do_and_json_comes_out(recording: Recording, tmp_path: Path) -> None:

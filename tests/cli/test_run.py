@@ -36,7 +36,7 @@ async def start(*arguments: str, **environment: str) -> Process:
 async def refused(*arguments: str, **environment: str) -> str:
     """What a daemon that must not start says."""
     process = await start(*arguments, **environment)
-    _, err = await asyncio.wait_for(process.communicate(), 15.0)
+    _, err = await asyncio.wait_for(process.communicate(), 60.0)
     assert process.returncode == 1, err.decode()
     told = [line for line in err.decode().splitlines() if not line.startswith("{")]
     assert "Traceback" not in err.decode()
@@ -50,9 +50,9 @@ async def test_it_schedules_until_it_is_told_to_stop(tmp_path: Path) -> None:
         cluster.write_kubeconfig(kubeconfig)
         process = await start(*QUIET, "--log-format", "json", VSCHED_KUBECONFIG=str(kubeconfig))
         cluster.apply(gang("g", 3))
-        await until(lambda: len(nodes_of(cluster, "g-")) == 3, seconds=15.0)
+        await until(lambda: len(nodes_of(cluster, "g-")) == 3, seconds=60.0)
         process.send_signal(signal.SIGTERM)
-        out, err = await asyncio.wait_for(process.communicate(), 10.0)
+        out, err = await asyncio.wait_for(process.communicate(), 60.0)
     assert process.returncode == 0, err.decode()
     assert out == b""
     events = [orjson.loads(line)["event"] for line in err.splitlines()]

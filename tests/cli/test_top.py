@@ -17,8 +17,8 @@ import termios
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
-import pytest
 import yaml
 from click.testing import CliRunner, Result
 
@@ -71,10 +71,11 @@ async def apart(*arguments: str) -> tuple[int | None, str, str]:
 
 async def test_a_line_for_each_picture_of_some_time() -> None:
     async with watched() as daemon:
-        code, told, _ = await apart("--seconds", "3", "--daemon", daemon)
-        assert (code, told.partition(", ")[0]) == (0, "leader: 1 nodes")
-        code, told, _ = await apart("--seconds", "3", "-o", "json", "--daemon", daemon)
-        assert (code, json.loads(told.splitlines()[0])["role"]) == (0, "leader")
+        words, data = await asyncio.gather(
+            *(apart("--seconds", "3", "-o", output, "--daemon", daemon) for output in ("text", "json"))
+        )
+    assert (words[0], words[1].partition(", ")[0]) == (0, "leader: 1 nodes")
+    assert (data[0], json.loads(data[1].splitlines()[0])["role"]) == (0, "leader")
 
 
 async def test_nobody_to_ask_and_too_much_asked() -> None:
@@ -170,6 +171,12 @@ main()
 """
 
 
+async def looked(*looks: Callable[[str], None]) -> None:
+    """Several at one daemon, each at a terminal of its own."""
+    async with watched() as daemon:
+        await asyncio.gather(*(asyncio.to_thread(look, daemon) for look in looks))
+
+
 async def test_keys_a_resize_and_the_terminal_given_back() -> None:
     def look(daemon: str) -> None:
         with terminal("top", "--daemon", daemon) as at:
@@ -191,28 +198,25 @@ async def test_keys_a_resize_and_the_terminal_given_back() -> None:
             assert written.endswith(b"\x1b[?25h\x1b[?1049l"), "the cursor and the former screen are back"
             assert at.settings == before
 
-    async with watched() as daemon:
-        await asyncio.to_thread(look, daemon)
+    await looked(look)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_the_terminal_is_given_back_when_it_is_stopped(number: signal.Signals) -> None:
-    def look(daemon: str) -> None:
+async def test_the_terminal_is_given_back_when_it_is_stopped() -> None:
+    def look(daemon: str, number: signal.Signals) -> None:
         with terminal("top", "--daemon", daemon) as at:
             before = at.settings
             at.shows("leader")
             at.process.send_signal(number)
             code, written = at.ended()
-            assert code == 0
-            assert b"\x1b[?1049l" in written
-            assert at.settings == before
+            assert code == 0, number
+            assert b"\x1b[?1049l" in written, number
+            assert at.settings == before, number
 
-    async with watched() as daemon:
-        await asyncio.to_thread(look, daemon)
+    await looked(*(partial(look, number=number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
 
 
-async def test_a_terminal_of_few_letters_and_without_colours() -> None:
-    def look(daemon: str) -> None:
+async def test_terminals_of_few_letters_without_colours_and_dumb_ones() -> None:
+    def plain(daemon: str) -> None:
         with terminal("top", "--daemon", daemon, PYTHONUTF8="0", PYTHONIOENCODING="ascii", NO_COLOR="1") as at:
             at.shows("[all]", "default/waits")
             assert at._seen.isascii()
@@ -220,8 +224,14 @@ async def test_a_terminal_of_few_letters_and_without_colours() -> None:
             at.press(b"q")
             assert at.ended()[0] == 0
 
-    async with watched() as daemon:
-        await asyncio.to_thread(look, daemon)
+    def dumb(daemon: str) -> None:
+        with terminal("top", "--daemon", daemon, TERM="dumb") as at:
+            code, written = at.ended()
+            assert code == 0
+            assert b"leader" in written
+            assert b"\x1b" not in written
+
+    await looked(plain, dumb)
 
 
 async def test_where_nobody_answers_the_terminal_is_given_back_before_it_is_said() -> None:
@@ -236,15 +246,3 @@ async def test_where_nobody_answers_the_terminal_is_given_back_before_it_is_said
             assert at.settings == before
 
     await asyncio.to_thread(look)
-
-
-async def test_a_dumb_terminal_gets_one_picture() -> None:
-    def look(daemon: str) -> None:
-        with terminal("top", "--daemon", daemon, TERM="dumb") as at:
-            code, written = at.ended()
-            assert code == 0
-            assert b"leader" in written
-            assert b"\x1b" not in written
-
-    async with watched() as daemon:
-        await asyncio.to_thread(look, daemon)

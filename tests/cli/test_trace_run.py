@@ -136,11 +136,11 @@ def test_a_queue_takes_back_its_share_and_what_it_drives_out_begins_anew(tmp_pat
 
 
 def test_books_balance_at_every_moment_and_every_pod_is_placed_once() -> None:
-    trace = small_trace()
+    trace = small_trace(nodes=12, pods=100)
     books, found = replayed(trace, POLICIES / "gpu-packing.yaml")
-    assert books.looked >= 200
+    assert books.looked >= 100
     assert sorted(name for name, _, _ in books.starts) == [pod.name for pod in trace.pods]
-    assert found["pods"]["placed"] == found["pods"]["created"] == 200
+    assert found["pods"]["placed"] == found["pods"]["created"] == 100
     assert found["utilisation"]["gpu"]["peak"] > 0.8
     assert found["waiting_seconds"]["all"]["max"] > 0.0
     assert 0.0 < found["fairness"]["least"] <= found["fairness"]["mean"] <= 1.0

@@ -29,10 +29,11 @@ CONSUMERS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/consumers"
 ALLOCATIONS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/allocations"
 GROUP, KINDS = "kube-arbitrator.incubator.k8s.io", ("consumers", "allocations")
 SPEC = {"deserved": {"cpu": "1"}, "hard": {}, "reserved": {}}
+RETRY_SECONDS = 0.2
 QUICK = AllocationSettings(
     LaneSettings(workers=4, per_second=1e6, burst=1e6),
     Attempts(1),
-    BackOffSettings(first_seconds=0.05, ceiling_seconds=0.05),
+    BackOffSettings(first_seconds=RETRY_SECONDS, ceiling_seconds=RETRY_SECONDS),
 )
 NOBODY = Arbitration({}, {})
 
@@ -300,9 +301,9 @@ async def test_a_write_that_fails_is_told_once_and_tried_again_later() -> None:
         at.answers(Reply(422, "spec.deserved: too odd"), Reply(422, "spec.deserved: too odd"))
         assert len(await at.round(allocation("7"))) == 1
         assert await at.round(allocation("7")) == [], "it is left alone for a while"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(RETRY_SECONDS)
         assert len(await at.round(allocation("7"))) == 1
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(RETRY_SECONDS)
         assert len(await at.round(allocation("7"))) == 1
         assert await at.round(allocation("7")) == []
     (worry,) = at.worries
@@ -313,7 +314,7 @@ async def test_an_allocation_whose_status_failed_after_it_was_made_gets_it_in_a_
     async with desk() as at:
         at.answers(None, Reply(500))
         assert len(await at.round(allocation("", uid="", status=overused()))) == 2
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(RETRY_SECONDS)
         (told,) = await at.round(allocation("77", spec=None, status=overused()), shown=there("a"))
         assert told.path.endswith("/status")
 

@@ -21,7 +21,7 @@ from tests.controllers.plain import (
     workload,
     writes,
 )
-from tests.daemon.fault_proxy import FaultProxy
+from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, status_of, until
 from vsched.sim.cluster import Cluster
 
@@ -163,13 +163,10 @@ async def test_a_daemon_that_dies_between_two_writes_is_succeeded_by_one_that_go
 ) -> None:
     """The first daemon's writes are not carried out, or carried out unseen; it ends, and another one takes over."""
     async with Cluster([node("n1")], manifests=[workload("StatefulSet", "db", 2)]) as cluster:
-        proxy = FaultProxy(cluster.url)
-        await proxy.up()
-        proxy.spoil(method, f".*/{path}(/db-[0-9])?", code, times=1000)
-        async with scheduling(proxy.url, drain_seconds=0.1):
+        async with faulty(cluster.url) as proxy, scheduling(proxy.url, drain_seconds=0.1):
+            proxy.spoil(method, f".*/{path}(/db-[0-9])?", code, times=1000)
             await until(lambda: len(nodes_of(cluster, "db")) == 2)
             await until(lambda: proxy.seen[f"{method} {path}", code])
-        await proxy.down()
         left = len(groups(cluster)), len(named(cluster)) == 2
         assert left == {("POST", 503): (0, False), ("PATCH", 503): (1, False)}.get((method, code), left)
         async with scheduling(cluster.url):

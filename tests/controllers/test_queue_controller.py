@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.controllers.asking import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
-from tests.daemon.fault_proxy import FaultProxy
+from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
 from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
 from vsched.sim.cluster import Cluster
@@ -39,13 +39,10 @@ async def test_a_queue_that_is_there_is_not_made_over() -> None:
 
 
 async def test_queues_are_made_once_the_api_server_lets_us() -> None:
-    async with Cluster() as cluster:
-        proxy = FaultProxy(cluster.url)
-        await proxy.up()
+    async with Cluster() as cluster, faulty(cluster.url) as proxy:
         proxy.spoil("POST", ".*/queues", 403, times=2)
         async with scheduling(proxy.url):
             await until(lambda: states(cluster, "root", "default") == ["Open", "Open"])
-        await proxy.down()
 
 
 @EITHER_WAY
@@ -180,17 +177,14 @@ async def test_a_word_that_is_no_state_becomes_unknown_and_a_request_ends_that()
 
 @pytest.mark.parametrize("code", [500, 409, 0], ids=["an internal error", "a conflict", "a lost answer"])
 async def test_a_request_survives_writes_that_fail(code: int) -> None:
-    async with Cluster(manifests=[queue("q", wish="open")]) as cluster:
-        proxy = FaultProxy(cluster.url)
-        await proxy.up()
-        async with scheduling(proxy.url):
-            await until(lambda: state(cluster, "q") == "Open")
-            for method in ("PATCH", "DELETE"):
-                proxy.spoil(method, r".*/(queues/q(/status)?|commands/.*)", code, times=2)
-            order(cluster, "CloseQueue", "q")
-            await until(lambda: state(cluster, "q") == "Closed" and not cluster.client.list(COMMANDS))
-            assert annotations(cluster, "q")[STATE_WISH] == "closed"
-        await proxy.down()
+    written = [queue("q", wish="open")]
+    async with Cluster(manifests=written) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url):
+        await until(lambda: state(cluster, "q") == "Open")
+        for method in ("PATCH", "DELETE"):
+            proxy.spoil(method, r".*/(queues/q(/status)?|commands/.*)", code, times=2)
+        order(cluster, "CloseQueue", "q")
+        await until(lambda: state(cluster, "q") == "Closed" and not cluster.client.list(COMMANDS))
+        assert annotations(cluster, "q")[STATE_WISH] == "closed"
 
 
 async def test_another_controller_may_look_after_the_queues() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -33,7 +34,9 @@ class FaultProxy:
         self._target = target
         self._faults: list[Fault] = []
         self._runner: web.AppRunner | None = None
-        self._port = 0
+        self._session: aiohttp.ClientSession | None = None
+        self._socket = _bound(0)
+        self._port = int(self._socket.getsockname()[1])
         self.watches: set[web.StreamResponse] = set()
         """Those open now."""
         self.seen: Counter[tuple[str, int]] = Counter()
@@ -56,19 +59,32 @@ class FaultProxy:
         self._faults.clear()
 
     async def up(self) -> None:
-        """Listen, on the port of before."""
+        """Listen, always on the same port."""
+        # As many connections as there are requests: none waits for another.
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
         app = web.Application(client_max_size=1 << 26)
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.05, handler_cancellation=True)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
-        self._port = self._runner.addresses[0][1]
+        await web.SockSite(self._runner, self._socket).start()
 
     async def down(self) -> None:
         """Refuse connections and cut those there are."""
-        if self._runner is not None:
+        if self._runner is not None and self._session is not None:
             await self._runner.cleanup()
-            self._runner = None
+            await self._session.close()
+            self._runner = self._session = None
+            self._socket = _bound(self._port)
+
+    async def end(self) -> None:
+        """Refuse connections, for good."""
+        await self.down()
+        self._socket.close()
 
     def cut_watches(self) -> int:
         """Cut every open watch in the middle; returns how many there were."""
@@ -99,16 +115,13 @@ class FaultProxy:
             self.seen[what, fault.code] += 1
             status = {"kind": "Status", "status": "Failure", "message": fault.message, "code": fault.code}
             return web.json_response(status, status=fault.code, headers=dict(fault.headers))
-        async with (
-            aiohttp.ClientSession(auto_decompress=False) as session,
-            session.request(
-                request.method,
-                URL(self._target + request.raw_path, encoded=True),
-                data=await request.read(),
-                headers={name: value for name, value in request.headers.items() if name.lower() != "host"},
-                timeout=aiohttp.ClientTimeout(total=None),
-            ) as answer,
-        ):
+        assert self._session is not None
+        async with self._session.request(
+            request.method,
+            URL(self._target + request.raw_path, encoded=True),
+            data=await request.read(),
+            headers={name: value for name, value in request.headers.items() if name.lower() != "host"},
+        ) as answer:
             self.seen[what, 0 if fault else answer.status] += 1
             if fault is not None:
                 await answer.read()
@@ -134,6 +147,14 @@ class FaultProxy:
         return response
 
 
+def _bound(port: int) -> socket.socket:
+    """A socket that refuses connections, and keeps its port from everybody else until it listens."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
+    return made
+
+
 def _what(path: str) -> str:
     """What a path is about: the last word that is no name."""
     parts = path.strip("/").split("/")
@@ -149,4 +170,4 @@ async def faulty(target: str) -> AsyncIterator[FaultProxy]:
     try:
         yield proxy
     finally:
-        await proxy.down()
+        await proxy.end()

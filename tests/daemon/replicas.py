@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.daemon.running import Obj, until
+from tests.daemon.running import PATIENCE_SECONDS, Obj, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient
@@ -19,7 +19,9 @@ from vsched.sim.cluster import Cluster
 
 PATIENT = LeaseSettings(duration_seconds=3600, renew_deadline_seconds=3000, retry_seconds=2000)
 """Whoever takes over within a test's time was told that the lease is free: it would look again in half an hour."""
-HASTY = LeaseSettings(duration_seconds=1, renew_deadline_seconds=0.9, retry_seconds=0.2)
+WATCHFUL = LeaseSettings(duration_seconds=600, renew_deadline_seconds=500, retry_seconds=0.2)
+"""Outlives whatever a busy machine does to a leader, and is looked at often."""
+HASTY = LeaseSettings(duration_seconds=3, renew_deadline_seconds=2.7, retry_seconds=0.2)
 """Runs out within a test, and not while a busy machine holds a leader up for a moment."""
 LEASES = "coordination.k8s.io/leases"
 
@@ -39,12 +41,12 @@ class Replica:
     async def stop(self) -> None:
         """What SIGTERM does."""
         self.daemon.stop()
-        await asyncio.wait_for(asyncio.shield(self._task), 10.0)
+        await asyncio.wait_for(asyncio.shield(self._task), PATIENCE_SECONDS)
 
     async def kill(self) -> None:
         """What kill -9 does: nothing is carried out, told or given back."""
         self._task.cancel()
-        _, running = await asyncio.wait((self._task,), timeout=10.0)
+        _, running = await asyncio.wait((self._task,), timeout=PATIENCE_SECONDS)
         assert not running, "it does not end"
 
     def relists(self) -> dict[str, int]:
@@ -86,6 +88,15 @@ def free(cluster: Cluster) -> None:
         return {**lease, "spec": {**lease["spec"], "holderIdentity": ""}}
 
     cluster.client.patch(LEASES, "kube-system", "vsched", released)
+
+
+def run_out(cluster: Cluster) -> None:
+    """The lease is nearly over: as though its holder, which cannot renew it any more, had asked for a second only."""
+
+    def shortened(lease: Obj) -> Obj:
+        return {**lease, "spec": {**lease["spec"], "leaseDurationSeconds": 1}}
+
+    cluster.client.patch(LEASES, "kube-system", "vsched", shortened)
 
 
 def bound_twice(cluster: Cluster) -> list[str]:

@@ -17,6 +17,8 @@ from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"
+PATIENCE_SECONDS = 60.0
+"""What takes a tenth of a second takes several on a machine that has much else to do."""
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:
@@ -90,11 +92,44 @@ def reasons_of(cluster: Cluster, name: str) -> set[str]:
     }
 
 
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
     """Wait for something to be true."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # what is waited for happens elsewhere and sets no event
             await asyncio.sleep(0.01)
+
+
+async def sessions(daemon: Daemon, count: int) -> None:
+    """Let so many sessions go by."""
+    end = daemon.telemetry.findings.cycles + count
+    await until(lambda: daemon.telemetry.findings.cycles >= end)
+
+
+async def digested(cluster: Cluster, daemon: Daemon) -> None:
+    """Wait until sessions have seen all there is, and what they decided is done and has been seen as well."""
+    followed = {
+        kind: cluster.client.kind(f"{found.statistics.resource.group}/{found.statistics.resource.plural}".lstrip("/"))
+        for kind, found in daemon.reflectors.items()
+    }
+
+    def is_seen() -> bool:
+        versions = {kind: int(daemon.reflectors[kind].version or 0) for kind in followed}
+        return all(versions[kind] >= cluster.store.latest(found) for kind, found in followed.items())
+
+    def is_done() -> bool:
+        believed = any(count for name, count in daemon.cache.describe().items() if name.startswith("assumed_"))
+        leaving = any(pod["metadata"].get("deletionTimestamp") for pod in cluster.client.list("pods"))
+        return not (daemon.dispatcher.busy or daemon.evictor.busy or believed or leaving)
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        revision = 0
+        while revision != cluster.store.revision:
+            revision = cluster.store.revision
+            await cluster.settle()
+            await until(is_seen)
+            for _ in range(2):
+                await daemon.showing.lookout.look()
+            await until(is_done)
 
 
 @asynccontextmanager
@@ -108,5 +143,5 @@ async def scheduling(url: str, policy: PolicyInForce | None = None, **options: A
             yield daemon
         finally:
             daemon.stop()
-            await asyncio.wait((task,), timeout=10.0)
+            await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
             task.cancel()

@@ -16,8 +16,8 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.daemon.fault_proxy import FaultProxy
-from tests.daemon.running import gang, node, nodes_of, pod, until
+from tests.daemon.fault_proxy import FaultProxy, faulty
+from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, pod, until
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import PEOPLE, ask, trusting
 from vsched.cli.run import command, options_of
@@ -50,7 +50,7 @@ async def running(connection: Connection, **options: Any) -> AsyncIterator[Daemo
             yield daemon
         finally:
             daemon.stop()
-            await asyncio.wait((task,), timeout=10.0)
+            await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
             task.cancel()
 
 
@@ -206,21 +206,16 @@ def test_flags_say_who_may_ask() -> None:
 
 async def test_a_daemon_goes_on_when_its_token_is_replaced_and_the_old_one_is_refused(tmp_path: Path) -> None:
     """The server takes only the new token while the file still has the old one, and every watch is cut meanwhile."""
-    async with Cluster([node("n1", cpu="64")], settings=RBAC) as cluster:
-        proxy = FaultProxy(cluster.url)
-        await proxy.up()
+    async with Cluster([node("n1", cpu="64")], settings=RBAC) as cluster, faulty(cluster.url) as proxy:
         file = tmp_path / "token"
         file.write_text(cluster.admin_token)
-        try:
-            # Read again after an hour, so that nothing but a refusal makes it look.
-            connection = Connection(proxy.url, credentials=TokenFile(file, reread_seconds=3600.0))
-            async with running(connection):
-                cluster.apply(gang("before", 2))
-                await until(lambda: len(nodes_of(cluster, "before")) == 2)
-                for old, new in ((cluster.admin_token, "first"), ("first", "second")):
-                    await _replace_token(cluster, proxy, file.write_text, old, new)
-        finally:
-            await proxy.down()
+        # Read again after an hour, so that nothing but a refusal makes it look.
+        connection = Connection(proxy.url, credentials=TokenFile(file, reread_seconds=3600.0))
+        async with running(connection):
+            cluster.apply(gang("before", 2))
+            await until(lambda: len(nodes_of(cluster, "before")) == 2)
+            for old, new in ((cluster.admin_token, "first"), ("first", "second")):
+                await _replace_token(cluster, proxy, file.write_text, old, new)
 
 
 async def _replace_token(
@@ -237,7 +232,7 @@ async def _replace_token(
     await until(lambda: refused() > before)
     assert not nodes_of(cluster, new)
     write(new)
-    await until(lambda: len(nodes_of(cluster, new)) == 2, 20.0)
+    await until(lambda: len(nodes_of(cluster, new)) == 2)
 
 
 # -- secrets

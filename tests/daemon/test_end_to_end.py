@@ -95,10 +95,10 @@ async def test_an_edit_of_the_policy_holds_for_the_next_session_and_a_broken_one
         cluster.apply(gang("g", 2))
         await until(lambda: status_of(cluster, "g").get("phase") == "Inqueue")
         path.write_text("actions: [", encoding="utf-8")
-        await until(lambda: not daemon.policy.last.ok, seconds=3.0)
+        await until(lambda: not daemon.policy.last.ok)
         assert nodes_of(cluster, "g-") == {}
         path.write_text(POLICY.format(actions="enqueue, allocate"), encoding="utf-8")
-        await until(lambda: len(nodes_of(cluster, "g-")) == 2, seconds=3.0)
+        await until(lambda: len(nodes_of(cluster, "g-")) == 2)
 
 
 async def test_an_object_that_cannot_be_used_is_told_so_and_stops_nothing_else() -> None:

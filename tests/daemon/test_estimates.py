@@ -59,10 +59,9 @@ async def estimated(daemon: Daemon, name: str) -> Estimate | None:
 
 async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
     async with Cluster() as cluster, scheduling(cluster.url, **OPTIONS) as daemon:
-        cluster.apply([node("n1", cpu="2"), *taking("first", 8, says=True)])
+        cluster.apply([node("n1", cpu="2"), *taking("first", 5, says=True)])
         await until(lambda: phases(cluster, "first") == ["Running"] * 2, 30.0)
-        cluster.apply(taking("second", 3, says=True))
-        cluster.apply(taking("third", 1, says=True))
+        cluster.apply([*taking("second", 2, says=True), *taking("third", 1, says=True)])
         await until(lambda: waits(daemon, "second") and waits(daemon, "third"), 30.0)
         second, third = await estimated(daemon, "second"), await estimated(daemon, "third")
         assert second is not None
@@ -73,7 +72,7 @@ async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
             await until(lambda name=name: phases(cluster, name)[0] in ("Running", "Succeeded"), 60.0)  # type: ignore[misc]
             came = started(cluster, name)
             assert found.earliest - STAMP_SECONDS <= came <= found.latest + STAMP_SECONDS + LATE_SECONDS, found
-        assert "default/first ends as declared (8s)" in second.message
+        assert "default/first ends as declared (5s)" in second.message
         assert "after 1 job that goes first" in third.message
 
 

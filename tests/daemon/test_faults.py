@@ -7,7 +7,16 @@ import asyncio
 import pytest
 
 from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import condition_of, gang, node, nodes_of, reasons_of, scheduling, until
+from tests.daemon.running import (
+    PATIENCE_SECONDS,
+    condition_of,
+    gang,
+    node,
+    nodes_of,
+    reasons_of,
+    scheduling,
+    until,
+)
 from vsched.sim.cluster import Cluster
 
 BINDING = r"/api/v1/namespaces/default/pods/[^/]+/binding"
@@ -132,11 +141,11 @@ async def test_a_pod_that_is_deleted_before_it_is_bound_gives_its_room_back() ->
 async def test_a_burst_costs_little_more_than_its_bindings() -> None:
     async with Cluster([node(f"n{n}", cpu="64") for n in range(8)]) as cluster, faulty(cluster.url) as proxy:
         # A slow machine has time for more Events: a small budget keeps the count from depending on it.
-        async with scheduling(proxy.url, event_qps=20.0) as daemon:
+        async with scheduling(proxy.url, event_qps=4.0) as daemon:
             for number in range(20):
                 cluster.apply(gang(f"g{number}", 20))
-            await until(lambda: len(nodes_of(cluster)) >= 400, seconds=20)
-            await until(lambda: daemon.writeback.jobs.lane.busy is False, seconds=20)
+            await until(lambda: len(nodes_of(cluster)) >= 400)
+            await until(lambda: daemon.writeback.jobs.lane.busy is False)
         bound = proxy.seen["POST binding", 201]
         assert bound == 400
         assert proxy.writes() / bound <= 1.3, proxy.seen
@@ -155,6 +164,6 @@ async def test_a_pod_that_is_always_refused_does_not_keep_everybody_busy() -> No
 
 
 async def test_a_daemon_that_waits_for_its_api_server_can_be_stopped() -> None:
-    async with asyncio.timeout(5.0), scheduling("http://127.0.0.1:1") as daemon:
+    async with asyncio.timeout(PATIENCE_SECONDS), scheduling("http://127.0.0.1:1") as daemon:
         await until(lambda: daemon.telemetry.findings.cycles == 0)
     assert not daemon.health.ready().ok

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.daemon.owners import lives, machine, queue, replica_set, running
-from tests.daemon.running import podgroup, scheduling, until
+from tests.daemon.running import podgroup, scheduling, sessions, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
@@ -121,12 +121,6 @@ def evicted(daemon: Daemon) -> int:
     return int(sum(value("vsched_evictions_total", each) or 0 for each in labels))
 
 
-async def sessions(daemon: Daemon, count: int) -> None:
-    """Let so many sessions go by."""
-    end = daemon.telemetry.findings.cycles + count
-    await until(lambda: daemon.telemetry.findings.cycles >= end, seconds=60.0)
-
-
 def torn(cluster: Cluster) -> list[str]:
     """The PodGroups of which some pods run, but fewer than their minimum."""
     found = running(cluster)
@@ -152,9 +146,9 @@ async def test_evictions_end_and_hundreds_of_sessions_later_all_is_as_it_was(
         scheduling(cluster.url, period_seconds=0.002, policy_file=path) as daemon,
     ):
         cluster.apply([*CLASSES, *queues(**parents), *(one for work in FIRST for one in work.objects())])
-        await until(lambda: running(cluster) == {work.name: work.size for work in FIRST}, seconds=30.0)
+        await until(lambda: running(cluster) == {work.name: work.size for work in FIRST})
         cluster.apply([one for work in LATER for one in work.objects()])
-        await until(lambda: running(cluster).keys() >= {"a-gang", "b-urgent", "c-elastic", "c-high"}, seconds=30.0)
+        await until(lambda: running(cluster).keys() >= {"a-gang", "b-urgent", "c-elastic", "c-high"})
         await sessions(daemon, RESTLESS)
         settled, pods = evicted(daemon), who_runs_where(cluster)
         assert settled >= 5

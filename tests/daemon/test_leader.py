@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
+from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, scheduling, until
 from vsched.cluster.limits import Attempts, TokenBucket
 from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
 from vsched.daemon.app import Daemon
@@ -125,10 +125,10 @@ async def test_a_daemon_that_lost_its_lease_writes_nothing_more_and_ends_with_an
         await until(party.election.leading.is_set)
         assert (await writer.send(write, Attempts())).code == 201
         take(cluster, "another")
-        await asyncio.wait_for(party.lost.wait(), 10.0)
+        await asyncio.wait_for(party.lost.wait(), PATIENCE_SECONDS)
         assert (await writer.send(write, Attempts())).code == NOT_PERMITTED
         assert proxy.writes() == 1
-        await asyncio.wait_for(party.task, 10.0)
+        await asyncio.wait_for(party.task, PATIENCE_SECONDS)
         assert party.roles == ["leader", "lost"]
         assert party.told.lines[-1][1]["problem"] == "taken by another"
         with pytest.raises(LeaseLost, match=r"^lease kube-system/vsched is lost: taken by another$"):
@@ -146,7 +146,7 @@ async def test_a_daemon_whose_lease_is_taken_ends_and_the_next_leader_goes_on() 
         await until(lambda: len(nodes_of(cluster, "a")) == 2)
         take(cluster, "another")
         with pytest.raises(LeaseLost, match="taken by another"):
-            await asyncio.wait_for(running, 10.0)
+            await asyncio.wait_for(running, PATIENCE_SECONDS)
         assert spec_of(cluster)["holderIdentity"] == "another"
         cluster.apply(gang("b", 2))
         async with scheduling(cluster.url, leader_elect=True, lease=OFTEN) as standby:
@@ -190,7 +190,7 @@ async def test_what_acts_begins_when_this_daemon_leads(cluster: Cluster) -> None
         await until(lambda: party.told.events[-1:] == ["standing by"])
         assert not begun.is_set()
         take(cluster, "")
-        await asyncio.wait_for(begun.wait(), 10.0)
+        await asyncio.wait_for(begun.wait(), PATIENCE_SECONDS)
         assert party.election.holds()
         await acting
 

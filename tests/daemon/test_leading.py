@@ -15,7 +15,7 @@ from vsched.sim.cluster import Cluster, ClusterSettings
 
 NAME = "kube-system/vsched-leader"
 ENDPOINTS = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "kube-system", "name": "vsched-leader"}}
-QUICK = LeaseSettings(namespace="kube-system", duration_seconds=2.0, renew_deadline_seconds=1.5, retry_seconds=0.1)
+QUICK = LeaseSettings(namespace="kube-system", duration_seconds=60.0, renew_deadline_seconds=50.0, retry_seconds=0.1)
 
 
 def candidate(address: str) -> dict[str, Any]:

@@ -65,3 +65,6 @@ async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytes
     with pytest.raises(Unavailable, match="leader"):
         await lookout.look()
     assert lookout.begin() == []
+    lookout.fail([])
+    with pytest.raises(Unavailable, match="its sessions end in errors: see its log"):
+        await lookout.look()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,15 @@ from tests.daemon.test_evictions import QUICK_TO_GO, of_class, priority_class
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import ask, trusting
 from tests.support.extending import extending
+from tests.support.questions import recording_of
+from vsched.clock import FakeClock
 from vsched.daemon import recordings, vain
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
+from vsched.daemon.lookout import Lookout
 from vsched.daemon.options import Options
+from vsched.daemon.recordings import Recorder
+from vsched.daemon.telemetry import Telemetry
 from vsched.framework.extension import JobOrder, NoArgs, Opening, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.registry import Registry
@@ -32,9 +38,10 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.model.dump import Recording, decode, report_bytes
 from vsched.plugins import PLUGINS
+from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-from vsched.web.recording import policy_of, replay
+from vsched.web.recording import Whose, policy_of, replay
 
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 
@@ -281,3 +288,21 @@ async def test_with_none_to_keep_nothing_is_kept(tmp_path: Path) -> None:
         await until(lambda: value("vsched_cycle_exceptions_total"), 20.0)
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
     assert kept(daemon, recordings.EXCEPTION) == 0
+
+
+async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_comes_of_it() -> None:
+    clock = FakeClock()
+    telemetry, snapshot = Telemetry(clock), recording_of("node n1 cpu=1").snapshot
+    recorder = Recorder(2, Lookout(lambda: None), Whose(), clock, telemetry)
+    policy = default_settings(REGISTRY).policy
+    packing = asyncio.create_task(recorder.run())
+    with capture_logs() as lines:
+        # Half a character is no text that JSON could hold.
+        await recorder.died(replace(snapshot, setbacks={"uid": "\ud800"}), policy, ValueError("one"))
+        await until(lambda: lines, 20.0)
+        clock.advance(recordings.REST_SECONDS)
+        await recorder.died(snapshot, policy, ValueError("another"))
+        await until(lambda: len(recorder.ring) == 1 or packing.done(), 20.0)
+    packing.cancel()
+    assert [kept.head.says for kept in recorder.ring] == ["ValueError: another"]
+    assert [line["event"] for line in lines] == ["cycle not kept", "cycle kept"]

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from tests.daemon.making import GROUP, WISH, Making
-from tests.daemon.running import PODGROUPS, queue_status, scheduling, status_of, until
-from tests.daemon.sharing import RULES, consumer
+from tests.daemon.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
+from tests.daemon.sharing import RULES, consumer, rounds
 from tests.daemon.situations import SITUATIONS, Stuck
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
@@ -31,8 +31,6 @@ from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.sights import Sight
 
 KEY = "default/b"
-SEEN_SECONDS = 0.25
-"""An edit is in the mirror long before; sessions are waited for besides."""
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
 OPTIONS = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
 DIVIDING = {"arbitrate": True, "rules": RULES}
@@ -100,10 +98,10 @@ async def at_work(stuck: Stuck, tmp_path: Path) -> AsyncIterator[tuple[Cluster, 
         cluster.apply(there)
         pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
         closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
-        await until(lambda: all(_runs(cluster, name) for name in pods), 30.0)
-        await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed), 30.0)
+        await until(lambda: all(_runs(cluster, name) for name in pods))
+        await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed))
         waiting = [found["metadata"]["name"] for found in there if found["kind"] == "PodGroup"]
-        await until(lambda: all(status_of(cluster, name).get("phase") in ADMITTED for name in waiting), 30.0)
+        await until(lambda: all(status_of(cluster, name).get("phase") in ADMITTED for name in waiting))
         for found in cluster.client.list("resourcequotas", "default"):
             _count(cluster, found, pods)
         found = reading(stuck.there)
@@ -154,13 +152,17 @@ async def explained(daemon: Daemon) -> Explanation:
         return msgspec.json.decode(await answer.read(), type=Explanation)
 
 
-async def made(daemon: Daemon, making: Making, edits: Sequence[Edit]) -> None:
+async def made(cluster: Cluster, daemon: Daemon, making: Making, edits: Sequence[Edit]) -> None:
     """The edits made, and seen by sessions."""
     for edit in edits:
         making.make(edit)
-    await asyncio.sleep(SEEN_SECONDS)
-    for _ in range(2):
-        await daemon.showing.lookout.look()
+    before = daemon.policy.last
+    daemon.policy.nudge()
+    await until(lambda: daemon.policy.last is not before)
+    await digested(cluster, daemon)
+    if daemon.arbitration is not None:
+        await rounds(daemon, 2)
+        await digested(cluster, daemon)
 
 
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
@@ -183,7 +185,7 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
         edits = told.changes[len(stuck.helps) - 1].edits
         making = Making(cluster, policy_file, sight.snapshot, sight.policy)
         less = [a_notch_less(edit) for edit in edits]
-        await made(daemon, making, [edit for edit in less if edit is not None])
+        await made(cluster, daemon, making, [edit for edit in less if edit is not None])
         assert not started(cluster, stuck), "less would have done"
-        await made(daemon, making, edits)
-        await until(lambda: started(cluster, stuck), 20.0)
+        await made(cluster, daemon, making, edits)
+        await until(lambda: started(cluster, stuck))

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
+
+import pytest
 
 from vsched.daemon.tuning import AT_FIRST, GENERATIONS, SWITCH_SECONDS, listed, tuned
 
 
+@pytest.fixture
+def _all_is_collected() -> Iterator[None]:
+    """Nothing is put aside before, as it is for tests; and again after."""
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("_all_is_collected")
 def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
     callbacks = list(gc.callbacks)
     before = gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()

@@ -26,7 +26,7 @@ async def test_everything_is_bound_once_though_every_request_may_fail() -> None:
         async with scheduling(cluster.url):
             for number in range(12):
                 cluster.apply(gang(f"g{number}", 4))
-            await until(lambda: len(nodes_of(cluster)) == 48, seconds=40)
+            await until(lambda: len(nodes_of(cluster)) == 48)
         while events := changes.take():
             for event in events:
                 if found := event.obj["spec"].get("nodeName"):

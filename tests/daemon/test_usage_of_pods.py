@@ -92,7 +92,7 @@ async def test_pods_leave_a_node_that_gets_too_busy(cluster: Cluster, tmp_path: 
         await until(lambda: len(nodes_of(cluster, "web-")) == 4)
         assert set(nodes_of(cluster, "web-").values()) == {"busy"}
         cluster.client.patch("nodes", "", "idle", lambda found: {**found, "spec": {}})
-        await until(lambda: sorted(nodes_of(cluster, "web-").values()) == ["busy", "busy", "idle", "idle"], 20.0)
+        await until(lambda: sorted(nodes_of(cluster, "web-").values()) == ["busy", "busy", "idle", "idle"])
 
 
 def _without_load(found: Obj) -> Obj:

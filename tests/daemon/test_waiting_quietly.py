@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.daemon.running import gang, node, status_of, until
+from tests.daemon.running import PATIENCE_SECONDS, gang, node, status_of, until
 from vsched.cluster.job_statuses import JobStatusSettings
 from vsched.cluster.pod_conditions import PodConditionSettings
 from vsched.cluster.writeback import WritebackSettings
@@ -16,8 +16,6 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-
-SECONDS = 60.0
 
 
 def writes(daemon: Daemon) -> float:
@@ -53,7 +51,7 @@ async def sessions(cluster: Cluster, daemon: Daemon, count: int, each_takes: flo
             cluster.client.delete("nodes", "", "n2")
         else:
             cluster.apply([node("n2")])
-        await until(lambda seen=seen: findings.cycles > seen, SECONDS)
+        await until(lambda seen=seen: findings.cycles > seen)
         await asyncio.sleep(each_takes)
 
 
@@ -68,11 +66,11 @@ async def waiting(settings: WritebackSettings | None = None) -> AsyncIterator[tu
         options = Options(listen_address="", healthz_address="", drain_seconds=2.0)
         daemon = Daemon(options, client, REGISTRY, writeback=settings)
         task = group.create_task(daemon.run())
-        await until(lambda: status_of(cluster, "waits").get("conditions"), SECONDS)
-        await until(lambda: told_of(cluster) == ONCE_EACH, SECONDS)
+        await until(lambda: status_of(cluster, "waits").get("conditions"))
+        await until(lambda: told_of(cluster) == ONCE_EACH)
         yield cluster, daemon
         daemon.stop()
-        await asyncio.wait((task,), timeout=10.0)
+        await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
         task.cancel()
 
 

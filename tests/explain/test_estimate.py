@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import contended
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
-from vsched.explain.estimate import estimate
+from vsched.explain.estimate import estimate, smallest_part
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Estimate, Explanation, State
@@ -129,6 +131,34 @@ def span(found: Estimate) -> tuple[float | None, float | None]:
             "after 5 jobs that go first",
             id="one after the other in their order",
         ),
+        pytest.param(
+            f"node n1 cpu=2\njob ns/b min=1 phase=Running\npods ns/b 1 cpu=1 on=n1 started=7 {TAKES}10s\n"
+            f"pods ns/b 1 cpu=1 on=n1 started=6 {TAKES}10s\njob ns/a min=2 pods=2 cpu=1 age=9\n"
+            f"job ns/c min=1 pods=1 cpu=1 {TAKES}1000s",
+            (1003.0, 1003.0),
+            "after 1 job that goes first",
+            id="what ends a second earlier is taken by somebody smaller",
+        ),
+        pytest.param(
+            f"{FULL} {TAKES}87601h\npods ns/b 4 cpu=1 on=n1 started=0\njob ns/a min=2 pods=2 cpu=1",
+            NONE,
+            "cannot be said: work takes its places for more than 10 years, as declared",
+            id="longer than anybody plans",
+        ),
+        pytest.param(
+            f"{FULL}\npods ns/b 4 cpu=1 on=n1 started=600 deadline=500\njob ns/a min=2 pods=2 cpu=1",
+            (0.0, None),
+            "how late cannot be said, as ns/b has run for longer than was to be expected",
+            id="a deadline that nobody keeps",
+        ),
+        pytest.param(
+            f"{FULL}\npods ns/b 4 cpu=1 on=n1\nnode n2 cpu=9\n"
+            + "\n".join(f"job ns/s{at} min=1 phase=Running\npods ns/s{at} 1 cpu=1 on=n2" for at in range(9))
+            + "\njob ns/a min=2 pods=2 cpu=2 selector=kubernetes.io/hostname:n1",
+            NONE,
+            "cannot be said: 1 running job of unknown duration (ns/b) holds what it needs",
+            id="of those of unknown duration the one that is in its way",
+        ),
     ],
 )
 def test_timelines(text: str, expected: tuple[float | None, float | None], says: str) -> None:
@@ -169,8 +199,38 @@ def test_whoever_has_no_time_is_told_so() -> None:
     text = f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1"
     assert _goal(text, "ns/a", spent_after=0).message.startswith("cannot be said: too much goes before it")
     half = _goal(text, "ns/a", spent_after=1)
-    assert span(half) == (3000.0, None)
+    assert span(half) == (2400.0, None)
     assert "too much goes before it to foresee how late" in half.message
+    # Found roughly, so the range is as wide as what was taken at once.
+    assert span(_goal(text, "ns/a", spent_after=2)) == (2400.0, 3750.0)
+
+
+def test_no_time_to_look_for_those_in_the_way_is_not_the_same_as_none() -> None:
+    text = f"{FULL}\npods ns/b 4 cpu=1 on=n1\njob ns/c min=1 {TAKES}1h\npods ns/c 1 cpu=0 on=n1"
+    text += "\njob ns/a min=1 pods=1 cpu=1"
+    # Nothing comes of the end of c, and then there is no time left.
+    assert "too much goes before it" in _goal(text, "ns/a", spent_after=1).message
+    assert "1 running job of unknown duration (ns/b)" in _goal(text, "ns/a").message
+
+
+@pytest.mark.parametrize(
+    ("needed", "most", "found"),
+    [
+        pytest.param("d", 99, "d", id="one of them"),
+        pytest.param("bf", 99, "fb", id="two of them"),
+        pytest.param("abcdef", 99, "fedcab", id="more than are sought"),
+        pytest.param("bf", 0, "abcdef", id="no time at all"),
+        pytest.param("bf", 5, "fabcde", id="no time for the second"),
+    ],
+)
+def test_the_few_that_are_in_the_way_are_found(needed: str, most: int, found: str) -> None:
+    asked: list[Sequence[str]] = []
+
+    def enough(parts: Sequence[str]) -> bool | None:
+        asked.append(parts)
+        return set(needed) <= set(parts) if len(asked) <= most else None
+
+    assert "".join(smallest_part("abcdef", enough)) == found
 
 
 @settings(max_examples=25, deadline=None)

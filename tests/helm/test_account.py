@@ -100,7 +100,7 @@ async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIter
             yield daemon
         finally:
             daemon.stop()
-            await asyncio.wait((task,), timeout=10.0)
+            await asyncio.wait((task,), timeout=60.0)
             task.cancel()
 
 

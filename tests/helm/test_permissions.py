@@ -83,11 +83,15 @@ def test_no_right_is_a_wildcard() -> None:
 
 
 def test_readers_may_get_pages_and_metrics_only() -> None:
-    role = one(objects_of(VALUES["everything that can be switched on"]), "ClusterRole", "vsched-reader")
-    (rule,) = role["rules"]
+    objects = objects_of(VALUES["everything that can be switched on"])
+    (rule,) = one(objects, "ClusterRole", "vsched-reader")["rules"]
     assert set(rule) == {"nonResourceURLs", "verbs"}
     assert rule["verbs"] == ["get"]
     page = {"/overview", "/events", "/explain/*", "/explain-queue/*"}
     assert page | {"/metrics"} <= set(rule["nonResourceURLs"])
     # A dump has everything there is to know about a cluster.
     assert not {"/dump", "/recordings", "/*", "*"} & set(rule["nonResourceURLs"])
+    (dumps,) = one(objects, "ClusterRole", "vsched-dump-reader")["rules"]
+    assert dumps == {"nonResourceURLs": ["/dump", "/recordings", "/recordings/*"], "verbs": ["get"]}
+    bound = {found["roleRef"]["name"] for found in objects if found["kind"].endswith("Binding")}
+    assert bound.isdisjoint({"vsched-reader", "vsched-dump-reader"}), "whoever installs it says who may"

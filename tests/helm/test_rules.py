@@ -46,7 +46,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 
 def promtool(*arguments: str) -> None:
-    done = subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -499,7 +499,7 @@ async def slow(world: World, random: Random) -> AsyncIterator[SlowProxy]:
     try:
         yield proxy
     finally:
-        await proxy.down()
+        await proxy.end()
 
 
 class Chaos:

@@ -63,6 +63,11 @@ def test_nodes_and_uids_are_replaced_whole() -> None:
     assert zone == shown(["a-zone", "ip-10-0-0-2", "ip-10-0-0-1"])[0]
 
 
+def test_addresses_of_nodes_go_but_for_the_one_that_means_all() -> None:
+    found = anonymised(lambda pseudonyms: [pseudonyms.address(one) for one in ("10.0.0.2", "0.0.0.0", "fe80::1")])
+    assert found == ["address-1", "0.0.0.0", "address-2"]
+
+
 def test_keys_that_vsched_gives_a_meaning_stay() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in Path(vsched.__file__).parent.rglob("model/*.py"))
     source += "".join(

@@ -69,7 +69,7 @@ def test_a_gang_that_only_closed_nodes_could_hold_is_told_why() -> None:
     found = plan(text, usage_policy({"thresholds": {"MemUsageAvg.5m": 90}}))
 
     assert found.nodes == {}
-    assert "1 had memory usage above 90% (5m average)" in found.message("ns/a")
+    assert "1 has memory usage above 90% (5m average)" in found.message("ns/a")
 
 
 def test_one_node_with_unknown_usage_is_neither_closed_nor_idle() -> None:

@@ -111,7 +111,7 @@ class Stream:
     async def __aexit__(self, *error: object) -> None:
         self._response.close()
 
-    async def next(self, seconds: float = 5.0) -> Obj:
+    async def next(self, seconds: float = 60.0) -> Obj:
         line = await asyncio.wait_for(self._response.content.readline(), seconds)
         assert line, "the watch has ended"
         event: Obj = json.loads(line)
@@ -122,7 +122,7 @@ class Stream:
         events = [await self.next() for _ in range(count)]
         return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
-    async def ended(self, seconds: float = 5.0) -> bool:
+    async def ended(self, seconds: float = 60.0) -> bool:
         return await asyncio.wait_for(self._response.content.readline(), seconds) == b""
 
     async def is_silent(self, seconds: float = 0.1) -> bool:

@@ -57,7 +57,7 @@ def workload(kind: str, name: str = "w", *, spec: dict[str, Any] | None = None, 
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": {**base, **(spec or {})}, **more}
 
 
-async def until(holds: Callable[[], Any], seconds: float = 5.0) -> Any:
+async def until(holds: Callable[[], Any], seconds: float = 60.0) -> Any:
     """What ``holds`` returns once it is true."""
     end = asyncio.get_running_loop().time() + seconds
     while not (found := holds()):

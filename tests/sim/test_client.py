@@ -58,7 +58,7 @@ def test_a_namespace_goes_when_its_finalizers_are_taken_off(client: LocalClient)
 async def test_a_watch_begins_with_what_is_there_and_goes_on(client: LocalClient) -> None:
     client.create("pods", pod("a", namespace="default"))
     seen: list[tuple[str, str]] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async for kind, obj, old in client.watch("pods"):
             seen.append((kind, obj["metadata"]["name"]))
             assert (old is None) is (kind == "ADDED")

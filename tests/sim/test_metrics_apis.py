@@ -31,7 +31,7 @@ def pod(name: str, node: str, **labels: str) -> Obj:
     }
 
 
-async def comes_true(holds: Callable[[], Awaitable[bool]], seconds: float = 5.0) -> None:
+async def comes_true(holds: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
     """Waits until the answer to a question over HTTP is yes."""
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110  # a server is asked, it does not tell

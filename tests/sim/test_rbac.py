@@ -451,7 +451,7 @@ async def test_kubectl_asks_gets_tokens_and_is_refused(tmp_path: Path) -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        printed, _ = await asyncio.wait_for(started.communicate(), 15.0)
+        printed, _ = await asyncio.wait_for(started.communicate(), 60.0)
         return printed.decode()
 
     async with Cluster(settings=ClusterSettings(None, "rbac", tls=True)) as cluster:

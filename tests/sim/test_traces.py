@@ -69,6 +69,14 @@ def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
         pytest.param(NODES + "n1,1,1,0,,,7\n", PODS + POD, "nodes.csv:2: more fields than", id="too many fields"),
         pytest.param(NODES + "N_1,1,1,0,\n", PODS + POD, "nodes.csv:2: sn: 'N_1'", id="no name for a node"),
         pytest.param(NODES + "n1,1,1,1,T 4\n", PODS + POD, "nodes.csv:2: model: 'T 4'", id="no label"),
+        pytest.param(NODES + f"{64 * 'n'},1,1,0,\n", PODS + POD, "'-' and '.', at most 63)", id="no label of a node"),
+        pytest.param(NODES + NODE, PODS + "a..b,1,1,0,0,,,,1,2,\n", "pods.csv:2: name: 'a..b'", id="no name for a pod"),
+        pytest.param(
+            NODES + NODE, PODS + "p,1,1,0,0,,A._B,,1,2,\n", "pods.csv:2: qos: 'A._B'", id="no name of a queue"
+        ),
+        pytest.param(
+            NODES + f"n,{5000 * '9'},1,0,\n", PODS + POD, "nodes.csv:2: cpu_milli: '9", id="digits without end"
+        ),
         pytest.param(NODES + NODE + NODE, PODS + POD, "nodes.csv:3: 'n1' was in line 2 already", id="a name twice"),
         pytest.param(
             NODES + NODE,
@@ -118,17 +126,31 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     assert told in str(caught.value)
 
 
-def test_what_only_calls_itself_packed_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"sn,cpu_milli", id="no gzip"),
+        pytest.param(gzip.compress(NODES.encode())[:-9], id="cut off"),
+        pytest.param(gzip.compress(NODES.encode())[:11] + b"\xff" * 40, id="spoilt"),
+    ],
+)
+def test_what_only_calls_itself_packed_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "nodes.csv.gz"
-    path.write_bytes(b"sn,cpu_milli")
+    path.write_bytes(content)
     with pytest.raises(BadInput, match="cannot be read"):
         read_trace(path, path)
 
 
-def test_packed_files_are_unpacked(tmp_path: Path) -> None:
-    for name, text in (("nodes", NODES + NODE), ("pods", PODS + POD)):
-        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-    assert len(read_trace(tmp_path / "nodes.csv.gz", tmp_path / "pods.csv.gz").pods) == 1
+def test_packed_files_are_unpacked_whatever_they_are_called(tmp_path: Path) -> None:
+    for name, text in (("nodes.csv.gz", NODES + NODE), ("pods.csv", PODS + POD)):
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    assert len(read_trace(tmp_path / "nodes.csv.gz", tmp_path / "pods.csv").pods) == 1
+
+
+def test_tables_are_read_as_other_programs_write_them(tmp_path: Path) -> None:
+    """With a byte order mark, the line ends of Windows, spaces after commas, and quotes."""
+    nodes, pods = "\ufeff" + (NODES + NODE).replace("\n", "\r\n"), (PODS + POD).replace(",", ", ").replace("p1", '"p1"')
+    assert read(tmp_path, nodes, pods) == read(tmp_path, NODES + NODE, PODS + POD)
 
 
 def test_openb_is_all_there() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from tests.daemon.running import until
 from vsched.cli.asking import Target
 from vsched.cli.plan_live import fetched
 from vsched.clock import Clock, SystemClock
@@ -34,11 +35,6 @@ class Gate(Trigger):
         self._open.set()
         self._at_gate = asyncio.Event()
         self._one = False
-        self.pulled = asyncio.Event()
-
-    def pull(self) -> None:
-        self.pulled.set()
-        super().pull()
 
     async def next(self, busy_seconds: float = 0.0) -> Reason:
         reason = await super().next(busy_seconds)
@@ -93,11 +89,11 @@ class Held:
 
     async def dumped(self) -> Recording:
         """The recording of a single session, as a running daemon hands it out; sessions are held before and after."""
-        self.gate.pulled.clear()
         url = f"http://127.0.0.1:{self.daemon.ports['--listen-address']}"
         async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
             fetching = group.create_task(fetched(Target(url)))
-            await self.gate.pulled.wait()
+            # Not when the trigger is pulled: a late change does that, too.
+            await until(lambda: self.daemon.showing.lookout.waiting, WAIT_SECONDS)
             self.gate.let_one()
         await self.gate.hold()
         return fetching.result()
@@ -138,5 +134,5 @@ async def holding(cluster: Cluster, policy: str) -> AsyncIterator[Held]:
         finally:
             gate.release()
             daemon.stop()
-            await asyncio.wait((task,), timeout=10.0)
+            await asyncio.wait((task,), timeout=60.0)
             task.cancel()

@@ -132,7 +132,7 @@ async def prometheus(
 async def _ready(address: str, authorization: str) -> str:
     """The URL, once questions are answered there."""
     headers = {"Authorization": authorization} if authorization else {}
-    async with asyncio.timeout(20.0), aiohttp.ClientSession(headers=headers) as session:
+    async with asyncio.timeout(60.0), aiohttp.ClientSession(headers=headers) as session:
         while True:
             try:
                 async with session.get(f"http://{address}/-/ready") as answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from errno import ENOSPC
 from importlib import import_module
 
 import click
@@ -101,4 +102,9 @@ def main() -> None:
         code = 1
     except BrokenPipeError:
         code = 141
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        click.echo(f"vsched: {error.strerror} (where the results go)", err=True)
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.allocations_source import Share, Shares, readable
-from vsched.cli.columns import USUAL, columned
+from vsched.cli.columns import NAMES, USUAL, columned, named
 from vsched.cli.drawing import Look, bar, short
 from vsched.model.arbitration import Told
 from vsched.model.counted import CLAIMS, Counted, counted_scale, format_counted, summed
@@ -91,7 +91,9 @@ def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
     if not shares.namespaces and not shares.buckets:
         return Text("nothing is divided: there are no Consumers and no Allocations")
     resources = shown(shares)
-    table = columned(["namespace", *(["weight"] if look.ranks else []), *resources, "overused"], unicode=look.unicode)
+    table = columned(
+        ["namespace", *(["weight"] if look.ranks else []), *resources, "overused"], unicode=look.unicode, giving=NAMES
+    )
     for heading in ("deserved", "allocated", "reserved", "hard") if look.wide else ():
         table.add_column(heading)
     idle = 0
@@ -169,7 +171,7 @@ def _row(
         (" (bucket)" if share.is_bucket else "", "dim"),
         (" !" if share.problems else "", "bold red"),
     )
-    cells: list[RenderableType] = [name]
+    cells: list[RenderableType] = [named(name, unicode=look.unicode)]
     if look.ranks:
         cells.append(_weight(share))
     cells += [_held(shares, share, resource, look) for resource in resources]

@@ -174,7 +174,7 @@ def told(target: Target, error: ApiError | Unavailable) -> VschedError:
 
 def _serves_not(error: NotFound) -> bool:
     """Whether the path is unknown rather than the thing that was asked about: no daemon words the latter like that."""
-    return bool(error.reason) or error.message.removeprefix("404: ") == "Not Found"
+    return bool(error.reason) or error.message.removeprefix("404: ") in ("Not Found", "404 page not found")
 
 
 def _why_silent(where: str, error: Unavailable) -> str:

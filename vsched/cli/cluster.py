@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vsched.cli.periods import Period
 from vsched.log import LEVELS, LogFormat, configure
-from vsched.settings.durations import parse_duration
 
 if TYPE_CHECKING:
     from vsched.sim.cluster import Authorization, Cluster
@@ -49,16 +49,6 @@ Examples:
 def _nodes(context: click.Context, option: click.Parameter, value: str) -> int | Path:
     """A number of nodes, or a file that describes them."""
     return int(value) if value.isdecimal() else Path(value)
-
-
-def _seconds(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """A length of time such as 500ms, 30s or 1h30m."""
-    if value is None:
-        return None
-    seconds = parse_duration(value)
-    if seconds is None or seconds < 0:
-        raise click.BadParameter(f"{value!r} is not a duration: expected something like 30s, 5m or 1h30m")
-    return seconds
 
 
 def _usage(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -109,7 +99,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="Pods that are there from the start, as groups of likenesses in YAML; for clusters of any size.",
 )
 @click.option(
-    "--default-duration", metavar="DURATION", callback=_seconds, help="Pods that say nothing end after this, not never."
+    "--default-duration", type=Period(zero=True, bounded=False), help="Pods that say nothing end after this, not never."
 )
 @click.option(
     "--termination-seconds",
@@ -126,8 +116,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
 )
 @click.option(
     "--usage-window",
-    metavar="DURATION",
-    callback=_seconds,
+    type=Period(zero=True, bounded=False),
     default="5m",
     show_default=True,
     help="What the averages of custom.metrics.k8s.io are over.",

@@ -9,6 +9,8 @@ from rich.text import Text
 
 from vsched.model.resources import scale_of
 
+NARROW_COLUMNS = 60
+"""Columns of a terminal below which tables have the least that makes sense."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = ".:-=+*%#"
 """The same for terminals without Unicode, from next to nothing to all."""
@@ -31,6 +33,8 @@ class Look:
     counts: bool
     """Whether jobs are counted."""
     wide: bool = False
+    narrow: bool = False
+    """Whether there is room for the least that makes sense only."""
     signs: tuple[str, str, str] = ("█", "·", "┃")
     """A full cell, an empty one, and the mark of what is deserved."""
     branch: str = "└ "
@@ -54,7 +58,7 @@ class Look:
 def look_for(width: int, wide: bool, unicode: bool) -> Look:
     """What fits so many columns; a wide table has everything, and short bars."""
     cells = 8 if wide else next((cells for least, cells in ((180, 20), (160, 14), (100, 8)) if width >= least), 0)
-    look = Look(cells, wide or width >= 140, wide or width >= 120, wide)
+    look = Look(cells, wide or width >= 140, wide or width >= 120, wide, narrow=not wide and width < NARROW_COLUMNS)
     return look if unicode else replace(look, signs=("#", ".", "|"), branch="- ")
 
 

@@ -70,7 +70,7 @@ def list_(
         print_document(list_document(jobs, lines), output)
     else:
         console = console_for(no_color, output == "wide")
-        console.print(as_table(lines, look_of(console, output == "wide"), SystemClock().now(), console.width))
+        console.print(as_table(lines, look_of(console, output == "wide"), SystemClock().now()))
     _say(remark)
 
 

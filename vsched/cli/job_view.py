@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.columns import JOB, columned
-from vsched.cli.drawing import Look, cut
+from vsched.cli.columns import JOB, Rows, columned, named
+from vsched.cli.drawing import Look
 from vsched.cli.job_source import Job, Jobs, Line
 from vsched.explain.records import Explanation
 from vsched.model.status import Phase
@@ -26,10 +26,10 @@ PHASE_STYLES = {
     Phase.UNKNOWN: "magenta",
     Phase.COMPLETED: "dim",
 }
-NARROW = frozenset({"priority", "min", "pending", "running"})
-"""Columns that narrow terminals have no room for."""
-KEY_COLUMNS = 36
-"""The longest name that a narrow table shows in full."""
+WIDE = frozenset({"priority", "min", "pending", "running"})
+"""Columns that most terminals have no room for."""
+LEAST = frozenset({"job", "phase", "reason"})
+"""Those that even the narrowest has room for."""
 
 
 # -- which, and in which order
@@ -117,30 +117,31 @@ def _moment(since: float) -> str:
 # -- for people
 
 
-def as_table(lines: Sequence[Line], look: Look, now: float, width: int, *, messages: bool = False) -> RenderableType:
+def as_table(lines: Sequence[Line], look: Look, now: float, *, messages: bool = False) -> RenderableType:
     """A line a job; a wide table says in a sentence why it waits, others do, cut short, where ``messages`` says so."""
     if not lines:
         return Text("no jobs")
-    headings = [heading for heading in JOB if look.counts or heading not in NARROW]
-    table = columned(headings, unicode=look.unicode)
-    if look.wide or messages:
-        table.add_column("message", overflow="fold")
-    longest = width if look.wide or look.counts else KEY_COLUMNS
+    headings = _headings(look)
+    told = messages or look.wide
+    rows: list[list[str | Text]] = []
     for line in lines:
-        cells = [_cells(line, look, now, longest)[heading] for heading in headings]
-        if look.wide:
-            cells.append(Text(line.message))
-        elif messages:
-            # It gives way where there is no room, and takes no second line.
-            cells.append(Text(line.message, no_wrap=True, overflow="ellipsis" if look.unicode else "crop"))
-        table.add_row(*cells)
-    return table
+        cells = _cells(line, look, now)
+        # A sentence gives way where there is no room, and takes no second line.
+        sentence = [named(line.message, unicode=look.unicode)] if told else []
+        rows.append([*(cells[heading] for heading in headings), *sentence])
+    return Rows([*headings, *(["message"] if told else [])], rows, look.unicode)
 
 
-def _cells(line: Line, look: Look, now: float, longest: int) -> dict[str, RenderableType]:
+def _headings(look: Look) -> list[str]:
+    if look.narrow:
+        return [heading for heading in JOB if heading in LEAST]
+    return [heading for heading in JOB if look.counts or heading not in WIDE]
+
+
+def _cells(line: Line, look: Look, now: float) -> dict[str, str | Text]:
     return {
-        "job": Text(cut(line.key, longest, look)),
-        "queue": Text(line.queue),
+        "job": named(line.key, unicode=look.unicode),
+        "queue": named(line.queue, unicode=look.unicode),
         "phase": Text(line.phase, style=PHASE_STYLES.get(line.phase, "")),
         "priority": _known(line.priority),
         "min": str(line.min_member),
@@ -153,7 +154,7 @@ def _cells(line: Line, look: Look, now: float, longest: int) -> dict[str, Render
     }
 
 
-def _known(value: float | str | None) -> RenderableType:
+def _known(value: float | str | None) -> str | Text:
     return Text("-", style="dim") if value is None else str(value)
 
 

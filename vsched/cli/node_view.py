@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.columns import NODE, NODE_STATE, columned
+from vsched.cli.columns import NODE, NODE_STATE, Rows, named
 from vsched.cli.drawing import Look, bar
 from vsched.web.overview import NodeRow, Overview
 
@@ -44,17 +44,18 @@ def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = 
     shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"]
     shown = shown if look.wide else shown[:SHOWN]
     headings = [*NODE, *(overview.resources[at].name for at in shown), *NODE_STATE]
-    table = columned([*headings, *(["group"] if look.wide else [])], unicode=look.unicode)
-    for row in by_name(overview.nodes) if rows is None else rows:
-        table.add_row(
-            Text(row.name),
+    cells: list[list[str | Text]] = [
+        [
+            named(row.name, unicode=look.unicode),
             *(part_text(row.allocated[at], look) for at in shown),
             str(row.pods),
             usage_text(row),
             Text(row.state or "-", style=STATE_STYLES.get(row.state, "dim")),
             *([Text(row.group or "-")] if look.wide else []),
-        )
-    return table
+        ]
+        for row in (by_name(overview.nodes) if rows is None else rows)
+    ]
+    return Rows([*headings, *(["group"] if look.wide else [])], cells, look.unicode)
 
 
 def node_page(overview: Overview, look: Look) -> RenderableType:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from vsched.cli.drawing import Look
 
-PIPE_COLUMNS = 400
-"""Room for a table that is wide, or goes to a file or a program."""
+PIPE_COLUMNS = 5_000
+"""Room for a table that is wide, or goes to a file or a program: no line of it is ever broken."""
 OUTPUTS = ("text", "wide", "json", "yaml")
 _BLANKS = re.compile(r" +$", re.MULTILINE)
 

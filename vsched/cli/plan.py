@@ -18,6 +18,7 @@ from rich.console import Console
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.asking import Target, asking
 from vsched.cli.output import console_for, look_of, print_document
+from vsched.cli.periods import Period
 from vsched.cli.plan_arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan_changes_view import as_document as what_if_document
 from vsched.cli.plan_changes_view import as_text as what_if_text
@@ -25,7 +26,6 @@ from vsched.cli.plan_edits import InOrder, editing, edits_of
 from vsched.cli.plan_live import OUR_NAMES, WhatIf, fetch, load, what_if
 from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
-from vsched.cli.run import Period
 from vsched.cli.usage_file import read_usage
 from vsched.cluster.cache import Cache
 from vsched.cluster.manifests import Manifests, decode_manifests, read
@@ -165,7 +165,16 @@ def command(
     drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
     """
     if live or dump is not None:
-        _refuse_with_live(files=files, usage=usage, now=now, arbitrate=arbitrate)
+        if live and dump is not None:
+            raise click.UsageError("--live, --from: a running cluster or a file (expected one of them)")
+        _refuse_with_live(
+            files=files,
+            usage=usage,
+            now=now,
+            arbitrate=arbitrate,
+            arbitrate_grace=arbitrate_grace is not None,
+            arbitrate_evictions=arbitrate_evictions,
+        )
         changes = edits_of(click.get_current_context(), edits)
         policy = _policy(config).policy if config else None
         recording = fetch(target) if dump is None else load(dump)
@@ -193,7 +202,7 @@ def command(
 
 
 def _refuse_with_live(**given: object) -> None:
-    flags = [f"--{name}" if name != "files" else "-f" for name, value in given.items() if value]
+    flags = [f"--{name.replace('_', '-')}" if name != "files" else "-f" for name, value in given.items() if value]
     if flags:
         raise click.UsageError(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
 

@@ -107,17 +107,19 @@ class Changes(msgspec.Struct, frozen=True):
     def nothing(self) -> bool:
         """Whether all is as today."""
         lists = (self.submitted, self.binds, self.evictions, self.jobs, self.queues, self.namespaces)
-        return not any(lists) and self.nodes[0] == self.nodes[1]
+        amounts = (self.nodes, *self.used.values(), *self.total.values())
+        return not any(lists) and all(today == then for today, then in amounts)
 
 
 def changes_between(today: Ran, then: Ran, sent: Sequence[Sent]) -> Changes:
     """What differs of two plans, and the fate of what was submitted in the second."""
     mine = {uid for one in sent for uid in one.pods}
+    groups = {one.name for one in sent if one.kind == "PodGroup"}
     return Changes(
         submitted=[_fate(one, then) for one in sent],
         binds=_binds(today, then),
         evictions=_evictions(today.planned, then.planned),
-        jobs=_jobs(today, then, mine),
+        jobs=_jobs(today, then, mine, groups),
         queues=_queues(today.planned, then.planned),
         namespaces=_namespaces(today.planned, then.planned),
         nodes=(len(today.final.nodes), len(then.final.nodes)),
@@ -137,7 +139,9 @@ def _fate(one: Sent, then: Ran) -> Fate:
     outcome = planned.jobs.get(key)
     waiting = [found for found in planned.last.unschedulable.values() if found.uid in uids]
     message = (outcome.message if outcome is not None else "") or (waiting[0].message if waiting else "")
-    done = len(bound) >= len(uids) and (one.kind != "PodGroup" or outcome is None or not outcome.pending)
+    done = len(bound) >= len(uids)
+    if one.kind == "PodGroup" and outcome is not None:
+        done = done and not outcome.pending and _runs(outcome)
     return Fate(
         one.kind,
         one.name,
@@ -192,12 +196,12 @@ def _eviction(evict: Evict, *, then: bool) -> EvictionChange:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def _jobs(today: Ran, then: Ran, mine: set[str]) -> list[JobChange]:
+def _jobs(today: Ran, then: Ran, mine: set[str], groups: set[str]) -> list[JobChange]:
     before, after = today.planned.jobs, then.planned.jobs
     found = []
     for key in sorted(before.keys() | after.keys()):
         job = next((job for ran in (then, today) if (job := ran.final.jobs.get(key)) and job.tasks), None)
-        if job is not None and mine.issuperset(job.tasks):
+        if key in groups if job is None else mine.issuperset(job.tasks):
             continue  # its fate is told
         old, new = before.get(key), after.get(key) if key in then.final.jobs else None
         change = _change(old, new)
@@ -210,14 +214,17 @@ def _change(old: JobOutcome | None, new: JobOutcome | None) -> str:
     """In one word what is different, empty where nothing is."""
     if old is None or new is None:
         return "" if old is new else "gone" if new is None else "new"
-    ran, runs = old.ready >= max(1, old.min_member), new.ready >= max(1, new.min_member)
-    if ran != runs:
-        return "starts" if runs else "waits"
+    if _runs(old) != _runs(new):
+        return "starts" if _runs(new) else "waits"
     if old.ready != new.ready:
         return "grows" if new.ready > old.ready else "shrinks"
     if old.phase != new.phase:
         return "phase"
     return "reason" if old.message != new.message and (old.pending or new.pending) else ""
+
+
+def _runs(job: JobOutcome) -> bool:
+    return job.ready >= max(1, job.min_member)
 
 
 def _job_change(name: str, change: str, old: JobOutcome | None, new: JobOutcome | None) -> JobChange:

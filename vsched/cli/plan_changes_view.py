@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,14 +18,29 @@ from vsched.cli.plan_changes import as_document as changes_as_document
 from vsched.cli.plan_live import WhatIf
 from vsched.cli.plan_view import Document
 from vsched.cli.plan_view import as_document as plan_as_document
+from vsched.model.resources import parse_amount
 
 ROWS_MAX = 20
 """Pods that are told one by one; of more, jobs are told."""
+LINES_MAX = 50
+"""Rows of any other table: who asks what a policy does to thousands of jobs wants to read the answer."""
 NODES_MAX = 4
 """Nodes that are named in one line."""
 NONE = "-"
 STYLES = {"starts": "green", "grows": "green", "new": "green", "waits": "red", "shrinks": "yellow", "gone": "red"}
 WORDS = {"reason": "waits still"}
+RANKS = {
+    name: rank for rank, name in enumerate(("waits", "gone", "starts", "new", "shrinks", "grows", "phase", "reason"))
+}
+"""What is told first of so many jobs that not all are: what a person would rather know."""
+TITLES = {
+    "waits": "stop or wait",
+    "starts": "start",
+    "shrinks": "shrink",
+    "grows": "grow",
+    "phase": "in another phase",
+    "reason": "wait still",
+}
 USUAL = ("cpu", "memory")
 
 
@@ -31,14 +48,15 @@ def as_text(what: WhatIf, look: Look) -> RenderableType:
     """The whole answer."""
     changes = what.changes
     parts: list[RenderableType] = [_heading(what)]
-    parts += [Text(f"  {note}", style="dim") for note in what.notes]
+    parts += [Text(f"  {note}", style="dim") for note in what.notes[:LINES_MAX]]
+    if len(what.notes) > LINES_MAX:
+        parts.append(Text(f"  and {len(what.notes) - LINES_MAX:,} more notes (-o json has them all)", style="dim"))
     if changes.submitted:
         parts.append(_titled("Submitted", _submitted(changes.submitted, look)))
     if changes.nothing:
-        parts.append(Text("\nNothing is different from today."))
-        return Group(*parts)
+        return Group(*parts, Text("\nNothing is different from today."), *_ignored(what))
     if changes.jobs:
-        parts.append(_titled("Jobs", _jobs(changes.jobs, look)))
+        parts.append(_titled(_jobs_title(changes.jobs), _jobs(changes.jobs, look)))
     if changes.binds:
         parts.append(_titled("Placements", _binds(changes.binds, look)))
     if changes.evictions:
@@ -49,10 +67,13 @@ def as_text(what: WhatIf, look: Look) -> RenderableType:
         parts += [_problem(name, queue) for name, queue in changes.queues.items() if "problem" in queue.fields]
     if changes.namespaces:
         parts.append(_titled("Namespaces", _namespaces(changes, look)))
-    if what.then.ignored:
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(what.then.ignored.items()))
-        parts.append(Text(f"ignored: {told}", style="dim"))
-    return Group(*parts)
+    return Group(*parts, *_ignored(what))
+
+
+def _ignored(what: WhatIf) -> Iterable[Text]:
+    """What was submitted and makes no difference, in a line where there is anything."""
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(what.then.ignored.items()))
+    return [Text(f"ignored: {told}", style="dim")] if told else []
 
 
 def as_document(what: WhatIf) -> Document:
@@ -117,7 +138,7 @@ def _submitted(fates: Sequence[Fate], look: Look) -> Table:
     table = columned(("object", "pods", "", "placed", "where", "why not all"))
     for column in table.columns[4:]:
         column.no_wrap, column.overflow = False, "fold"
-    for fate in fates:
+    for fate in fates[:LINES_MAX]:
         done = fate.placed >= fate.pods
         table.add_row(
             f"{fate.kind} {fate.name}",
@@ -127,7 +148,7 @@ def _submitted(fates: Sequence[Fate], look: Look) -> Table:
             _where(fate.nodes),
             fate.message,
         )
-    return table
+    return _bounded(table, len(fates))
 
 
 def _where(nodes: dict[str, int]) -> str:
@@ -142,7 +163,8 @@ def _where(nodes: dict[str, int]) -> str:
 def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
     table = columned(("job", "queue", "change", "ready", "pending", "reason"))
     table.columns[5].no_wrap = False
-    for job in jobs:
+    some = jobs if len(jobs) <= LINES_MAX else sorted(jobs, key=lambda job: RANKS[job.change])[:LINES_MAX]
+    for job in some:
         message = job.message[1] if job.message[1] is not None else ""
         table.add_row(
             job.job,
@@ -152,7 +174,14 @@ def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
             _pair(look, *job.pending),
             message,
         )
-    return table
+    return _bounded(table, len(jobs))
+
+
+def _jobs_title(jobs: Sequence[JobChange]) -> str:
+    """Where not every job has a row, how many of them there are of each sort."""
+    counts = Counter(job.change for job in jobs)
+    told = ", ".join(f"{counts[change]:,} {TITLES.get(change, change)}" for change in RANKS if counts[change])
+    return f"Jobs: {told}" if len(jobs) > LINES_MAX else "Jobs"
 
 
 def _word(look: Look, job: JobChange) -> str:
@@ -169,14 +198,14 @@ def _binds(binds: Sequence[BindChange], look: Look) -> Table:
     by_job: dict[str, list[BindChange]] = {}
     for bind in binds:
         by_job.setdefault(bind.job, []).append(bind)
-    for job, found in by_job.items():
+    for job, found in islice(by_job.items(), LINES_MAX):
         counts = (
             sum(not bind.today for bind in found),
             sum(bool(bind.today and bind.then) for bind in found),
             sum(not bind.then for bind in found),
         )
         table.add_row(job, *(str(count) if count else NONE for count in counts))
-    return table
+    return _bounded(table, len(by_job))
 
 
 def _evictions(evictions: Sequence[EvictionChange]) -> Table:
@@ -185,8 +214,13 @@ def _evictions(evictions: Sequence[EvictionChange]) -> Table:
         action = eviction.action if eviction.then else f"no longer by {eviction.action}"
         style = "red" if eviction.then else "green"
         table.add_row(eviction.pod, eviction.node, Text(action, style=style), eviction.beneficiary)
-    if len(evictions) > ROWS_MAX:
-        table.add_row(f"and {len(evictions) - ROWS_MAX} more", "", "", "")
+    return _bounded(table, len(evictions), ROWS_MAX)
+
+
+def _bounded(table: Table, count: int, most: int = LINES_MAX) -> Table:
+    """The table, with a last line that says how many rows it does not have."""
+    if count > most:
+        table.add_row(Text(f"and {count - most:,} more (-o json has them all)", style="dim"))
     return table
 
 
@@ -210,7 +244,7 @@ def _amounts(look: Look, name: str, pair: tuple[int, int]) -> str:
 def _queues(changes: Changes, look: Look) -> Table:
     table = columned(("queue", "share", "resource", "", "allocated", "deserved", "other"))
     table.columns[6].no_wrap = False
-    for name, queue in changes.queues.items():
+    for name, queue in islice(changes.queues.items(), LINES_MAX):
         held, fair = queue.allocated, queue.fair
         resources = _resources(changes, (*held, *fair))
         table.add_row(
@@ -225,7 +259,7 @@ def _queues(changes: Changes, look: Look) -> Table:
             "\n".join(_amounts(look, each, (fair[0].get(each, 0), fair[1].get(each, 0))) for each in resources),
             _others(look, queue),
         )
-    return table
+    return _bounded(table, len(changes.queues))
 
 
 def _resources(changes: Changes, amounts: Iterable[dict[str, int]]) -> list[str]:
@@ -253,6 +287,15 @@ def _others(look: Look, queue: QueueChange) -> str:
     )
 
 
+def _short(name: str, pair: tuple[object, object]) -> tuple[object, object]:
+    """Amounts as people read them: 961.8 and not 961750m."""
+    kind, _, resource = name.partition(".")
+    if kind != "allocated":
+        return pair
+    old, new = (each and short(resource, parse_amount(resource, str(each))) for each in pair)
+    return old, new
+
+
 def _differing(look: Look, name: str, today: object, then: object) -> str:
     if isinstance(then, bool):
         return name if then else f"no longer {name}"
@@ -269,11 +312,11 @@ def _problem(name: str, queue: QueueChange) -> Text:
 def _namespaces(changes: Changes, look: Look) -> Table:
     table = columned(("queue/namespace", "share", "change"))
     table.columns[2].no_wrap = False
-    for key, fields in changes.namespaces.items():
+    for key, fields in islice(changes.namespaces.items(), LINES_MAX):
         shares = fields.get("share", (None, None))
-        told = [_differing(look, name, *pair) for name, pair in fields.items() if name != "share"]
+        told = [_differing(look, name, *_short(name, pair)) for name, pair in fields.items() if name != "share"]
         if None in fields.get("weight", ()):
             told[0] = "new" if fields["weight"][0] is None else "gone"
         share = _pair(look, *(f"{each:.0%}" if isinstance(each, float) else None for each in shares))
         table.add_row(key, share if "share" in fields else "as today", ", ".join(told))
-    return table
+    return _bounded(table, len(changes.namespaces))

@@ -87,7 +87,15 @@ def what_if(
     for edit in edits:
         edit.apply(then)
     with Caller() as caller:
-        before = _run(today, in_force, cycles, caller)
+        try:
+            before = _run(today, in_force, cycles, caller)
+        except Exception as error:
+            if recording.report is not None:
+                raise
+            raise BadInput(
+                f"session {recording.head.number} ended in an error, and does so again: {recording.head.error} "
+                "(expected a session that decided; vsched replay shows the error)"
+            ) from error
         after = _run(then, policy or in_force, cycles, caller)
     if caller.problem:
         then.notes.append(f"the extender does not answer: {caller.problem}")

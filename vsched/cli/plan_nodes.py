@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-from vsched.cli.plan_trial import Trial
+from vsched.cli.plan_trial import MOST_SHOWN, Trial
 from vsched.framework.wording import counted
 from vsched.model.status import Status
 
@@ -30,7 +30,12 @@ class Drain:
     def apply(self, trial: Trial) -> None:
         """Make the change."""
         trial.require("Node", self.node, self.text)
+        guarded = _guarded(trial, self.node)
         trial.notes.append(f"{self.node} is cordoned: {clear(trial, self.node, staying=True)}")
+        if guarded:
+            trial.notes.append(
+                f"{', '.join(guarded[:MOST_SHOWN])}: fewer pods may be away than {self.node} has: kubectl drain waits"
+            )
         cordon(trial, self.node, cordoned=True)
 
 
@@ -73,9 +78,25 @@ class Add:
         free = (name for number in count(1) if (name := f"{self.like}-new-{number}") not in known)
         for name in islice(free, self.count):
             trial.mirror.tell(_like(model, name))
+        daemons = sum(task.returns for task in trial.mirror.on(self.like)[0])
+        without = f", but without {counted(daemons, 'pod', 'pods')} of DaemonSets that would come" if daemons else ""
         trial.notes.append(
-            f"{counted(self.count, 'node', 'nodes')} like {self.like}: same labels and taints, open for pods"
+            f"{counted(self.count, 'node', 'nodes')} like {self.like}: same labels and taints, open for pods{without}"
         )
+
+
+def _guarded(trial: Trial, name: str) -> list[str]:
+    """The disruption budgets that forbid to evict all the pods at once that a drain evicts, in the order of names."""
+    leaving = [task for task in trial.mirror.on(name)[0] if not task.returns and task.status is Status.RUNNING]
+    labels: dict[str, list[dict[str, str]]] = {}
+    for task in leaving:
+        labels.setdefault(task.namespace, []).append(dict(task.labels.pairs))
+    return [
+        f"PodDisruptionBudget {namespace}/{budget.name}"
+        for namespace, here in sorted(labels.items())
+        for budget in trial.mirror.origin.budgets.get(namespace, ())
+        if sum(map(budget.selector.matches, here)) > budget.allowed
+    ]
 
 
 def cordon(trial: Trial, name: str, *, cordoned: bool) -> None:
@@ -98,6 +119,9 @@ def clear(trial: Trial, name: str, *, staying: bool) -> str:
         trial.mirror.start_anew(task)
     for task in gone:
         trial.mirror.take_away(task)
+    if not staying:
+        for task in trial.mirror.bound_for(name):
+            trial.mirror.take_away(task)
     trial.mirror.clear_of_others(name)
     told = [
         f"{counted(len(tasks), 'pod', 'pods')} {what}"

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from vsched.cluster.ingest_bounds import LIMITS
 from vsched.errors import BadInput
 from vsched.model.queue import PriorityClass
+from vsched.model.quota import Quota
+from vsched.model.resources import format_amount
 from vsched.sim import bootstrap
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import JobTimes, daemons, ordinals, replicas, rollout, tasks
@@ -27,7 +30,7 @@ MOST_PODS = 20_000
 """Workloads that would make more are refused: somebody has mistyped a number."""
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that become pods here."""
-_CONFLICT = 409
+_FORBIDDEN, _CONFLICT = 403, 409
 _SETS = "apps/replicasets"
 
 
@@ -38,13 +41,21 @@ class Made(NamedTuple):
     """As the server would store it."""
     others: Sequence[Obj]
     """What its controller makes of it: pods, and the ReplicaSets in between."""
+    refused: str = ""
+    """Why its controller makes no more pods, in the server's words: a quota is full."""
 
 
 class PaperServer:
-    """An API server that knows the nodes, namespaces and priority classes of a cluster."""
+    """An API server that knows the nodes, namespaces, quotas and priority classes of a cluster."""
 
     def __init__(
-        self, now: float, *, nodes: Iterable[Obj], namespaces: Iterable[str], classes: Mapping[str, PriorityClass]
+        self,
+        now: float,
+        *,
+        nodes: Iterable[Obj],
+        namespaces: Iterable[str],
+        classes: Mapping[str, PriorityClass],
+        quotas: Mapping[str, Sequence[Quota]],
     ) -> None:
         self._now = datetime.fromtimestamp(now, UTC)
         self._store = Store()
@@ -57,14 +68,32 @@ class PaperServer:
             self.ensure_namespace(name)
         for found in classes.values():
             self._ensure_class(found)
+        for name, limits in quotas.items():
+            self.ensure_namespace(name)
+            for quota in limits:
+                self._writer.create_unchecked(self._client.kind("resourcequotas"), _quota(name, quota))
 
     def ensure_namespace(self, name: str) -> bool:
         """Have a namespace of this name; False where there was one."""
         kind = self._client.kind("namespaces")
-        if self._store.get(kind, "", name) is not None:
+        if self.has_namespace(name):
             return False
         self._writer.create_unchecked(kind, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return True
+
+    def has_namespace(self, name: str) -> bool:
+        """Whether there is a namespace of this name."""
+        return self._store.get(self._client.kind("namespaces"), "", name) is not None
+
+    def quotas(self, namespace: str) -> list[Obj]:
+        """The quotas of a namespace, with what was made here charged to them."""
+        return self._client.list("resourcequotas", namespace)
+
+    def served(self, manifest: Obj) -> list[str]:
+        """The versions in which a kind of this name and group is served."""
+        group = _group(str(manifest.get("apiVersion") or ""))
+        known = (kind for kind in self._store.registry if kind.kind == manifest["kind"] and kind.group == group)
+        return sorted(kind.api_version for kind in known)
 
     def kind_of(self, manifest: Obj) -> Kind | None:
         """What kind an object is of; where it does not say its version, any version there is."""
@@ -83,7 +112,16 @@ class PaperServer:
         pods = max(spec.get("replicas") or 0, spec.get("parallelism") or 0)
         if kind.kind in WORKLOADS and pods > MOST_PODS:
             raise BadInput(f"{kind.kind} {stored['metadata']['name']}: {pods} pods (expected {MOST_PODS} at most)")
-        return Made(stored, list(self._made_by(stored)) if kind.kind in WORKLOADS else ())
+        if kind.kind not in WORKLOADS:
+            return Made(stored, ())
+        others: list[Obj] = []
+        try:
+            others.extend(self._made_by(stored))
+        except Failure as failure:
+            if failure.code != _FORBIDDEN:
+                raise
+            return Made(stored, others, failure.message)
+        return Made(stored, others)
 
     def change(self, before: Obj, change: Callable[[Obj], Obj], subresource: str = "") -> Obj:
         """An object that is known from elsewhere, as it would be after a change; raises the server's Failure.
@@ -109,6 +147,7 @@ class PaperServer:
                 "metadata": {"name": found.name},
                 "value": found.value,
                 "globalDefault": found.is_default,
+                "preemptionPolicy": "PreemptLowerPriority" if found.preempts else "Never",
             }
             self._writer.create_unchecked(kind, obj)
 
@@ -159,3 +198,24 @@ class PaperServer:
                 return daemons.reconcile(workload, pods, self._client.list("nodes"), self._now)
             case _:
                 return tasks.reconcile(workload, pods, self._now, JobTimes())
+
+
+def _group(version: str) -> str:
+    return version.rpartition("/")[0]
+
+
+def _quota(namespace: str, quota: Quota) -> Obj:
+    """A quota as its controller has left it."""
+
+    def told(amounts: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+        return {name: format_amount(resource.removeprefix(LIMITS), value) for name, resource, value in amounts}
+
+    hard = told((line.name, line.resource, line.hard) for line in quota.lines)
+    used = told((line.name, line.resource, line.used) for line in quota.lines)
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": quota.name, "namespace": namespace},
+        "spec": {"hard": hard},
+        "status": {"hard": hard, "used": used},
+    }

@@ -9,7 +9,7 @@ from typing import Any
 from vsched.cli.plan_server import WORKLOADS, Made
 from vsched.cli.plan_trial import Sent, Trial
 from vsched.cluster import wire
-from vsched.cluster.manifests import Origin, read
+from vsched.cluster.manifests import STDIN, Origin, read
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.sim.kinds import Kind
@@ -17,6 +17,7 @@ from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.status import Failure
 
 Manifest = dict[str, Any]
+_ALREADY_THERE = "is there already: its spec would be replaced"
 PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -46,15 +47,30 @@ class Submit:
 def submit_of(file: str) -> Submit:
     """The objects of a file, ``-`` for standard input; raises BadInput where it cannot be read."""
     objects = tuple(read((file,), sys.stdin))
+    if not objects:
+        raise BadInput(f"{'stdin' if file == STDIN else file}: nothing in it (expected Kubernetes objects)")
     for origin, manifest in objects:
-        metadata = manifest.get("metadata")
-        if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-            raise BadObject(f"{origin}: {manifest['kind']}: metadata.name: missing (expected text)")
+        _check(origin, manifest)
     return Submit(file, objects)
+
+
+def _check(origin: Origin, manifest: Manifest) -> None:
+    """Raise BadObject unless the object says what it is called, in text."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        raise BadObject(f"{origin}: {manifest['kind']}: metadata.name: missing (expected text)")
+    texts = {f"metadata.{name}": metadata.get(name) for name in ("name", "generateName", "namespace")}
+    for where, text in {**texts, "apiVersion": manifest.get("apiVersion")}.items():
+        if text is not None and not isinstance(text, str):
+            raise BadObject(f"{origin}: {manifest['kind']}: {where}: {text!r} (expected text)")
 
 
 def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
     kind = trial.server.kind_of(manifest)
+    versions = trial.server.served(manifest) if kind is None else []
+    if versions:
+        asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+        raise BadInput(f"{origin}: {asked} (expected {', '.join(versions)})")
     if kind is None or kind.kind not in (*wire.KINDS, *WORKLOADS) or not _is_of_group(kind):
         trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
         if kind is None or kind.kind in PODLESS:
@@ -65,6 +81,9 @@ def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
     if namespace and trial.server.ensure_namespace(namespace):
         trial.notes.append(f"namespace {namespace} is not there yet: it would have to be made first")
     try:
+        if _stays(trial, kind, wanted):
+            trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} is there already, and stays as it is")
+            return
         if _is_there(trial, kind, wanted):
             _replace(trial, wanted)
             return
@@ -89,6 +108,17 @@ def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
     return {**manifest, "apiVersion": kind.api_version, "metadata": metadata}
 
 
+def _stays(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+    """Whether an object of that name is there and this one makes no difference."""
+    name = wanted["metadata"].get("name", "")
+    if kind.kind == "Namespace":
+        return trial.server.has_namespace(name)
+    if kind.kind == "PriorityClass":
+        known = trial.mirror.origin.priority_classes.get(name)
+        return known is not None and known.value == wanted.get("value")
+    return False
+
+
 def _is_there(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
     """Whether an object of that name is there that is to be replaced; raises Failure where it cannot be."""
     name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
@@ -108,17 +138,26 @@ def _replace(trial: Trial, wanted: Manifest) -> None:
     after = trial.server.change(before, lambda found: {**found, "spec": wanted.get("spec") or {}})
     annotations = metadata.get("annotations", before["metadata"]["annotations"])
     mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
-    trial.sent.append(Sent(wanted["kind"], key))
+    if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
+        trial.notes.append(f"{wanted['kind']} {key} {_ALREADY_THERE}")
+        trial.sent.append(Sent(wanted["kind"], key))
 
 
 def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
     """A new object and what is made of it, as the watch tells of them."""
     sent = Sent(kind.kind, _name_of(made.obj))
     objects = [_told(obj, named) for obj in (made.obj, *made.others)]
-    for obj in objects:
+    there = _there_already(trial, kind, made.obj)
+    pods = [obj for obj in objects if obj["kind"] == "Pod"]
+    charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
+    for obj in (*objects, *charged):
         if obj["kind"] in wire.KINDS:
             trial.mirror.tell(obj)
-    pods = [obj for obj in objects if obj["kind"] == "Pod"]
+    if there:
+        trial.notes.append(
+            f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to be there already: "
+            "these come on top of them"
+        )
     strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
     if strangers:
         trial.notes.append(
@@ -130,9 +169,20 @@ def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) ->
         trial.notes.append(
             f"{origin}: StatefulSet {sent.name} starts its pods one after the other; all are planned for"
         )
+    if made.refused:
+        trial.notes.append(f"{origin}: {kind.kind} {sent.name}: no more than {len(pods)} of its pods: {made.refused}")
     joined = _join(trial, sent.pods)
     if kind.kind in (*GROUP_KINDS, *WORKLOADS) or (sent.pods and not joined):
         trial.sent.append(sent)
+
+
+def _there_already(trial: Trial, kind: Kind, obj: Manifest) -> int:
+    """How many pods are named as if they were of this workload: whether it is there, nobody can see from here."""
+    if kind.kind not in WORKLOADS:
+        return 0
+    metadata, parts = obj["metadata"], 2 if kind.kind == "Deployment" else 1
+    names = trial.mirror.owned_names(metadata["namespace"])
+    return sum(name.rsplit("-", parts)[0] == metadata["name"] for name in names)
 
 
 def _join(trial: Trial, uids: list[str]) -> bool:

@@ -61,7 +61,11 @@ class Trial:
         namespaces = {*origin.namespaces, *(job.spec.namespace for job in origin.jobs.values())}
         nodes = [found for name in self.mirror.names("Node") if (found := self.mirror.node(name)) is not None]
         return PaperServer(
-            self.mirror.moment, nodes=nodes, namespaces=sorted(namespaces), classes=origin.priority_classes
+            self.mirror.moment,
+            nodes=nodes,
+            namespaces=sorted(namespaces),
+            classes=origin.priority_classes,
+            quotas=origin.quotas,
         )
 
     def require(self, kind: str, name: str, asked: str) -> None:

@@ -72,6 +72,8 @@ class Queues:
     sights: Mapping[str, Sight]
     total: Named = field(default_factory=dict)
     """Of all nodes; empty where we may not read them."""
+    divided: bool = False
+    """Whether a daemon told what each deserves."""
 
     def named(self, name: str) -> Sight:
         """One queue; raises BadInput where there is none of that name."""
@@ -99,7 +101,7 @@ async def read_queues(client: ApiClient, target: Target | None = None, *, with_t
         obj["metadata"]["name"]: sight_of(obj, _parent(obj, names), divided.get(obj["metadata"]["name"]))
         for obj in sorted(objects, key=lambda obj: str(obj["metadata"]["name"]))
     }
-    return Queues(with_jobs(sights), await _total(client) if with_total else {})
+    return Queues(with_jobs(sights), await _total(client) if with_total else {}, divided=target is not None)
 
 
 async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:

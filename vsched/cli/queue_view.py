@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.columns import QUEUE, QUEUE_COUNTS, USUAL, columned
+from vsched.cli.columns import NAMES, QUEUE, QUEUE_COUNTS, USUAL, columned, named
 from vsched.cli.drawing import Look, bar, short
 from vsched.cli.queue_source import COUNTED, Named, Queues, Sight
 from vsched.controllers.queues import STATE_WISH
@@ -105,12 +105,17 @@ def as_table(
     counted = COUNTED if look.wide else ()
     table = columned(
         (
-            *(heading for heading in QUEUE if look.ranks or heading not in RANKS),
+            *(
+                heading
+                for heading in QUEUE
+                if (look.ranks or heading not in RANKS) and not (look.narrow and heading == "share")
+            ),
             *resources,
             *(QUEUE_COUNTS if look.counts else ()),
             *counted,
         ),
         unicode=look.unicode,
+        giving=NAMES,
     )
     for heading in ("deserved", "guarantee", "capability", "reclaimable") if look.wide else ():
         table.add_column(heading)
@@ -124,13 +129,14 @@ def _row(
 ) -> list[RenderableType]:
     branch = "  " * (depth - 1) + look.branch if depth else ""
     trouble = " !" if sight.conditions else ""
-    name = Text.assemble((branch, "dim"), sight.name, (trouble, "bold red"))
+    name = named(Text.assemble((branch, "dim"), sight.name, (trouble, "bold red")), unicode=look.unicode)
     cells: list[RenderableType] = [name, state_text(sight)]
     if look.ranks:
         cells += [str(sight.weight), _priority(sight)]
     # One that holds just what it deserves is overused as well, and takes from nobody.
     beyond = sight.overused and sight.share is not None and sight.share > 1
-    cells.append("-" if sight.share is None else Text(f"{sight.share:.0%}", style="red" if beyond else ""))
+    if not look.narrow:
+        cells.append("-" if sight.share is None else Text(f"{sight.share:.0%}", style="red" if beyond else ""))
     cells += [_held(queues, sight, resource, look) for resource in resources]
     counts = [sight.jobs, sight.waiting] if look.counts else []
     counts += [sight.counts[name] for name in counted]
@@ -205,7 +211,7 @@ def _why(sight: Sight, phases: Mapping[str, int]) -> str:
 def _legend(queues: Queues, look: Look) -> Text:
     full, empty, mark = look.signs
     text = f"{full} held  {empty} may be held (capability, else the cluster)  {mark} deserved"
-    if all(sight.share is None for sight in queues.sights.values()):
+    if not queues.divided and all(sight.share is None for sight in queues.sights.values()):
         text += "\nshares by weight are the daemon's to tell: --daemon URL"
     return Text(text, style="dim")
 

@@ -95,9 +95,10 @@ def replay_trace(
     if out is not None:
         _make(out)
     document = {"trace": facts, "policies": run_all(asked, prepared, _silent if quiet else _say)}
+    # Shown first: what took minutes is not lost where it cannot be written.
+    _show(document, output, no_color)
     if out is not None:
         _write(out, document, plots)
-    _show(document, output, no_color)
 
 
 def prepare(asked: Asked) -> tuple[Trace, Document]:

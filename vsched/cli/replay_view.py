@@ -108,7 +108,8 @@ def decided(report: CycleReport) -> str:
         "gates opened": len(report.ungated),
     }
     told = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("bindings", "evictions")]
-    return ", ".join([*told, f"{len(report.unschedulable):,} pods wait"])
+    waiting = len(report.unschedulable)
+    return ", ".join([*told, "1 pod waits" if waiting == 1 else f"{waiting:,} pods wait"])
 
 
 def _verdict(found: Replayed) -> str:

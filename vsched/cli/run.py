@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from vsched.cli.environment import by_environment
+from vsched.cli.periods import PERIOD, Period
 from vsched.cli.run_access import access_flags, access_of
 from vsched.daemon.options import EvictionMode, Options
 from vsched.log import LEVELS, LogFormat, configure
@@ -26,37 +27,6 @@ Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
 
 _DEFAULTS = Options()
-
-
-class Period(click.ParamType[float]):
-    """A length of time above zero, up to an hour: seconds, or with units as Volcano writes it."""
-
-    name = "duration"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self._zero = zero
-        """Whether no time at all will do, too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
-        seconds = _seconds(value)
-        if seconds is None or seconds > LONGEST_PERIOD_SECONDS or not (seconds > 0 or (self._zero and seconds == 0)):
-            least = "from 0 to" if self._zero else "between 0 and"
-            self.fail(f"{value!r} is not a time {least} 1h (expected seconds, or such as 500ms, 1m30s)", param, ctx)
-        return seconds
-
-
-def _seconds(value: Any) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
-        from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
-
-        return parse_duration(value)
-
-
-LONGEST_PERIOD_SECONDS = 3600.0
-PERIOD = Period()
 
 
 @by_environment

@@ -16,12 +16,12 @@ import orjson
 from rich.console import Console
 
 from vsched.cli.live import run_fast
+from vsched.cli.periods import Period
 from vsched.cli.soak_churn import Rate, cpus_held
 from vsched.cli.soak_kills import FOLLOWED_SECONDS, Killing
 from vsched.cli.soak_run import NODE_CPUS, SoakSettings, soak
 from vsched.cli.soak_view import as_table
 from vsched.errors import BadInput, Unavailable
-from vsched.settings.durations import parse_duration
 from vsched.sim.faults import read_faults
 
 EPILOG = """\b
@@ -54,23 +54,13 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep
 
 
-def _seconds(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """A length of time such as 6s or 1m30s."""
-    if value is None:
-        return None
-    seconds = parse_duration(value)
-    if seconds is None or seconds <= 0:
-        raise click.BadParameter(f"{value!r} is not a duration: expected something like 6s or 1m30s")
-    return seconds
-
-
 @click.command("soak", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=20.0)
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=40, help="Of 32 cpus each.")
 @click.option("--pods-per-minute", type=click.FloatRange(min=1, max=100_000), default=1_000.0)
 @click.option("--seed", type=int, default=1, help="Draws other work.")
 @click.option("--faults", type=click.Path(path_type=Path), help="Have requests fail, as for vsched cluster.")
-@click.option("--kill-every", metavar="DURATION", callback=_seconds, help="Kill the daemon that leads so often.")
+@click.option("--kill-every", type=Period(bounded=False), help="Kill the daemon that leads so often.")
 @click.option("--kills", type=click.IntRange(min=1), help="It is over after so many kills, however long they take.")
 @click.option("--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="What kills it.")
 @click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every, else 1")

@@ -49,7 +49,7 @@ def _queue(overview: Overview, row: QueueRow) -> Document:
         "state": row.state,
         "weight": row.weight,
         "priority": row.priority,
-        "share": round(row.share, 6),
+        "share": None if all(amount is None for amount in row.deserved) else round(row.share, 6),
         "overused": row.overused,
         "allocated": _amounts(overview, row.allocated),
         "deserved": _amounts(overview, row.deserved),

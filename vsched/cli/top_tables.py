@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 from rich.text import Text
 
-from vsched.cli.columns import NAMESPACE, columned
+from vsched.cli.columns import NAMES, NAMESPACE, columned, named
 from vsched.cli.drawing import Look, bar, short
 from vsched.cli.job_source import line_of_row
 from vsched.cli.job_view import as_table as job_table
@@ -168,15 +168,18 @@ def _namespaces(overview: Overview, screen: Screen) -> Listing:
     resources = [resource for resource in overview.resources[:SHOWN] if resource.name != "pods"]
 
     def draw(rows: Sequence[NamespaceRow]) -> RenderableType:
+        narrow = screen.look.narrow
+        headings = [heading for heading in NAMESPACE if heading in NAMES or not narrow]
         table = columned(
-            [*NAMESPACE, *(resource.name for resource in resources), "waiting"], unicode=screen.look.unicode
+            [*headings, *(resource.name for resource in resources), "waiting"],
+            unicode=screen.look.unicode,
+            giving=NAMES,
         )
         for row in rows:
             table.add_row(
-                Text(row.namespace),
-                Text(row.queue),
-                str(row.weight),
-                f"{row.share:.0%}",
+                named(row.namespace, unicode=screen.look.unicode),
+                named(row.queue, unicode=screen.look.unicode),
+                *(() if narrow else (str(row.weight), f"{row.share:.0%}")),
                 *(_amount(overview, row, at, screen.look) for at in range(len(resources))),
                 str(row.waiting) if row.waiting else Text("0", style="dim"),
             )
@@ -190,7 +193,7 @@ def _jobs(overview: Overview, screen: Screen) -> Listing:
 
     def draw(rows: Sequence[JobRow]) -> RenderableType:
         lines = [line_of_row(row) for row in rows]
-        return job_table(lines, screen.look, screen.now, screen.width, messages=screen.width >= MESSAGES_FROM)
+        return job_table(lines, screen.look, screen.now, messages=screen.width >= MESSAGES_FROM)
 
     return Listing(in_order(overview.jobs.values()), draw)
 

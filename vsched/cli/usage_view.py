@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.columns import columned
+from vsched.cli.columns import NAMES, columned, named
 from vsched.cli.drawing import Look, bar
 from vsched.cli.usage_source import UsageSight
 from vsched.collectors.poll import why_blind
@@ -74,14 +74,16 @@ def as_table(sight: UsageSight, look: Look) -> RenderableType:
     """All nodes, a line each, and what does not fit together below."""
     keys = _columns(sight)
     table = columned(
-        ["node", *(f"{resource} {period}" for resource, period in keys), "age", "state"], unicode=look.unicode
+        ["node", *(f"{resource} {period}" for resource, period in keys), "age", "state"],
+        unicode=look.unicode,
+        giving=NAMES,
     )
     for name in sight.nodes:
         usage = sight.collected.reading.nodes.get(name)
         state = state_of(sight, usage)
         cells: list[RenderableType] = [_cell(sight, usage, *key, look) for key in keys]
         age = "-" if usage is None else f"{sight.collected.reading.taken - usage.measured:.0f}s"
-        table.add_row(Text(name), *cells, age, Text(state, style=STYLES[state]))
+        table.add_row(named(name, unicode=look.unicode), *cells, age, Text(state, style=STYLES[state]))
     return Group(table, Text(), *(Text(line) for line in remarks(sight)))
 
 

@@ -23,7 +23,7 @@ from vsched.model.counted import summed
 from vsched.model.job import Job, JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.resources import Vector, add
-from vsched.model.shape import ShapeTable
+from vsched.model.shape import Shape, ShapeTable
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS, Phase, Status
 from vsched.model.task import Task
@@ -47,6 +47,8 @@ class Restored(Cache):
         self.moment = floor(snapshot.now) + 1.0
         """When changes are made: in the next whole second, so that what is new is younger than the rest."""
         self._strangers: dict[str, tuple[Task, ...]] = {}
+        self._named: set[tuple[str, str]] | None = None
+        """Namespaces and names of the pods there are, once anybody has asked."""
         for name in snapshot.axis.names:
             self.axis.column(name)
         self._restore_nodes()
@@ -144,9 +146,16 @@ class Restored(Cache):
         ]
         return sorted(ours, key=lambda task: task.key), self._strangers.get(node, ())
 
+    def bound_for(self, node: str) -> list[Task]:
+        """Pods of DaemonSets that wait for a place on this node: where it goes, their controller withdraws them."""
+        everyone = (task for job in self._jobs.everyone() for task in job.pending.values())
+        return [task for task in everyone if task.returns and _only_node(task.shape) == node]
+
     def take_away(self, task: Task) -> None:
         """A pod is gone, for good."""
         self._pods.drop(task.uid)
+        if self._named is not None:
+            self._named.discard((task.namespace, task.name))
 
     def start_anew(self, task: Task) -> None:
         """A pod is gone, and its controller has made another one like it, which waits."""
@@ -164,9 +173,16 @@ class Restored(Cache):
         self.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
 
     def has_pod(self, namespace: str, name: str) -> bool:
-        """Whether a job has a pod of this name."""
+        """Whether a job has had a pod of this name from the beginning, and has it still."""
+        if self._named is None:
+            everyone = (task for job in self._jobs.everyone() for task in job.tasks.values())
+            self._named = {(task.namespace, task.name) for task in everyone}
+        return (namespace, name) in self._named
+
+    def owned_names(self, namespace: str) -> list[str]:
+        """The names of all pods of a namespace that controllers own."""
         everyone = (task for job in self._jobs.everyone() for task in job.tasks.values())
-        return any(task.name == name and task.namespace == namespace for task in everyone)
+        return [task.name for task in everyone if task.owned and task.namespace == namespace]
 
     def _begin_anew(self, task: Task, implicit: JobSpec | None) -> None:
         """Another pod of the same controller, under the same name: what it will be called, nobody knows."""
@@ -259,6 +275,13 @@ def _figures(columns: Mapping[str, Column], row: int) -> dict[str, Figures]:
         for period, column in columns.items()
         if not isnan(column.average[row])
     }
+
+
+def _only_node(shape: Shape) -> str:
+    """The one node that a pod is made for, empty where there is none."""
+    terms = shape.rules.required or ()
+    fields = [field for term in terms for field in term.fields]
+    return fields[0].values[0] if fields and fields[0].operator == "In" and fields[0].values else ""
 
 
 def _beyond(whole: Mapping[str, Mapping[K, int]], part: Mapping[str, Mapping[K, int]]) -> dict[str, dict[K, int]]:

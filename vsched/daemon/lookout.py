@@ -27,9 +27,16 @@ class Lookout:
         self._waiting: list[asyncio.Future[Sight]] = []
         self._number = 0
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
+        self._fails = False
+        """Whether the last session that ended came to nothing."""
         self.at_rest = threading.Event()
         """Set while no session is under way: other threads that take long wait for it now and then."""
         self.at_rest.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a session to start."""
+        return len(self._waiting)
 
     async def look(self, *, urgent: bool = True) -> Sight:
         """A session that starts from now on, at once where it is urgent; raises Unavailable where none ends in time."""
@@ -41,7 +48,8 @@ class Lookout:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await awaited
         except TimeoutError:
-            raise Unavailable(f"no session within {PATIENCE_SECONDS:g} s (is this daemon the leader?)") from None
+            why = "its sessions end in errors: see its log" if self._fails else "is this daemon the leader?"
+            raise Unavailable(f"no session within {PATIENCE_SECONDS:g} s ({why})") from None
         finally:
             if awaited in self._waiting:
                 self._waiting.remove(awaited)
@@ -59,6 +67,7 @@ class Lookout:
     ) -> None:
         """The session has decided; to be awaited before the mirror makes its next snapshot."""
         self.at_rest.set()
+        self._fails = False
         if not asked:
             return
         sight = self.sight(await asyncio.to_thread(freeze, snapshot), policy, report)
@@ -77,6 +86,7 @@ class Lookout:
     def fail(self, asked: list[asyncio.Future[Sight]]) -> None:
         """The session came to nothing: they are to have the next one."""
         self.at_rest.set()
+        self._fails = True
         left = [awaited for awaited in asked if not awaited.done()]
         if left:
             self._waiting += left

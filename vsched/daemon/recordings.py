@@ -102,7 +102,11 @@ class Recorder:
         """Pack what is to be kept, one at a time, until cancelled."""
         while True:
             recording = await self._packing.get()
-            data = await asyncio.to_thread(pack, recording, self._give_way)
+            try:
+                data = await asyncio.to_thread(pack, recording, self._give_way)
+            except Exception as error:  # what is kept to find faults must not be one: scheduling goes on without it
+                self._telemetry.worry("cycle not kept", number=recording.head.number, problem=error_text(error))
+                continue
             if self.ring.put(Kept(recording.head, data)):
                 self._telemetry.kept(recording.head, len(data))
             else:

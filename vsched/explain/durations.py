@@ -90,7 +90,9 @@ def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: fl
 
 
 def _limited(found: Left, most: float) -> Left:
-    """The same, ended by its limit at the latest."""
+    """The same, ended by its limit at the latest; a limit that is long over ends nothing (nobody is there to do it)."""
+    if most < -LEAVING_SECONDS:
+        return Left(0.0, inf, Basis.OVERDUE)
     most = max(0.0, most)
     if found.basis is Basis.UNKNOWN:
         return Left(0.0, most, Basis.LIMIT)

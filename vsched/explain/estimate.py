@@ -14,7 +14,7 @@ from math import inf, isinf
 from typing import NamedTuple
 
 from vsched.explain.durations import Left, left
-from vsched.explain.estimate_words import Foreseen, not_to_be_said, told
+from vsched.explain.estimate_words import DAY_SECONDS, Foreseen, not_to_be_said, told, unknown_durations
 from vsched.explain.order import WaitingOrder
 from vsched.explain.passing import Decided, Passing
 from vsched.explain.records import Estimate
@@ -35,11 +35,16 @@ AT_ONCE = 3
 """So many cycles at most at one time: those after the first place what gates let in, or what others left for."""
 BEHIND_MAX = 50
 """So many of those that come after the job take part: in other queues they may be served before it all the same."""
-TOGETHER_SECONDS = 1.0
+FARTHEST_YEARS = 10
+FARTHEST_SECONDS = FARTHEST_YEARS * 365 * DAY_SECONDS
+"""What is farther away is not said: whoever declares centuries means that it does not end."""
+SOUGHT_MAX = 4
+"""So many jobs of unknown duration at most are looked for that hold what is needed."""
+TOGETHER_SECONDS = 0.5
 """Ends that are no further apart are one: time stamps have whole seconds."""
 TOGETHER_SHARES = (0.25, 0.05, 0.0)
 """So are ends that are no further apart than this share of how far away they are: roughly at first, which is quick, and
-then as closely as there is time for."""
+then as closely as there is time for. A range that was found so is wider by as much."""
 
 
 class Stop(Enum):
@@ -79,19 +84,30 @@ def estimate(
     """
     foreseeing = Foreseeing(snapshot, policy, registry, report, goal, order, spent)
     found = foreseeing.closest()
-    if found is Stop.SPENT:
-        return not_to_be_said("too much goes before it to foresee when it starts")
     if isinstance(found, Stop):
-        unknown = foreseeing.unknown()
-        if unknown and foreseeing.starts_without(unknown):
-            return not_to_be_said(_nobody_knows(unknown))
-        return not_to_be_said("nothing that is known to end makes room for it")
-    soon, late = found
+        return not_to_be_said(_why_not(found, foreseeing))
+    soon, late, share = found
     # Work that ends later may happen to leave better room: then the later run has the earlier start.
     earliest, latest = min(soon.first, late.first), max(soon.last, late.last)
+    # What was taken at once may have come one after the other, and then others may have been placed.
+    earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
+    latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
+    if earliest - snapshot.now > FARTHEST_SECONDS:
+        return not_to_be_said(f"work takes its places for more than {FARTHEST_YEARS} years, as declared")
+    latest = latest if latest - snapshot.now <= FARTHEST_SECONDS else inf
     shown = soon if isinf(latest) else late
     ends = _before_now(shown, snapshot)
     return told(Foreseen(snapshot.now, earliest, latest, ends, shown.started, late.stop is Stop.SPENT))
+
+
+def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
+    unknown = foreseeing.unknown() if found is Stop.NOTHING_ENDS else []
+    alone = foreseeing.starts_without(unknown) if unknown else False
+    if found is Stop.SPENT or alone is None:
+        return "too much goes before it to foresee when it starts"
+    if not alone:
+        return "nothing that is known to end makes room for it"
+    return unknown_durations(smallest_part(unknown, foreseeing.starts_without), len(unknown))
 
 
 class Both(NamedTuple):
@@ -99,6 +115,8 @@ class Both(NamedTuple):
 
     soon: Run
     late: Run
+    share: float
+    """How closely: ends were taken at once that were no further apart than this share of how far away they are."""
 
 
 class Foreseeing:
@@ -136,7 +154,7 @@ class Foreseeing:
             late = self._run(lambda left: left.most, share)
             if late.stop is Stop.SPENT and found is not None:
                 return found
-            found = Both(soon, late)
+            found = Both(soon, late, share)
             if late.stop is Stop.SPENT:
                 return found
         return found or Stop.SPENT
@@ -144,23 +162,24 @@ class Foreseeing:
     def _run(self, how_long: Callable[[Left], float], share: float) -> Run:
         return _Running(self._snapshot, self._left, how_long).until(self._report, share, self._cycle)
 
-    def unknown(self) -> list[Task]:
-        """Pods that hold room and of which nobody knows how long they run."""
-        return [task for task in holding(self._snapshot) if isinf(self._left(task, self._snapshot.now).least)]
+    def unknown(self) -> list[str]:
+        """Keys of jobs with pods that hold room and of which nobody knows how long they run; its own queue first."""
+        jobs, now = self._snapshot.jobs, self._snapshot.now
+        found = {task.job for task in holding(self._snapshot) if isinf(self._left(task, now).least)}
+        queue = jobs[self._goal.job].spec.queue
+        return sorted(found, key=lambda key: (jobs[key].spec.queue != queue, key))
 
-    def starts_without(self, tasks: Iterable[Task]) -> bool:
-        """Whether the job would have its places with these pods gone, and all that is known to end."""
-        gone = {task.uid for task in tasks}
+    def starts_without(self, jobs: Iterable[str]) -> bool | None:
+        """Whether it would have its places with these jobs gone, and all that is known to end; None without time."""
+        gone = set(jobs)
 
-        def how_long(found: Left) -> float:
-            return 0.0 if isinf(found.least) else found.least
+        def lasts(task: Task, now: float) -> Left:
+            found = self._left(task, now)
+            return found._replace(least=0.0) if task.job in gone and isinf(found.least) else found
 
-        run = _Running(self._snapshot, lambda task, now: self._until_gone(task, now, gone), how_long)
-        return run.until(self._report, TOGETHER_SHARES[0], self._cycle).stop is None
-
-    def _until_gone(self, task: Task, now: float, gone: set[str]) -> Left:
-        found = self._left(task, now)
-        return found._replace(least=0.0) if task.uid in gone else found
+        run = _Running(self._snapshot, lasts, lambda left: left.least)
+        stop = run.until(self._report, TOGETHER_SHARES[0], self._cycle).stop
+        return None if stop is Stop.SPENT else stop is None
 
     def _left(self, task: Task, now: float) -> Left:
         """How much longer a pod runs; each run asks this of all that run now."""
@@ -272,9 +291,27 @@ def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
     return list(found.items())
 
 
-def _nobody_knows(unknown: Iterable[Task]) -> str:
-    jobs = sorted({task.job for task in unknown})
-    many = "1 running job" if len(jobs) == 1 else f"{len(jobs)} running jobs"
-    which = jobs[0] if len(jobs) == 1 else f"such as {jobs[0]}"
-    ends = "holds" if len(jobs) == 1 else "hold"
-    return f"{many} of unknown duration ({which}) {ends} what it needs"
+def smallest_part(parts: Sequence[str], enough: Callable[[Sequence[str]], bool | None]) -> Sequence[str]:
+    """A few of these that are enough, and of which none can be left out; all where they are too many to find.
+
+    All of them together are enough. None as an answer means that there is no time for more questions.
+    """
+    needed: list[str] = []
+    rest = list(parts)
+    for _ in range(SOUGHT_MAX):
+        low, high = 0, len(rest)
+        while high - low > 1:
+            middle = (low + high) // 2
+            answer = enough([*needed, *rest[:middle]])
+            if answer is None:
+                return _first(needed, parts)
+            low, high = (low, middle) if answer else (middle, high)
+        needed.append(rest[high - 1])
+        rest = rest[: high - 1]
+        if not rest or enough(needed):
+            return needed
+    return _first(needed, parts)
+
+
+def _first(some: Sequence[str], parts: Sequence[str]) -> Sequence[str]:
+    return [*some, *(part for part in parts if part not in some)]

@@ -35,6 +35,15 @@ def not_to_be_said(why: str) -> Estimate:
     return Estimate(None, None, f"cannot be said: {why}")
 
 
+def unknown_durations(held_by: Sequence[str], of: int) -> str:
+    """Which of so many jobs of unknown duration hold what it needs; all of them where nobody found out which."""
+    if len(held_by) == of > 1:
+        return f"some of {of} running jobs of unknown duration (such as {held_by[0]}) hold what it needs"
+    if len(held_by) == 1:
+        return f"1 running job of unknown duration ({held_by[0]}) holds what it needs"
+    return f"{len(held_by)} running jobs of unknown duration (such as {held_by[0]}) hold what it needs"
+
+
 def told(found: Foreseen) -> Estimate:
     """The range and what it rests on."""
     sure = not isinf(found.latest)

@@ -3,8 +3,8 @@
 Decisions rest on which names are equal, which comes first, and on what one is made of (``namespace/name``). So a name
 is taken apart into words, numbers and marks: words become others in the same alphabetical order, numbers and marks
 stay (a label may be compared as a number, and pods are told apart by theirs), and so do words that Kubernetes and
-vsched give a meaning. Names of nodes and uids, which are nothing but names, are replaced whole: numbers in them are
-addresses.
+vsched give a meaning. Names of nodes, their addresses and uids, which are nothing but names, are replaced whole:
+numbers in them are addresses.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ ephemeral-storage LeastAllocated MostAllocated hard soft
 UNITS = "Ei Gi Ki Mi Pi Ti E G K M P T d h k m ms n ns s u us i"
 """Words that mean something right after a number."""
 
+EVERY_ADDRESS = "0.0.0.0"
 T = TypeVar("T")
 
 
@@ -90,7 +91,7 @@ class Pseudonyms:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._whole: dict[str, dict[str, str]] = {"node": {}, "uid": {}, "text": {}}
+        self._whole: dict[str, dict[str, str]] = {"node": {}, "uid": {}, "text": {}, "address": {}}
         self._words: tuple[Words, Words] | None = None
 
     def settle(self) -> None:
@@ -135,6 +136,10 @@ class Pseudonyms:
     def uid(self, uid: str) -> str:
         """What stands for a uid."""
         return self._in_whole("uid", uid)
+
+    def address(self, address: str) -> str:
+        """What stands for an IP address of a node; the one that means every address stays."""
+        return address if address == EVERY_ADDRESS else self._in_whole("address", address)
 
     def text(self, text: str) -> str:
         """What stands for a sentence that somebody else wrote."""

@@ -112,6 +112,11 @@ def uid(renaming: Renaming, value: str) -> str:
     return renaming.names.uid(value)
 
 
+def address(renaming: Renaming, value: str) -> str:
+    """An IP address of a node."""
+    return renaming.names.address(value)
+
+
 def counted(renaming: Renaming, value: str) -> str:
     """A resource, which keeps its name, but for the storage class in it."""
     return renaming.names.name(value) if _OF_CLASS in value else value
@@ -210,7 +215,7 @@ RULES: dict[type, dict[str, Rule]] = {
     PodAffinity: {"required": parts, "preferred": parts, "anti_required": parts, "anti_preferred": parts},
     PodTerm: {"topology_key": name, "selector": parts, "namespaces": each(name), "namespace_selector": parts},
     Spread: {"topology_key": name, "selector": parts},
-    HostPort: {"protocol": word, "ip": word},
+    HostPort: {"protocol": word, "ip": address},
     Strategy: {"weights": pairs(counted)},
     # nodes
     NodeAttributes: {

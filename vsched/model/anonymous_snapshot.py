@@ -106,5 +106,5 @@ def _placed(renaming: Renaming, placed: PlacedPods) -> PlacedPods:
             ((renaming.once(affinity), name(renaming, space)), counts(found))
             for (affinity, space), found in placed.terms.items()
         ),
-        ((port, counts(found)) for port, found in placed.ports.items()),
+        ((renaming.record(port), counts(found)) for port, found in placed.ports.items()),
     )

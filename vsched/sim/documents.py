@@ -36,6 +36,9 @@ _HEALTH = ("healthz", "livez", "readyz")
 _CHECKS = ("ping", "etcd")
 _JSON_MEDIA = ("application/json", "application/*", "*/*")
 _NOT_FOUND = "404 page not found\n"
+_DOCUMENT_MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_EMPTY_DOCUMENT = b"\n\x032.0"
+"""A v2 document that says its version and describes nothing: its first field, of three letters."""
 
 
 class Documents:
@@ -86,9 +89,9 @@ class Documents:
         if parts == ["v3"]:
             return Answer(raw=self._kept("v3", lambda: openapi.index(self._registry)))
         if parts == ["v2"]:
-            # Clients that want the protobuf form can do without, but not with another form.
+            # kubectl wants the protobuf form before it applies a List, and checks nothing that is not in it.
             if "protobuf" in call.accept and "application/json" not in call.accept:
-                return text(_NOT_FOUND, 404)
+                return Answer(raw=_EMPTY_DOCUMENT, content_type=_DOCUMENT_MEDIA)
             return Answer(raw=self._kept("v2", lambda: openapi.swagger(self._registry)))
         group, version = _group_version(parts[1:])
         if parts[:1] != ["v3"] or version not in self._registry.versions(group):

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,13 @@ MOST_BYTES = 1 << 30
 """Of a file, once it is unpacked."""
 MOST_PROBLEMS = 20
 """Lines that are complained of at once."""
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_GZIP = b"\x1f\x8b"
+"""What gzipped files begin with, whatever they are called."""
+_DIGITS = re.compile(r"[0-9]{1,16}")
+_PART = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME = re.compile(rf"{_PART}(\.{_PART})*")
+NODE_LETTERS, POD_LETTERS = 63, 240
+"""Of a name: that of a node is a label as well, and pods that begin anew get something behind theirs."""
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
@@ -98,10 +105,10 @@ class _Row:
     def text(self, column: str) -> str:
         return (self._fields.get(column) or "").strip()
 
-    def name(self, column: str) -> str:
+    def name(self, column: str, most: int) -> str:
         found = self.text(column)
-        if not _NAME.fullmatch(found):
-            raise BadInput(f"{column}: {found!r} (expected lower-case letters, digits, '-' and '.')")
+        if len(found) > most or not _NAME.fullmatch(found):
+            raise BadInput(f"{column}: {found!r} (expected lower-case letters, digits, '-' and '.', at most {most})")
         return found
 
     def label(self, column: str, found: str) -> str:
@@ -109,12 +116,18 @@ class _Row:
             raise BadInput(f"{column}: {found!r} (expected letters, digits, '-', '_' and '.', at most 63)")
         return found
 
+    def service(self, column: str, found: str) -> str:
+        """A class of service: queues are called after it."""
+        if not _NAME.fullmatch(found.lower().replace("_", "-")):
+            raise BadInput(f"{column}: {found!r} (expected a word for a queue's name, such as LS or best-effort)")
+        return self.label(column, found)
+
     def number(self, column: str, most: int = 10**15, least: int = 0) -> int:
         found = self.text(column)
         # Tables that passed through other programs have 12.0 for 12.
         digits = found.removesuffix(".0")
-        if not digits.isascii() or not digits.isdecimal() or not least <= int(digits) <= most:
-            raise BadInput(f"{column}: {found!r} (expected a whole number from {least} to {most})")
+        if not _DIGITS.fullmatch(digits) or not least <= int(digits) <= most:
+            raise BadInput(f"{column}: {found[:40]!r} (expected a whole number from {least} to {most})")
         return int(digits)
 
 
@@ -122,7 +135,7 @@ def _node(row: _Row) -> TraceNode:
     gpus = row.number("gpu", 128)
     model = row.text("model")
     return TraceNode(
-        name=row.name("sn"),
+        name=row.name("sn", NODE_LETTERS),
         cpu_milli=row.number("cpu_milli", least=1),
         memory_mib=row.number("memory_mib", least=1),
         gpus=gpus,
@@ -143,13 +156,13 @@ def _pod(row: _Row) -> TracePod:
         raise BadInput(f"deletion_time: {deleted} is before the pod was there, at {began}")
     qos = row.text("qos")
     return TracePod(
-        name=row.name("name"),
+        name=row.name("name", POD_LETTERS),
         cpu_milli=row.number("cpu_milli"),
         memory_mib=row.number("memory_mib"),
         gpus=gpus,
         gpu_milli=milli,
         models=tuple(row.label("gpu_spec", model) for model in row.text("gpu_spec").split("|") if model),
-        qos=row.label("qos", qos) if qos else "",
+        qos=row.service("qos", qos) if qos else "",
         created=created,
         run_seconds=deleted - began,
     )
@@ -157,7 +170,8 @@ def _pod(row: _Row) -> TracePod:
 
 def _read(path: Path, columns: Sequence[str], make: Callable[[_Row], T], name_of: Callable[[T], str]) -> list[T]:
     """A line of the table each; all that is wrong is complained of together, as far as that stays readable."""
-    reader = csv.DictReader(io.StringIO(_text_of(path), newline=""), restkey="")
+    text = io.StringIO(_text_of(path), newline="")
+    reader = csv.DictReader(text, restkey="", skipinitialspace=True)
     found: list[T] = []
     problems: list[str] = []
     seen: dict[str, int] = {}
@@ -199,9 +213,11 @@ def _lines(
 
 def _text_of(path: Path) -> str:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with path.open("rb") as file:
+            zipped = path.suffix == ".gz" or file.read(len(_GZIP)) == _GZIP
+        with gzip.open(path) if zipped else path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(raw) > MOST_BYTES:
         raise BadInput(f"{path}: larger than {MOST_BYTES >> 20} MiB")

@@ -1,0 +1,44 @@
+"""Lengths of time as flags say them: seconds, or with units as Volcano and Kubernetes write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+LONGEST_PERIOD_SECONDS = 3600.0
+LONGEST_SECONDS = 100 * 366 * 86400.0
+"""Of times that nobody has a reason to bound: longer ones are not meant."""
+
+
+class Period(click.ParamType[float]):
+    """A length of time above zero, up to an hour or of any length: seconds, or with units."""
+
+    name = "duration"
+
+    def __init__(self, *, zero: bool = False, bounded: bool = True) -> None:
+        self._zero = zero
+        """Whether no time at all will do, too."""
+        self._bounded = bounded
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        seconds = _seconds(value)
+        longest = LONGEST_PERIOD_SECONDS if self._bounded else LONGEST_SECONDS
+        if seconds is None or seconds > longest or not (seconds > 0 or (self._zero and seconds == 0)):
+            least = "from 0 to" if self._zero else "between 0 and"
+            kind = f"time {least} 1h" if self._bounded else "duration"
+            self.fail(f"{value!r} is not a {kind} (expected seconds, or such as 500ms, 1m30s)", param, ctx)
+        return seconds
+
+
+def _seconds(value: Any) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
+
+        return parse_duration(value)
+
+
+PERIOD = Period()
