@@ -13,12 +13,14 @@ from click.testing import CliRunner
 
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
+from vsched.cli.allocations_source import division_of as shares_told
 from vsched.cli.asking import (
     DEFAULT_DAEMON,
     LETTING_IN,
     PERMITTING,
     REACHING,
     TRUSTING,
+    Idle,
     Target,
     Unknown,
     address_of,
@@ -26,7 +28,12 @@ from vsched.cli.asking import (
     asking,
     asking_if_named,
     connection_to,
+    daemon_client,
+    told,
 )
+from vsched.cli.dump import recordings_of
+from vsched.cli.job_source import jobs_of_daemon
+from vsched.cli.queue_source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
@@ -255,10 +262,42 @@ async def test_what_is_no_answer_of_a_daemon(reply: Any, kind: type[VschedError]
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("ask", [jobs_of_daemon, queues_told, shares_told, recordings_of], ids=lambda ask: ask.__name__)
+async def test_a_daemon_that_decides_nothing_is_no_daemon_with_nothing_to_tell(
+    ask: Callable[[ApiClient], Awaitable[object]],
+) -> None:
+    async with answering() as server:
+        target = Target(server.url)
+        for path in ("/jobs", "/queues", "/allocations", "/recordings"):
+            server.replies[path] = content({})
+        server.replies["/overview"] = content({"role": "standby"})
+        with pytest.raises(Idle, match=f"^{server.url}: this daemon is standby and decides nothing [^;]*names it.$"):
+            await asked(target, ask)
+        server.replies["/overview"] = content({"error": "forbidden"}, 403)
+        await asked(target, ask)
+
+
+@pytest.mark.parametrize("ask", [jobs_of_daemon, queues_told, shares_told], ids=lambda ask: ask.__name__)
+async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[object]]) -> None:
+    async with answering() as server:
+        for path in ("/jobs", "/queues", "/allocations"):
+            server.replies[path] = content({"namespaces": "none"})
+        with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: Expected `object`, got `str`"):
+            await asked(Target(server.url), ask)
+        server.replies["/jobs"] = content({"ns/old": {"queue": "q", "phase": "Inqueue", "minMember": 2, "news": [1]}})
+        old = (await asked(Target(server.url), jobs_of_daemon)).lines[0]
+        assert (old.key, old.min_member, old.ready, old.position, old.reason) == ("ns/old", 2, None, None, "")
+
+
 async def test_nobody_listens(unused: str) -> None:
     found = await problem(Target(unused))
     assert str(found) == f"{unused}: nobody listens there ({REACHING})"
     assert isinstance(found, Unavailable)
+    async with daemon_client(Target(unused)) as client:
+        with pytest.raises(Unavailable) as caught:
+            await client.get("/jobs")
+    again = told(Target(unused), caught.value, known=True)  # it is not the flags that are wrong
+    assert str(again) == f"{unused}: nobody listens there"
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ async def offered(*words: str) -> list[str]:
         pytest.param(["job", "list", "-n", "te"], ["team-a", "team-b"], id="namespaces"),
         pytest.param(["job", "list", "--queue", "re"], ["research"], id="queues"),
         pytest.param(["queue", "close", ""], ["batch", "research"], id="queues to close"),
+        pytest.param(["explain", "queue/r"], ["queue/research"], id="queues to explain"),
         pytest.param(["job", "list", "--phase", "Inq"], ["inqueue"], id="words that are known anyway"),
         pytest.param(["plan", "--live", "--drain", "n"], ["n1", "n2"], id="nodes"),
         pytest.param(["job", ""], ["get", "list"], id="commands of a group"),

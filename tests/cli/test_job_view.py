@@ -162,7 +162,12 @@ def test_who_waits(ready: int | None, minimum: int, phase: str, waits: bool) -> 
 def test_a_podgroup_tells_what_is_written_on_it() -> None:
     conditions = [
         {"type": "Scheduled", "status": "False", "reason": "old"},
-        {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "message": "3 Insufficient cpu"},
+        {
+            "type": "Unschedulable",
+            "status": "True",
+            "reason": "NotEnoughResources",
+            "message": "3 Insufficient\n \x1b[31mcpu",
+        },
     ]
     found = line_of_object(
         {
@@ -172,6 +177,6 @@ def test_a_podgroup_tells_what_is_written_on_it() -> None:
         }
     )
     assert (found.key, found.queue, found.priority, found.created) == ("ns/g", "default", "high", NOW)
-    assert (found.reason, found.message) == ("NotEnoughResources", "3 Insufficient cpu")
+    assert (found.reason, found.message) == ("NotEnoughResources", "3 Insufficient [31mcpu"), "no terminal obeys it"
     assert (found.ready, found.pending, found.position) == (None, None, None)
     assert line_of_object({"metadata": {"name": "bare"}}).phase == "Pending"

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
 from vsched.cli.trace_plots import draw
-from vsched.cli.trace_view import Line, as_table, lines_of
+from vsched.cli.trace_view import Line, as_table, headline, lines_of
 from vsched.errors import VschedError
 from vsched.sim.ages import short_duration
 
@@ -192,8 +192,24 @@ def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are(
     assert lines["wait, p99, queue ls"].values == [30.0, 90.0]
 
 
+@pytest.mark.parametrize(
+    ("pods", "pace", "told"),
+    [
+        pytest.param(8152, 1.0, "8,152 pods on 3 nodes with 1 GPU, as recorded;", id="as it was"),
+        pytest.param(1, 836.94, "1 pod on 3 nodes with 1 GPU, 837 times as fast as recorded;", id="much faster"),
+        pytest.param(2, 1.4142, "2 pods on 3 nodes with 1 GPU, 1.41 times as fast as recorded;", id="a little faster"),
+        pytest.param(2, 0.002, "2 pods on 3 nodes with 1 GPU, 0.002 times as fast as recorded;", id="more slowly"),
+    ],
+)
+def test_the_first_line_says_what_was_replayed(pods: int, pace: float, told: str) -> None:
+    facts = {"pods": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
+    assert headline(facts) == f"{told} at the peak they ask for 1.30 of gpu"
+
+
 def test_equal_documents_give_equal_plots_of_more_policies_than_anybody_compares(tmp_path: Path) -> None:
     policies = a_document(*(10.0**number for number in range(8)))
+    for policy in policies["policies"]:  # pods that came all at once, and took no time
+        policy["series"]["seconds"], policy["measured_seconds"]["end"] = [0.0] * 240, 0.0
     for name in ("one.svg", "other.svg"):
         draw(policies, tmp_path / name)
     drawn = (tmp_path / "one.svg").read_bytes()

@@ -74,7 +74,7 @@ async def test_a_line_for_each_picture_of_some_time() -> None:
         words, data = await asyncio.gather(
             *(apart("--seconds", "3", "-o", output, "--daemon", daemon) for output in ("text", "json"))
         )
-    assert (words[0], words[1].partition(", ")[0]) == (0, "leader: 1 nodes")
+    assert (words[0], words[1].partition(", ")[0]) == (0, "leader: 1 node")
     assert (data[0], json.loads(data[1].splitlines()[0])["role"]) == (0, "leader")
 
 

@@ -16,6 +16,7 @@ from vsched.cli.drawing import look_for
 from vsched.cli.top_document import as_document
 from vsched.cli.top_tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, rows_of
 from vsched.cli.top_view import as_line, as_picture, rates_of
+from vsched.web.history import History
 from vsched.web.overview import NodeRow, Overview, PolicyRow, QueueRow
 
 NOW = 1010.0
@@ -126,15 +127,17 @@ def test_each_tab_has_its_columns(tab: str) -> None:
 
 def test_what_is_wrong_is_said() -> None:
     refused = replace(SOME, policy=replace(SOME.policy, ok=False, text="line 3: unknown plugin"))  # type: ignore[type-var]
-    lines = shown(refused, screen(problem="nobody listens there"))
+    lines = shown(refused, screen(problem="http://d: nobody listens there"))
     assert lines[0].endswith("nothing new for 0s: nobody listens there")
     assert lines[3] == "policy 3 stays, an edit was refused, 60s ago: line 3: unknown plugin"
 
 
 def test_a_standby_has_nothing_but_its_role() -> None:
-    lines = shown(replace(EMPTY, role="standby", resources=()), screen())
-    assert lines[0] == "vsched 0.1.0  http://d  standby  live"
-    assert "there are no queues" in lines
+    standby = replace(EMPTY, role="standby", resources=())
+    idle = "this daemon is standby and decides nothing (expected the leader: kubectl -n vsched get lease names it)"
+    assert shown(standby, screen()) == ["vsched 0.1.0  http://d  standby  live", idle, ""]
+    assert as_line(standby) == idle
+    assert as_line(replace(SOME, role="stopping")).startswith("stopping: 2 nodes, 1234 pods run")
 
 
 def test_one_plain_line() -> None:
@@ -148,6 +151,10 @@ def test_rates_are_of_the_last_seconds() -> None:
     rates = rates_of(replace(SOME, sessions=tuple(rows)))
     # Most did nothing and are not listed: ten in the last second, and of the ninety before them one a second.
     assert (rates.sessions, rates.binds) == (2.0, 1.0)
+    quiet = History()  # nothing to do since the daemon began
+    for number in range(1, 31):
+        quiet.add(replace(session(number), at=NOW - 30 + number, binds=0))
+    assert 0.9 < rates_of(replace(SOME, sessions=quiet.rows())).sessions < 1.1
     assert rates_of(EMPTY) == (0.0, 0.0, 0.0, 0.0, 0.0)
 
 

@@ -135,6 +135,45 @@ def test_a_queue_takes_back_its_share_and_what_it_drives_out_begins_anew(tmp_pat
     assert found["makespan_seconds"] == 1150.0
 
 
+def test_figures_are_those_worked_out_by_hand() -> None:
+    nodes = TraceNode("a", 8000, 1000, 2, "T4"), TraceNode("b", 8000, 1000, 1, "P100")
+    pods = (
+        TracePod("p1", 1000, 10, 1, 1000, ("T4",), "BE", 0, 100),
+        TracePod("p2", 1000, 10, 1, 500, ("P100",), "LS", 0, 40),
+        TracePod("p3", 1000, 10, 2, 1000, ("T4",), "LS", 20, 50),  # waits until p1 ends at 100
+        TracePod("p4", 1000, 10, 1, 500, ("T4",), "BE", 30, 20),
+        TracePod("p5", 1000, 10, 0, 0, (), "LS", 60, 10),
+    )
+    _, found = replayed(Trace(nodes, pods), POLICIES / "gang-only.yaml", {"ls": 3})
+    assert found["measured_seconds"] == {"begin": 0.0, "end": 60.0}
+    # Of 3000: 1500 for 30 s, with p4 2000 for 10 s, without p2 1500 for 10 s, p1 alone for 10 s.
+    assert found["utilisation"]["gpu"] == {"mean": 0.5, "peak": 0.6667}
+    assert found["utilisation"]["cpu"] == {"mean": round(2 / 16, 4), "peak": round(3 / 16, 4)}
+    # Node a with one device left is lost to p2 (model) and p3 (both devices): 500 of 1000; with half of one left, to
+    # all but p4: 375 of 500. Node b is lost to all but p2: 375 of 500, and 750 of 1000 once that has ended.
+    parts = 30 * (500 + 375) / 1500 + 10 * (375 + 375) / 1000 + 10 * (375 + 750) / 1500 + 10 * (500 + 750) / 2000
+    assert found["fragmentation"] == {"mean": round(parts / 60, 4), "peak": 0.75}
+    # From 20 s on more is wanted than there is: ls is due 2250, and holds 500 of it for 20 s, then nothing; be has all
+    # of its 750. At 40 s the pod that holds 500 has ended, so ls is due the 2000 that it waits for.
+    jain = (1 + 500 / 2250) ** 2 / (2 * (1 + (500 / 2250) ** 2))
+    assert found["fairness"] == {"mean": round((20 * 1 + 20 * jain + 20 * 0.5) / 60, 4), "least": 0.5}
+    assert found["waiting_pods"] == {"mean": round(40 / 60, 4), "peak": 1}
+    waits = found["waiting_seconds"]
+    assert {name: (one["count"], one["max"]) for name, one in waits["by_queue"].items()} == {
+        "be": (2, 0),
+        "ls": (3, 80),
+    }
+    assert {name: (one["count"], one["max"]) for name, one in waits["by_size"].items()} == {
+        "no GPU": (1, 0), "part of a GPU": (2, 0), "1 GPU": (1, 0), "2 to 7 GPUs": (1, 80)
+    }  # fmt: skip
+    assert (found["last_start_seconds"], found["makespan_seconds"]) == (100.0, 150.0)
+
+
+def test_of_pods_that_come_all_at_once_the_time_that_they_run_is_drawn() -> None:
+    books = Books(one_node(a_pod("a", 5, 100), a_pod("b", 5, 40)), {"ls": 1})
+    assert (books.begin, books.end, books.horizon) == (0.0, 0.0, 100.0)
+
+
 def test_books_balance_at_every_moment_and_every_pod_is_placed_once() -> None:
     trace = small_trace(nodes=12, pods=100)
     books, found = replayed(trace, POLICIES / "gpu-packing.yaml")

@@ -245,6 +245,59 @@ async def test_what_would_help_is_added_soon_and_reworded_seldom() -> None:
         assert written == [said.message, helped.message]
 
 
+async def test_after_a_change_of_leaders_nothing_is_told_again() -> None:
+    """What another daemon found to help stays while this one looks for it, and other numbers are no other Event."""
+    snapshot, job = world()
+    headline = "the gang needs 8, 6 fit: 2 nodes have too little cpu"
+    said = msgspec.structs.replace(UNSCHEDULABLE, message=f"{headline}{WOULD_START}minMember 6 (2 fewer)")
+    job.spec = msgspec.structs.replace(job.spec, conditions=(said,))
+    waits = verdict(job, message="0/2 nodes are available: 2 Insufficient cpu.")
+    job.put(msgspec.structs.replace(job.tasks[waits.uid], condition=f"{waits.reason}: {verdict(job).message}"))
+    clock = FakeClock(1_700_000_000.0)
+    prompt = replace(
+        QUICK,
+        jobs=msgspec.structs.replace(QUICK.jobs, reword_seconds=0.01),
+        pods=msgspec.structs.replace(QUICK.pods, reword_seconds=0.01),
+    )
+    async with bench(prompt, clock) as test:
+        plain = msgspec.structs.replace(said, message=headline)
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", plain)}, unschedulable={waits.uid: waits})
+        await test.quiet()
+        assert [sent.path for sent in test.server.sent] == ["/api/v1/namespaces/ns/pods/g-0/status"]
+        fewer = msgspec.structs.replace(said, message=headline.replace("6 fit", "5 fit"))
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", fewer)})
+        await test.quiet()
+        assert len(test.server.of("podgroups")) == 1
+        assert test.server.of("events") == []
+    async with bench(prompt, clock) as test:
+        test.submit(snapshot)
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", plain)})
+        clock.advance(601.0)
+        test.submit(snapshot, jobs={"ns/g": outcome("Pending", plain)})
+        await test.quiet()
+        assert len(test.server.of("podgroups")) == 1, "nothing was found in ten minutes"
+    snapshot, job = world()
+    job.spec = msgspec.structs.replace(job.spec, conditions=(said,))
+    async with bench(clock=clock) as test:
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue", plain)})
+        job.spec = msgspec.structs.replace(job.spec, phase="Inqueue")  # as the mirror takes it to be from now on
+        test.submit(snapshot, jobs={"ns/g": outcome("Inqueue", plain)})
+        await test.quiet()
+        assert [sent.body["status"]["phase"] for sent in test.server.of("podgroups")] == ["Inqueue"]
+
+
+async def test_where_many_wait_each_is_reworded_more_seldom() -> None:
+    snapshot, job = world()
+    snapshot.jobs.update({f"ns/g{n}": job for n in range(6)})
+    slow = replace(QUICK, jobs=msgspec.structs.replace(QUICK.jobs, reword_seconds=0.01, rewords_per_second=0.05))
+    job.spec = msgspec.structs.replace(job.spec, conditions=(UNSCHEDULABLE,))
+    reworded = msgspec.structs.replace(UNSCHEDULABLE, message="1/2 tasks in gang unschedulable")
+    async with bench(slow) as test:
+        test.submit(snapshot, jobs={f"ns/g{n}": outcome("Pending", reworded, key=f"ns/g{n}") for n in range(6)})
+        await until(lambda: test.server.of("podgroups"))
+        assert len(test.writeback.jobs.lane) == 5, "the first is told at once, the others 20 s apart"
+
+
 @pytest.mark.parametrize("code", [409, 500, 0], ids=["a conflict", "an internal error", "no answer"])
 async def test_a_status_that_cannot_be_written_is_reported(code: int) -> None:
     snapshot, _ = world()

@@ -62,9 +62,21 @@ async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytes
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
     lookout = module.Lookout(lambda: None)
 
-    with pytest.raises(Unavailable, match="leader"):
+    with pytest.raises(Unavailable, match=r"no session within 0.05 s \(one takes long"):
         await lookout.look()
     assert lookout.begin() == []
     lookout.fail([])
     with pytest.raises(Unavailable, match="its sessions end in errors: see its log"):
+        await lookout.look()
+
+
+async def test_where_others_decide_it_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = "standby"
+    lookout = module.Lookout(lambda: None, lambda: role)
+    with pytest.raises(Unavailable, match=r"^this daemon is standby and decides nothing \(expected the leader"):
+        async with asyncio.timeout(5):
+            await lookout.look()
+    role = "starting"  # that may be over any moment
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.01)
+    with pytest.raises(Unavailable, match="is starting and decides nothing yet"):
         await lookout.look()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain, explain_queue
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.settings.built_in import REGISTRY
+
+TAKING = policy_of(
+    "priority gang pdb conformance", "predicates proportion", actions="enqueue, allocate, preempt, reclaim, backfill"
+)
+ROOMS = "node n1 cpu=4\nnode n2 cpu=4 cordoned\nnode n3 cpu=8 taint=gpu:yes"
+"""Room for four, and for more that is closed."""
+BEFORE = "job ns/o min=1 phase=Running\npods ns/o"
+"""What came before: how many pods of it there are, and where, follows."""
 
 
 def explained(text: str, key: str = "ns/a", policy: Policy = DEFAULT_POLICY, kind: str = "") -> Explanation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters
+from tests.support.parties import party, world
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
+from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.divide import divide
 from vsched.errors import BadInput
 from vsched.explain.applying import Situation, apply, apply_all
 from vsched.explain.edits import (
@@ -241,6 +245,21 @@ def test_what_is_edited_stays_as_it_is(edit: Edit) -> None:
     before = seen(freeze(snapshot))
     apply(Situation(snapshot, POLICY), edit)
     assert seen(snapshot) == before
+
+
+def test_a_cluster_with_more_nodes_is_divided_anew() -> None:
+    """What a namespace may hold is not said to need a limit of its Consumer, where nothing but room is missing."""
+
+    def divided(cpus: int) -> Snapshot:
+        made = world(f"cpu={cpus}", [party("a", held="cpu=3", waiting="cpu=4"), party("b", held="cpu=1")])
+        return replace(made, ceilings=ceilings_of(divide(made), made.axis))
+
+    few, many = divided(4), divided(8)
+    assert few.ceilings != many.ceilings
+    edited = apply(Situation(few, DEFAULT_POLICY), SetNodeAmount("n1", "cpu", 8000)).snapshot
+    assert edited.ceilings == many.ceilings
+    nobody = replace(few, arbitration=None)
+    assert apply(Situation(nobody, DEFAULT_POLICY), SetNodeAmount("n1", "cpu", 8000)).snapshot.ceilings == few.ceilings
 
 
 def test_pods_that_are_made_are_like_one_there_is() -> None:

@@ -166,10 +166,8 @@ OLD = Condition("Unschedulable", "True", "NotEnoughResources", "old", since=60.0
 NEW = Condition("Unschedulable", "True", "NotEnoughTasks", "new")
 NEWER = msgspec.structs.replace(NEW, since=60.0)
 OVER = msgspec.structs.replace(OLD, status="False")
-OTHER, NO_LONGER = (
-    Condition("Scheduled", "True", "ready", "old", since=60.0),
-    Condition("Scheduled", "False", "NotEnoughTasks"),
-)
+OTHER = Condition("Scheduled", "True", "ready", "old", since=60.0)
+NO_LONGER = Condition("Scheduled", "False", "NotEnoughTasks")
 FOREIGN = Condition("Example", "True")
 
 

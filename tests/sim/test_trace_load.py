@@ -46,6 +46,11 @@ def test_a_load_that_the_pods_do_not_come_to_is_refused() -> None:
         faster_for(trace(pod("a", 0, 10), pod("b", 90, 10)), 3.0)
 
 
+def test_a_load_that_the_pods_exceed_however_slowly_they_come_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"--load: 0.1 is less .* come: 0.25 times the gpu"):
+        faster_for(trace(pod("a", 0, 10), pod("b", 90, 10)), 0.1)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 500), st.integers(0, 200), st.integers(0, 4)), min_size=1, max_size=20),
     st.floats(1, 100),

@@ -11,7 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from vsched.arbitrator.conditions import OVERUSED
-from vsched.cli.asking import Target, asked
+from vsched.cli.asking import Target, asked, expect_leader, understood
 from vsched.cli.queue_source import NODES, Obj
 from vsched.cluster import wire
 from vsched.cluster.ingest_arbitration import allocation_of, bucket_of, claim_of
@@ -69,6 +69,13 @@ class Share(msgspec.Struct, frozen=True):
     def problems(self) -> tuple[Told, ...]:
         """What is wrong with it."""
         return tuple(told for told in self.conditions if told.kind != OVERUSED and told.status == "False")
+
+
+class Division(msgspec.Struct, frozen=True):
+    """What is looked at of ``/allocations``."""
+
+    namespaces: Mapping[str, Mapping[str, object]] = {}
+    buckets: Mapping[str, Mapping[str, object]] = {}
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -140,7 +147,16 @@ async def read_shares(client: ApiClient, target: Target | None = None) -> Shares
     shares = shares_of(claims, records, buckets, await _total(client))
     if target is None:
         return shares
-    return _with_told(shares, await asked(target, lambda daemon: daemon.get("/allocations")))
+    return _with_told(shares, await asked(target, division_of))
+
+
+async def division_of(daemon: ApiClient) -> dict[str, Any]:
+    """The last round of arbitration; empty where the leader makes none."""
+    found = await daemon.get("/allocations")
+    if not found:
+        await expect_leader(daemon)
+    understood(daemon.connection.server, found, Division)
+    return found
 
 
 def readable(quantities: Mapping[str, object] | None) -> dict[str, int]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from vsched import __version__
 from vsched.errors import BadInput, Unavailable, VschedError
 
 if TYPE_CHECKING:  # what a client needs is imported where one is made, so that --help does not load it
@@ -45,6 +46,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 class Unknown(BadInput):
     """The daemon knows nothing of that name; the text is its own."""
+
+
+class Idle(Unavailable):
+    """The daemon answers, and decides nothing at the moment: another one leads, or it has just begun."""
 
 
 class Target(NamedTuple):
@@ -145,12 +150,42 @@ async def asked(target: Target, question: Callable[[ApiClient], Awaitable[T]]) -
     async with daemon_client(target) as client:
         try:
             return await question(client)
+        except Idle:
+            raise
         except (ApiError, Unavailable) as error:
             raise told(target, error) from error
 
 
-def told(target: Target, error: ApiError | Unavailable) -> VschedError:
-    """What a client's error means to a person who asks a daemon."""
+def understood(where: str, answer: object, kind: Any) -> Any:
+    """An answer as records of ``kind``; raises BadInput where that is not what it is, as of another version."""
+    import msgspec
+
+    try:
+        return msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"{where}: its answer cannot be read: {error} (is it vsched, and of this version, {__version__}?)"
+        ) from None
+
+
+async def expect_leader(daemon: ApiClient) -> None:
+    """Raise Idle where a daemon has nothing to tell because it decides nothing; for those who got an empty answer."""
+    from vsched.kube.errors import Forbidden, NotFound
+
+    with suppress(Forbidden, NotFound):  # whoever may not see the picture has the answer all the same
+        expect_role(daemon.connection.server, (await daemon.get("/overview")).get("role", ""))
+
+
+def expect_role(where: str, role: str) -> None:
+    """Raise Idle unless a daemon of this role decides; where none is said, nothing is."""
+    from vsched.web.sights import idle_of
+
+    if role and (idle := idle_of(role)):
+        raise Idle(f"{where}: {idle}")
+
+
+def told(target: Target, error: ApiError | Unavailable, *, known: bool = False) -> VschedError:
+    """What a client's error means to a person who asks a daemon; one that is ``known`` has answered before."""
     from vsched.kube.errors import ApiError, Forbidden, NotFound, ServerError, Unauthorized, UnexpectedAnswer
 
     where = address_of(target)
@@ -169,7 +204,7 @@ def told(target: Target, error: ApiError | Unavailable) -> VschedError:
             return Unavailable(f"{where}: {error.message}")
         case ApiError():
             return BadInput(f"{where}: {error.code}: {error.message}")
-    return Unavailable(f"{where}: {_why_silent(where, error)}")
+    return Unavailable(f"{where}: {_why_silent(where, error, known)}")
 
 
 def _serves_not(error: NotFound) -> bool:
@@ -177,7 +212,8 @@ def _serves_not(error: NotFound) -> bool:
     return bool(error.reason) or error.message.removeprefix("404: ") in ("Not Found", "404 page not found")
 
 
-def _why_silent(where: str, error: Unavailable) -> str:
+def _why_silent(where: str, error: Unavailable, known: bool) -> str:
+    """What happened, and what to do about it; nothing is wrong with the flags where it has answered before."""
     import aiohttp
 
     text, cause = str(error), error.__cause__
@@ -189,7 +225,9 @@ def _why_silent(where: str, error: Unavailable) -> str:
     if isinstance(cause, aiohttp.ClientConnectorDNSError):
         return f"there is no host of that name ({REACHING})"
     if isinstance(cause, aiohttp.ClientConnectorError) and isinstance(cause.os_error, ConnectionRefusedError):
-        return f"nobody listens there ({REACHING})"
+        return "nobody listens there" if known else f"nobody listens there ({REACHING})"
+    if known:
+        return words
     broken = isinstance(cause, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     if broken and not isinstance(cause, aiohttp.ClientConnectorError) and where.startswith("http://"):
         return f"{words} (does it serve https:// there?)"

@@ -13,6 +13,8 @@ import click
 from vsched.cli.asking import DEFAULT_DAEMON, Target, daemon_client
 from vsched.errors import VschedError
 
+QUEUE = "queue/"
+"""Before the name of a queue, where a job may be meant as well."""
 PATIENCE_SECONDS = 1.0
 """Whoever pressed the key waits."""
 MOST = 1_000
@@ -36,6 +38,14 @@ def job_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     if namespace and "/" not in incomplete:
         keys = [key.removeprefix(f"{namespace}/") for key in keys if key.startswith(f"{namespace}/")]
     return _starting(incomplete, keys)
+
+
+def explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What may be explained: jobs, and queues as ``queue/NAME``."""
+    if ctx.params.get("namespace") or not (incomplete.startswith(QUEUE) or QUEUE.startswith(incomplete)):
+        return job_keys(ctx, param, incomplete)
+    queues = [f"{QUEUE}{name}" for name in _known(ctx, "/queues")]
+    return [*job_keys(ctx, param, incomplete), *_starting(incomplete, queues)]
 
 
 def namespaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

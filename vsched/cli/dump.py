@@ -103,12 +103,19 @@ def _report_of(recording: Any) -> Any:
 def _kept(target: Target) -> list[dict[str, Any]]:
     from vsched.cli.asking import ask_daemon
 
-    async def ask(client: ApiClient) -> Any:
-        return await client.get("/recordings")
-
-    found = ask_daemon(target, ask).get("recordings")
+    found = ask_daemon(target, recordings_of)
     if not isinstance(found, list):
         raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
+    return found
+
+
+async def recordings_of(client: ApiClient) -> Any:
+    """The list of a daemon that decides: another has seen nothing go wrong."""
+    from vsched.cli.asking import expect_leader
+
+    found = (await client.get("/recordings")).get("recordings")
+    if not found:
+        await expect_leader(client)
     return found
 
 

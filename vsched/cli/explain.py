@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from vsched.cli.asking import Target, asking
-from vsched.cli.completing import job_keys, namespaces
+from vsched.cli.completing import QUEUE, explained, namespaces
 from vsched.cli.output import console_for, look_of, print_document, showing
 from vsched.cli.reaching import full_name, reaching
-from vsched.errors import BadInput
+from vsched.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
     from vsched.explain.records import Explanation
@@ -27,7 +27,6 @@ Examples:
   vsched explain team-a/train --from vsched-17.json.gz
 """
 
-QUEUE = "queue/"
 WATCH_SECONDS = 1.0
 """Between two looks, when watching."""
 ESTIMATE_SECONDS = 5.0
@@ -35,7 +34,7 @@ ESTIMATE_SECONDS = 5.0
 
 
 @click.command("explain", epilog=EPILOG)
-@click.argument("name", metavar="NS/NAME|queue/NAME", shell_complete=job_keys)
+@click.argument("name", metavar="NS/NAME|queue/NAME", shell_complete=explained)
 @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
 @click.option("--pod", "kind", flag_value="Pod", help="the pod of that name, where a PodGroup has it, too")
 @click.option("--podgroup", "kind", flag_value="PodGroup", help="the PodGroup of that name and nothing else")
@@ -85,18 +84,15 @@ def command(
 def _ask(target: Target, path: str, asked: dict[str, str]) -> Explanation:
     from vsched.cli.asking import ask_daemon
 
-    return _read(ask_daemon(target, lambda client: client.get(path, asked)))
+    return ask_daemon(target, lambda client: _told(client, path, asked))
 
 
-def _read(answer: dict[str, Any]) -> Explanation:
-    import msgspec
-
+async def _told(client: ApiClient, path: str, asked: dict[str, str]) -> Explanation:
+    from vsched.cli.asking import understood
     from vsched.explain.records import Explanation
 
-    try:
-        return msgspec.convert(answer, Explanation)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"the daemon's answer is not understood: {error} (is it vsched, and of this version?)") from None
+    found: Explanation = understood(client.connection.server, await client.get(path, asked), Explanation)
+    return found
 
 
 def _from_file(file: Path, path: str, kind: str) -> Explanation:
@@ -142,21 +138,26 @@ def _watch(target: Target, path: str, asked: dict[str, str], output: str, no_col
 
     async def look() -> None:
         before: object = None
+        problem = ""
         while True:
-            found = _read(await ask(target, lambda client: client.get(path, {**asked, "changes": "false"})))
-            if _essence(found) != before:
-                before = _essence(found)
-                full = await ask(target, lambda client: _full(client, path, asked))
-                _show(_read(full), output, no_color)
-            if found.state in (State.RUNS, State.FINISHED):
-                return
+            try:
+                found = await ask(target, lambda client: _told(client, path, {**asked, "changes": "false"}))
+                if _essence(found) != before:
+                    full = await ask(target, lambda client: _told(client, path, asked))
+                    before = _essence(found)
+                    _show(full, output, no_color)
+                problem = ""
+                if found.state in (State.RUNS, State.FINISHED):
+                    return
+            except Unavailable as error:  # a daemon that has answered is waited for: it may be begun anew
+                if before is None:
+                    raise
+                if str(error) != problem:
+                    problem = str(error)
+                    click.echo(f"vsched: {problem}", err=True)
             await asyncio.sleep(WATCH_SECONDS)
 
     asyncio.run(look())
-
-
-async def _full(client: ApiClient, path: str, asked: dict[str, str]) -> dict[str, Any]:
-    return await client.get(path, asked)
 
 
 def _essence(found: Explanation) -> object:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vsched.cli.asking import Target, Unknown, ask_daemon
+from vsched.cli.asking import Target, Unknown, ask_daemon, expect_leader, understood
 from vsched.cli.queue_source import PODGROUPS, Obj
 from vsched.cli.reaching import on_client
 from vsched.errors import BadInput, Unavailable, VschedError
@@ -61,6 +61,25 @@ class Line(msgspec.Struct, frozen=True):
         return self.ready < self.min_member and self.phase != Phase.COMPLETED
 
 
+class JobView(msgspec.Struct, frozen=True, rename="camel"):
+    """A job of ``/jobs``; what a daemon of another version does not say is not known."""
+
+    queue: str
+    phase: str
+    min_member: int
+    priority: int | None = None
+    ready: int | None = None
+    pending: int | None = None
+    running: int = 0
+    succeeded: int | None = None
+    failed: int | None = None
+    created: float | None = None
+    position: int | None = None
+    code: str = ""
+    message: str = ""
+    reasons: Mapping[str, int] = {}
+
+
 class Jobs(msgspec.Struct, frozen=True):
     """All jobs, and who told of them."""
 
@@ -95,7 +114,7 @@ class Place(msgspec.Struct, frozen=True):
 
 def read_jobs(place: Place) -> tuple[Jobs, str]:
     """All jobs, and a remark where something is not known; raises one clear line where nobody tells."""
-    return _first(place, _jobs_of_daemon, _jobs_of_objects)
+    return _first(place, jobs_of_daemon, _jobs_of_objects)
 
 
 def read_job(place: Place, key: str) -> tuple[Job, str]:
@@ -132,52 +151,41 @@ def _first(
 # -- from a daemon
 
 
-async def _jobs_of_daemon(daemon: ApiClient) -> Jobs:
+async def jobs_of_daemon(daemon: ApiClient) -> Jobs:
     told = await daemon.get("/jobs")
     if not told:
-        await _expect_leader(daemon)
-    return Jobs(tuple(line_of_view(key, found) for key, found in told.items()), daemon.connection.server)
+        await expect_leader(daemon)
+    jobs = understood(daemon.connection.server, told, dict[str, JobView])
+    return Jobs(tuple(line_of_view(key, found) for key, found in jobs.items()), daemon.connection.server)
 
 
 async def _job_of_daemon(daemon: ApiClient, key: str) -> Job:
-    explained = await daemon.get(f"/explain/{key}", {"kind": "PodGroup"})
-    try:
-        explanation = msgspec.convert(explained, Explanation)
-    except msgspec.ValidationError as error:
-        where = daemon.connection.server
-        raise BadInput(
-            f"{where}: its explanation cannot be read: {error} (is it vsched, and of this version?)"
-        ) from None
+    where = daemon.connection.server
+    explanation = understood(where, await daemon.get(f"/explain/{key}", {"kind": "PodGroup"}), Explanation)
     found = (await daemon.get("/jobs")).get(key)
     if found is None:
-        raise Unknown(f"no job {key} is known to the daemon at {daemon.connection.server}")
-    return Job(line_of_view(key, found), daemon.connection.server, explanation)
+        raise Unknown(f"no job {key} is known to the daemon at {where}")
+    return Job(line_of_view(key, understood(where, found, JobView)), where, explanation)
 
 
-async def _expect_leader(daemon: ApiClient) -> None:
-    role = (await daemon.get("/overview")).get("role", "leader")
-    if role != "leader":
-        raise Unavailable(f"{daemon.connection.server}: is {role} and decides nothing (expected the leader)")
-
-
-def line_of_view(key: str, told: Mapping[str, Any]) -> Line:
+def line_of_view(key: str, told: JobView) -> Line:
     """A job as ``/jobs`` tells of it."""
     return Line(
         key,
-        told["queue"],
-        told["phase"],
-        told["minMember"],
-        told["priority"],
-        told["ready"],
-        told["pending"],
-        told["running"],
-        told["succeeded"],
-        told["failed"],
-        told["created"],
-        told["position"],
-        told["code"],
-        told["message"],
-        told["reasons"],
+        told.queue,
+        told.phase,
+        told.min_member,
+        told.priority,
+        told.ready,
+        told.pending,
+        told.running,
+        told.succeeded,
+        told.failed,
+        told.created,
+        told.position,
+        told.code,
+        told.message,
+        told.reasons,
     )
 
 
@@ -220,7 +228,9 @@ async def _job_of_object(client: ApiClient, key: str) -> Job:
         raise Unknown(f"there is no PodGroup {key} in {client.connection.server}") from None
     listed = await client.list(PODS.path(namespace))
     line = _counted(line_of_object(group), [pod for pod in listed["items"] if _group_of(pod) == name])
-    return Job(line, client.connection.server, conditions=tuple((group.get("status") or {}).get("conditions") or ()))
+    conditions = (group.get("status") or {}).get("conditions") or ()
+    plain = tuple({name: _plain(str(words)) for name, words in condition.items()} for condition in conditions)
+    return Job(line, client.connection.server, conditions=plain)
 
 
 def line_of_object(group: Obj) -> Line:
@@ -237,8 +247,15 @@ def line_of_object(group: Obj) -> Line:
         succeeded=status.get("succeeded") or 0,
         failed=status.get("failed") or 0,
         created=_moment(metadata.get("creationTimestamp")),
-        reason=condition.get("reason", ""),
-        message=condition.get("message", ""),
+        reason=_plain(condition.get("reason", "")),
+        message=_plain(condition.get("message", "")),
+    )
+
+
+def _plain(words: str) -> str:
+    """Words that anybody may have written, without what is no letter: a terminal would obey it."""
+    return (
+        words if words.isprintable() else " ".join("".join(one if one.isprintable() else " " for one in words).split())
     )
 
 

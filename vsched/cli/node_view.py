@@ -10,6 +10,7 @@ from rich.text import Text
 
 from vsched.cli.columns import NODE, NODE_STATE, Rows, named
 from vsched.cli.drawing import Look, bar
+from vsched.framework.wording import counted
 from vsched.web.overview import NodeRow, Overview
 
 STATE_STYLES = {"cordoned": "yellow", "notready": "red", "tainted": "magenta"}
@@ -61,7 +62,8 @@ def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = 
 def node_page(overview: Overview, look: Look) -> RenderableType:
     """The table, and what its figures are."""
     measured = sum(1 for row in overview.nodes.values() if row.cpu_usage is not None or row.memory_usage is not None)
-    told = f"{len(overview.nodes)} nodes; per cent allocated of what each has; usage measured of {measured}"
+    nodes = counted(len(overview.nodes), "node", "nodes")
+    told = f"{nodes}; per cent allocated of what each has; usage measured of {measured}"
     return Group(node_table(overview, look), Text(), Text(told, style="dim"))
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vsched.cli.asking import Target, address_of, ask_daemon, daemon_client, told
+from vsched.cli.asking import Target, address_of, ask_daemon, daemon_client, expect_role, told
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
@@ -35,8 +35,7 @@ _DELTA = msgspec.json.Decoder(Delta)
 def read_picture(target: Target) -> Overview:
     """The picture at this moment; raises what ``ask_daemon`` raises, and Unavailable where the daemon is no leader."""
     overview = ask_daemon(target, picture_of)
-    if overview.role != "leader":
-        raise Unavailable(f"{address_of(target)}: is {overview.role} and decides nothing (expected the leader)")
+    expect_role(address_of(target), overview.role)
     return overview
 
 
@@ -77,7 +76,8 @@ async def views(target: Target) -> AsyncGenerator[View, None]:
             streams = False
             continue
         except VschedError as error:
-            meant = told(target, error) if isinstance(error, ApiError | Unavailable) else error
+            known = overview is not None
+            meant = told(target, error, known=known) if isinstance(error, ApiError | Unavailable) else error
             if overview is None:
                 raise meant from error
             problem = str(meant)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
-from vsched.cli.asking import Target, asked
+from vsched.cli.asking import Target, asked, expect_leader, understood
 from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
@@ -95,13 +95,22 @@ async def read_queues(client: ApiClient, target: Target | None = None, *, with_t
     except NotFound:
         raise BadInput(f"{client.connection.server} serves no {QUEUES} (are the definitions installed?)") from None
     objects = listed["items"]
-    divided = await asked(target, lambda daemon: daemon.get("/queues")) if target is not None else {}
+    divided = await asked(target, division_of) if target is not None else {}
     names = {obj["metadata"]["name"] for obj in objects}
     sights = {
         obj["metadata"]["name"]: sight_of(obj, _parent(obj, names), divided.get(obj["metadata"]["name"]))
         for obj in sorted(objects, key=lambda obj: str(obj["metadata"]["name"]))
     }
     return Queues(with_jobs(sights), await _total(client) if with_total else {}, divided=target is not None)
+
+
+async def division_of(daemon: ApiClient) -> Obj:
+    """What a daemon says of queues; one that has something to say knows of one at least."""
+    found = await daemon.get("/queues")
+    if not found:
+        await expect_leader(daemon)
+    understood(daemon.connection.server, found, dict[str, dict[str, Any]])
+    return found
 
 
 async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:

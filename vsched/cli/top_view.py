@@ -12,8 +12,10 @@ from rich.text import Text
 from vsched.cli.drawing import bar, cut, heat, short
 from vsched.cli.node_view import by_name
 from vsched.cli.top_tables import SHOWN, TABS, Screen, body
+from vsched.framework.wording import counted
 from vsched.sim.ages import short_duration
 from vsched.web.overview import Overview, SessionRow
+from vsched.web.sights import STOPPING, idle_of
 
 HEAT_FROM = 8
 """Cells below which a line of heat says nothing."""
@@ -40,21 +42,31 @@ def as_picture(overview: Overview, screen: Screen) -> RenderableType:
     head = [*_head(overview, screen), Text()]
     foot = [Text(_help(screen), style="dim")] if screen.keys else []
     room = UNBOUNDED if screen.height is None else max(4, screen.height - len(head) - len(foot))
-    return Group(*head, *body(overview, screen, room), *foot)
+    shown = [] if _idle(overview) else body(overview, screen, room)
+    return Group(*head, *shown, *foot)
 
 
 def as_line(overview: Overview, problem: str = "") -> str:
     """The picture in one plain line."""
+    if idle := _idle(overview):
+        return idle
     counts, rates = overview.counts, rates_of(overview)
     held = ", ".join(
         f"{resource.name} {short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
         for resource in overview.resources[:SHOWN]
     )
     told = (
-        f"{overview.role}: {counts['nodes']} nodes, {counts['pods_running']} pods run, {counts['pods_waiting']} wait, "
-        f"{counts['jobs_waiting']} jobs wait, {rates.sessions:.1f} sessions/s, {rates.binds:.0f} bindings/s; {held}"
+        f"{overview.role}: {counted(counts['nodes'], 'node', 'nodes')}, "
+        f"{counted(counts['pods_running'], 'pod runs', 'pods run')}, {counts['pods_waiting']} wait, "
+        f"{counted(counts['jobs_waiting'], 'job waits', 'jobs wait')}, "
+        f"{rates.sessions:.1f} sessions/s, {rates.binds:.0f} bindings/s; {held}"
     )
     return f"{told}; {problem}" if problem else told
+
+
+def _idle(overview: Overview) -> str:
+    """Why there is nothing to see; empty where there is, as with one that stops and shows how it left things."""
+    return "" if overview.role == STOPPING else idle_of(overview.role)
 
 
 # -- the head
@@ -65,7 +77,8 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
     state = Text("live", style="green")
     if screen.problem:
         since = short_duration(max(0.0, screen.now - overview.at))
-        state = Text(f"nothing new for {since}: {screen.problem}", style="bold red")
+        problem = screen.problem.removeprefix(f"{screen.source}: ")  # it stands before it
+        state = Text(f"nothing new for {since}: {problem}", style="bold red")
     title = Text.assemble(
         ("vsched", "bold"), f" {overview.version}  {screen.source}  ", (overview.role, "bold"), "  ", state
     )
@@ -79,6 +92,8 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
         f"nodes {counts['nodes']:,}", f" ({closed})" if closed else "",
     )  # fmt: skip
     lines = [title, work, _pace(overview, screen.now), _policy(overview, screen)]
+    if idle := _idle(overview):
+        lines = [title, Text(idle, style="bold yellow")]
     lines += [_resource(overview, at, screen) for at in range(min(SHOWN, len(overview.resources)))]
     for line in lines:
         line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
@@ -114,7 +129,7 @@ def _resource(overview: Overview, at: int, screen: Screen) -> Text:
     told = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
     line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {told:<14}")
     parts = [held / 100 for row in by_name(overview.nodes) if (held := row.allocated[at]) is not None]
-    label = f"  {len(parts):,} nodes "
+    label = f"  {len(parts):,} {'node' if len(parts) == 1 else 'nodes'} "
     room = screen.width - line.cell_len - len(label)
     if parts and room >= HEAT_FROM:
         line.append(label, "dim").append_text(heat(parts, room, unicode=screen.look.unicode))

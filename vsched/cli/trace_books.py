@@ -63,7 +63,8 @@ class Books:
         """What is measured over time is measured from here, when a hundredth of the pods has come ..."""
         self.end = float(trace.pods[-1].created - first)
         """... until here, when the last one comes ..."""
-        self.horizon = 2 * self.end - self.begin
+        runs = max(pod.run_seconds for pod in trace.pods)
+        self.horizon = self.end + (self.end - self.begin or runs)
         """... and drawn until here, so that it shows how long what waits then still waits."""
         self._stays: dict[str, _Stay] = {}
         """By name in the trace, those that wait or run."""

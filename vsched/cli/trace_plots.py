@@ -95,7 +95,7 @@ def _over_time(axes: Axes, policies: Sequence[Document], name: str, title: str, 
     last = (measured["end"] - seconds[0]) / one
     axes.axvline(last, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
     axes.annotate(" last pod comes", (last, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color=INK)
-    axes.set(title=title, ylabel=unit, xlabel=f"time ({word})", xlim=(0, length / one))
+    axes.set(title=title, ylabel=unit, xlabel=f"time ({word})", xlim=(0, length / one or 1))
     if name != "fairness":
         axes.set_ylim(0, 103)
     else:

@@ -59,12 +59,19 @@ def show(document: Document, no_color: bool = False) -> None:
 def headline(trace: Document) -> str:
     """What was replayed."""
     load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
-    pace = trace["times_as_fast"]
-    speed = "as recorded" if pace == 1 else f"{pace:,.0f} times as fast as recorded"
-    return (
-        f"{trace['pods']:,} pods on {trace['nodes']:,} nodes with {trace['gpus']:,} GPUs, {speed};"
-        f" at the peak they ask for {load}"
-    )
+    there = f"{_so_many(trace['pods'], 'pod')} on {_so_many(trace['nodes'], 'node')}"
+    speed = _speed(trace["times_as_fast"])
+    return f"{there} with {_so_many(trace['gpus'], 'GPU')}, {speed}; at the peak they ask for {load}"
+
+
+def _so_many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _speed(pace: float) -> str:
+    """Small numbers with their fractions: pods may come only a little faster, or more slowly."""
+    told = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
+    return "as recorded" if told == "1" else f"{told} times as fast as recorded"
 
 
 def as_table(policies: Sequence[Document]) -> Table:

@@ -89,17 +89,28 @@ class EventRecorder:
         """Events that were not written, by reason."""
 
     def record(
-        self, about: Reference, severity: str, reason: str, message: str, *, cause: str = "", once: bool = False
+        self,
+        about: Reference,
+        severity: str,
+        reason: str,
+        message: str,
+        *,
+        cause: str = "",
+        once: bool = False,
+        again: bool = False,
     ) -> None:
         """Say something about an object, within the budget; what can happen only ``once`` is not remembered.
 
-        What is said for the same ``cause`` in other words is the same Event, brought up to date now and then.
+        What is said for the same ``cause`` in other words is the same Event, brought up to date now and then. What the
+        object says already but for numbers is said ``again``: no Event is made of it, for the daemon before made one.
         """
         if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause or message)
         waiting, known = self.lane.get(key), self._known.get(key)
+        if again and waiting is None and known is None:
+            return
         if cause and known and self._clock.monotonic() - known.at < self._settings.reword_seconds:
             self._known.put(key, known._replace(unsaid=known.unsaid + 1))
             return

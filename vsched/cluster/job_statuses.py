@@ -35,6 +35,10 @@ class JobStatusSettings(msgspec.Struct, frozen=True):
     """Counts and conditions wait this long: in a burst most are out of date a moment later."""
     reword_seconds: float = 30.0
     """A message that changes while everything else stays is written this seldom: it counts nodes, and those change."""
+    rewords_per_second: float = 50.0
+    """Of all objects together: where many wait, each is reworded more seldom."""
+    inherited_seconds: float = 600.0
+    """What another daemon found to help stays this long while this one looks for itself."""
     repeat_seconds: float = 3.0
     """The same content is not written again before the watch had this long to show it."""
     retry_ceiling_seconds: float = 60.0
@@ -114,6 +118,23 @@ def _adds_advice(content: Content, before: Content) -> bool:
     )
 
 
+def _loses_advice(content: Content, before: Content) -> bool:
+    """Whether all that is new is that nobody knows any more what would help."""
+    if content.without_messages() != before.without_messages():
+        return False
+    pairs = [(new.message, old.message) for new, old in zip(content.conditions, before.conditions, strict=True)]
+    return all(new == old or (WOULD_START in old and headline_of(old) == new) for new, old in pairs)
+
+
+def _says_again(condition: Condition, known: Iterable[Condition]) -> bool:
+    """Whether an object says so already, but for numbers and for what would help."""
+    return any(
+        (one.kind, one.status, one.reason) == (condition.kind, condition.status, condition.reason)
+        and about(headline_of(one.message)) == about(headline_of(condition.message))
+        for one in known
+    )
+
+
 def _on_its_way(outcome: JobOutcome) -> bool:
     """Whether the gang's pods are placed and are only to start: a moment later one write says what two would say now.
 
@@ -143,6 +164,8 @@ class JobStatuses:
         self._told = told
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._failures: Recent[str, int] = Recent(settings.remembered)
+        self._began: float | None = None
+        """When statuses were submitted first, by the monotonic clock."""
         self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
@@ -164,6 +187,9 @@ class JobStatuses:
         before = written.content if written is not None else spoken_by(job.spec)
         on_its_way = _on_its_way(outcome)
         waiting = self.lane.get(key)
+        # What waits already may be a phase, which the mirror takes for written: that is never called back.
+        if waiting is None and written is None and self._may_look_yet() and _loses_advice(content, before):
+            return
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.lane.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._wait_seconds(key, content, before, on_its_way)
@@ -176,6 +202,12 @@ class JobStatuses:
             self._written.drop(key)
             self._failures.drop(key)
 
+    def _may_look_yet(self) -> bool:
+        """Whether this daemon, new as it is, may only not have found again what would help."""
+        if self._began is None:
+            self._began = self._clock.monotonic()
+        return self._clock.monotonic() < self._began + self._settings.inherited_seconds
+
     def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
         failures = self._failures.get(key)
         if failures:
@@ -183,7 +215,7 @@ class JobStatuses:
         if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
         if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
-            return self._settings.reword_seconds
+            return max(self._settings.reword_seconds, len(self.lane) / self._settings.rewords_per_second)
         return self._settings.grace_seconds
 
     async def _write(self, key: str, due: Due) -> None:
@@ -208,8 +240,15 @@ class JobStatuses:
         return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
 
     def _say(self, due: Due) -> None:
-        about = podgroup_reference(due.outcome.key, due.uid)
+        reference = podgroup_reference(due.outcome.key, due.uid)
         for condition in due.outcome.conditions:
             if condition.status == "True" and condition.kind in SAYS and condition not in due.known:
                 message = condition.message or condition.reason
-                self._events.record(about, SAYS[condition.kind], condition.kind, message, cause=due.outcome.code)
+                self._events.record(
+                    reference,
+                    SAYS[condition.kind],
+                    condition.kind,
+                    message,
+                    cause=due.outcome.code,
+                    again=_says_again(condition, due.known),
+                )

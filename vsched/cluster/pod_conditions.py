@@ -15,6 +15,7 @@ from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.writer import RETRIED, Writer
+from vsched.model.advice import about
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
@@ -27,6 +28,8 @@ class PodConditionSettings(msgspec.Struct, frozen=True):
     """A pod must have been unschedulable for this long."""
     reword_seconds: float = 30.0
     """A message that changes while its reason stays is written this seldom."""
+    rewords_per_second: float = 50.0
+    """Of all pods together: where many wait, each is reworded more seldom, and what is new is not kept waiting."""
     repeat_seconds: float = 3.0
     """The same condition is not written again before the watch had this long to show it."""
     lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
@@ -41,6 +44,14 @@ class Written(NamedTuple):
     reason: str
     message: str
     at: float
+
+
+class Due(NamedTuple):
+    """What a pod is to be told."""
+
+    verdict: Unschedulable
+    again: bool
+    """Whether it says so already, but for numbers."""
 
 
 class PodConditions:
@@ -60,7 +71,7 @@ class PodConditions:
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
-        self.lane: Lane[str, Unschedulable] = Lane(settings.lane, self._write)
+        self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Take note of which pods wait and why, and of those that no longer do."""
@@ -89,9 +100,11 @@ class PodConditions:
                 self._put(verdict, job.tasks[uid])
 
     def _put(self, verdict: Unschedulable, task: Task) -> None:
-        if task.condition == condition_text(verdict.reason, verdict.message):
+        said = condition_text(verdict.reason, verdict.message)
+        if task.condition == said:
             self.lane.discard(verdict.uid)
             return
+        reword_seconds = max(self._settings.reword_seconds, len(self.lane) / self._settings.rewords_per_second)
         written, wait_seconds = self._written.get(verdict.uid), self._settings.grace_seconds
         same_reason = task.condition.startswith(condition_text(verdict.reason, ""))
         if written is not None:
@@ -100,18 +113,19 @@ class PodConditions:
                 return
             same_reason = written.reason == verdict.reason
             if same_reason:
-                wait_seconds = max(wait_seconds, self._settings.reword_seconds - since_seconds)
+                wait_seconds = max(wait_seconds, reword_seconds - since_seconds)
         elif same_reason:
-            wait_seconds = self._settings.reword_seconds
-        self.lane.put(verdict.uid, verdict, wait_seconds)
+            wait_seconds = reword_seconds
+        self.lane.put(verdict.uid, Due(verdict, about(task.condition) == about(said)), wait_seconds)
 
-    async def _write(self, key: str, what: Unschedulable) -> None:
+    async def _write(self, key: str, due: Due) -> None:
+        what = due.verdict
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             self._written.put(key, Written(what.reason, what.message, self._clock.monotonic()))
-            about = pod_reference(what.namespace, what.name, what.uid)
-            self._events.record(about, WARNING, "FailedScheduling", what.message, cause=cause_of(what))
+            pod = pod_reference(what.namespace, what.name, what.uid)
+            self._events.record(pod, WARNING, "FailedScheduling", what.message, cause=cause_of(what), again=due.again)
             return
         if answer.code in RETRIED:
             # Told again at the next opportunity: the verdict is no longer known, so it counts as new.

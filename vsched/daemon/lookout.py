@@ -12,7 +12,7 @@ from vsched.model.dump import Call
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.sights import Sight
+from vsched.web.sights import LEADER, STARTING, Sight, idle_of
 
 PATIENCE_SECONDS = 10.0
 """How long is waited for a session: long ones take a second, and one may be under way."""
@@ -21,9 +21,11 @@ PATIENCE_SECONDS = 10.0
 class Lookout:
     """Hands the next session to everybody who waits for one."""
 
-    def __init__(self, pull: Callable[[], None]) -> None:
+    def __init__(self, pull: Callable[[], None], role: Callable[[], str] = lambda: LEADER) -> None:
         self._pull = pull
         """Has a session start soon."""
+        self._role = role
+        """What this daemon is: where others decide, nobody is made to wait for a session that never comes."""
         self._waiting: list[asyncio.Future[Sight]] = []
         self._number = 0
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
@@ -40,6 +42,8 @@ class Lookout:
 
     async def look(self, *, urgent: bool = True) -> Sight:
         """A session that starts from now on, at once where it is urgent; raises Unavailable where none ends in time."""
+        if self._role() not in (LEADER, STARTING):
+            raise Unavailable(idle_of(self._role()))
         awaited: asyncio.Future[Sight] = asyncio.get_running_loop().create_future()
         self._waiting.append(awaited)
         if urgent:
@@ -48,11 +52,16 @@ class Lookout:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await awaited
         except TimeoutError:
-            why = "its sessions end in errors: see its log" if self._fails else "is this daemon the leader?"
-            raise Unavailable(f"no session within {PATIENCE_SECONDS:g} s ({why})") from None
+            raise Unavailable(self._why_none()) from None
         finally:
             if awaited in self._waiting:
                 self._waiting.remove(awaited)
+
+    def _why_none(self) -> str:
+        if idle := idle_of(self._role()):
+            return idle
+        why = "its sessions end in errors: see its log" if self._fails else "one takes long: see its log"
+        return f"no session within {PATIENCE_SECONDS:g} s ({why})"
 
     def begin(self) -> list[asyncio.Future[Sight]]:
         """A session starts: those who have asked until now are to have it."""

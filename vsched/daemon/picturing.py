@@ -23,7 +23,7 @@ from vsched.web.feed import Feed
 from vsched.web.overview import Overview, PolicyRow
 from vsched.web.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.routes import aside
-from vsched.web.sights import Sight
+from vsched.web.sights import LEADER, STOPPING, Sight
 
 PERIOD_SECONDS = 1.0
 """Between the beginnings of two pictures."""
@@ -35,7 +35,6 @@ UNHURRIED_SECONDS = 3.0
 """So long nobody has a session held for another picture: the timer will."""
 ANEW_SECONDS = 10.0
 """So long a picture may serve for sessions that change nothing."""
-LEADER = "leader"
 
 
 class Made(NamedTuple):
@@ -176,7 +175,7 @@ class Picturing:
 
 def _without_sessions(around: Around, before: Overview | None) -> Overview:
     """Of a daemon that holds none: one that is about to stop still shows how it left things."""
-    if around.role == "stopping" and before is not None:
+    if around.role == STOPPING and before is not None:
         return replace(before, at=around.at, role=around.role, sessions=around.sessions, policy=around.policy)
     return bare_picture(around)
 

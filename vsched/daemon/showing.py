@@ -42,7 +42,7 @@ class Showing:
         advise: Callable[[Mapping[str, Advice]], None],
         unused: Unused,
     ) -> None:
-        self.lookout = Lookout(pull)
+        self.lookout = Lookout(pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
             self._advisor = Advisor(self.lookout, registry, advise, telemetry)

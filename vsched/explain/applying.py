@@ -66,7 +66,9 @@ def apply(situation: Situation, edit: Edit) -> Situation:
     if isinstance(edit, CreatePodGroup):
         return Situation(make_group(snapshot, edit), policy)
     if isinstance(edit, NodeEdit):
-        return Situation(edit_nodes(snapshot, edit), policy)
+        edited = edit_nodes(snapshot, edit)
+        # Other nodes are another cluster to divide: what namespaces may hold goes with it.
+        return Situation(edited if edited.total == snapshot.total else _divided(edited), policy)
     if isinstance(edit, QueueEdit):
         return Situation(_edit_queue(snapshot, edit), policy)
     if isinstance(edit, NamespaceEdit):
@@ -161,8 +163,14 @@ def _limited(snapshot: Snapshot, edit: SetConsumerLimit) -> Snapshot:
     claim = party.claim or Claim(edit.namespace, "defaults")
     claim = msgspec.structs.replace(claim, hard={**claim.hard, edit.resource: edit.amount})
     parties = {**arbitration.parties, edit.namespace: msgspec.structs.replace(party, claim=claim)}
-    whole = replace(snapshot, arbitration=msgspec.structs.replace(arbitration, parties=parties))
-    return replace(whole, ceilings=ceilings_of(divide(whole), snapshot.axis))
+    return _divided(replace(snapshot, arbitration=msgspec.structs.replace(arbitration, parties=parties)))
+
+
+def _divided(snapshot: Snapshot) -> Snapshot:
+    """The same with its ceilings worked out anew, where anybody arbitrates."""
+    if snapshot.arbitration is None:
+        return snapshot
+    return replace(snapshot, ceilings=ceilings_of(divide(snapshot), snapshot.axis))
 
 
 def _lifted(snapshot: Snapshot, edit: SetConsumerLimit) -> Snapshot:

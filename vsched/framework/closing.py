@@ -127,7 +127,6 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
     stays_over = _stays_over(view)
     condition = None if stays_over else condition
     phase = next_phase(view, condition)
-    conditions = merged(spec.conditions, condition)
     running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
@@ -137,9 +136,10 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
         headline = headline if headline.message else headlines.otherwise(view, condition.message)
         message = advised(headline.message, advice)
         # The reason stays one of the reference's words, which tools look for.
-        conditions = merged(spec.conditions, msgspec.structs.replace(condition, message=message))
+        condition = msgspec.structs.replace(condition, message=message)
     else:
         message = advised(headline.message, advice)
+    conditions = merged(spec.conditions, condition)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and there is nothing to wait for
     return JobOutcome(
@@ -217,13 +217,16 @@ def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[s
     """What to say of each pending task that was not placed for good."""
     if not view.pending_count and not view.waiting:
         return
-    refusal = session.job_refusals.get(view.key)
+    refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
+    tried, moved = session.tried, view.moved
     gang = headline_of(outcome.message)
     for uid, task in view.job.pending.items():
         if uid in bound or task.gated:
             continue
-        fits = uid in session.tried or uid in view.moved
-        why = refusal_of(session, view, uid) or refusal
+        fits = uid in tried or uid in moved
+        # Of most of the thousands that wait there is nothing to look up.
+        own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
+        why = own or refusal
         reason, message, reasons = _told_of_task(view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 

@@ -25,8 +25,8 @@ RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], i
 }
 """What is measured of nodes and pods: thousandths of cores, MiB, thousandths of GPUs."""
 
-FASTEST = 1e9
-"""Arrivals are pressed together at most so much."""
+SLOWEST, FASTEST = 1e-3, 1e9
+"""Arrivals are drawn apart and pressed together at most so much."""
 _HALVINGS = 60
 
 
@@ -67,7 +67,7 @@ def faster(trace: Trace, factor: float) -> Trace:
 
 
 def faster_for(trace: Trace, load: float) -> float:
-    """How many times as fast the pods have to come for a load; raises BadInput where they are too few for it."""
+    """How many times as fast the pods have to come for a load; raises BadInput where no speed leads to it."""
     demand = _Demand(trace, scarcest(faster(trace, FASTEST)))
     most = demand.load(FASTEST)
     if load > most:
@@ -75,7 +75,13 @@ def faster_for(trace: Trace, load: float) -> float:
             f"--load: {load:g} is more than these pods ask for: all at once they would take {most:.2f} times the"
             f" {demand.name} there is (expected a smaller load, or fewer --nodes)"
         )
-    low, high = 1e-3, FASTEST
+    least = demand.load(SLOWEST)
+    if load < least:
+        raise BadInput(
+            f"--load: {load:g} is less than these pods ask for however slowly they come: {least:.2f} times the"
+            f" {demand.name} there is (expected a larger load, or more --nodes)"
+        )
+    low, high = SLOWEST, FASTEST
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if demand.load(middle) < load else (low, middle)

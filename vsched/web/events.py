@@ -42,6 +42,8 @@ HEARTBEAT = piece(b":\n\n")
 """A comment: the connection lives, and those in between are not to give it up."""
 FIRST_WORDS = piece(b"retry: 1000\n\n")
 """Whoever loses the connection may come back after a second."""
+OTHER_WORDS = piece(b"retry: 1000\nid:\n\n")
+"""The same to those whose picture cannot be gone on with: they have none any more until the whole of one comes."""
 
 
 class GzipStream:

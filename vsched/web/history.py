@@ -23,7 +23,8 @@ class History:
 
     def add(self, row: SessionRow) -> None:
         """Remember a session."""
-        if self._rows and idle(row) and idle(self._rows[-1]):
+        # The first stays: how often sessions begin is reckoned from one to another, with many or few between.
+        if len(self._rows) > 1 and idle(row) and idle(self._rows[-1]):
             self._rows.pop()
         self._rows.append(row)
 

@@ -30,3 +30,15 @@ class Sight(NamedTuple):
 Look = Callable[[], Awaitable[Sight]]
 """Asks for a session that has seen everything the mirror knew at the time of asking; raises Unavailable where there is
 none in time (a standby decides nothing)."""
+
+LEADER, STARTING, STOPPING = "leader", "starting", "stopping"
+"""What a daemon is that decides, that has not read the cluster yet, and that begins no session any more."""
+
+
+def idle_of(role: str) -> str:
+    """Why a daemon of this role decides nothing, and what to do about it; empty for the leader."""
+    if role == LEADER:
+        return ""
+    if role == STARTING:
+        return "this daemon is starting and decides nothing yet: its log and /readyz say what it waits for"
+    return f"this daemon is {role} and decides nothing (expected the leader: kubectl -n vsched get lease names it)"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 from aiohttp import hdrs, web
 
 from vsched.errors import Unavailable
-from vsched.web.events import FIRST_WORDS, HEARTBEAT, GzipStream, Piece, PlainStream, gzipped, takes_gzip
+from vsched.web.events import FIRST_WORDS, HEARTBEAT, OTHER_WORDS, GzipStream, Piece, PlainStream, gzipped, takes_gzip
 from vsched.web.feed import PATIENCE_SECONDS, Feed
 from vsched.web.lasting import Lasting, Stay
 from vsched.web.routes import Route, as_json, aside
@@ -58,24 +59,33 @@ class EventStream(Lasting):
         self.content_type = "text/event-stream"
         self._feed = feed
         self._frame: GzipStream | PlainStream = GzipStream() if zipped else PlainStream()
-        self._known = feed.number_of(request.headers.get("Last-Event-ID", ""))
+        named = request.headers.get("Last-Event-ID", "")
+        self._known = feed.number_of(named)
+        self._astray = bool(named) and (self._known is None or feed.since(self._known) is None)
+        """Whether they have a picture that cannot be gone on with."""
         self._heartbeat_seconds = heartbeat_seconds
 
     async def last(self, stay: Stay) -> None:
         feed, frame = self._feed, self._frame
         with feed.watching():
-            await stay.send(frame.begin() + frame.add(FIRST_WORDS))
+            await stay.send(frame.begin() + frame.add(OTHER_WORDS if self._astray else FIRST_WORDS))
+            said = time.monotonic()
             turn = feed.turn
             # What is shown is not told as news to somebody new if nobody has looked for a while.
             news = await self._news() if feed.is_fresh else []
             while await stay.allowed():
+                # Pictures that are found to hold still say nothing, however many there are.
+                silence_seconds = time.monotonic() - said
+                if not news and silence_seconds >= self._heartbeat_seconds:
+                    news = [HEARTBEAT]
                 for found in news:
                     await stay.send(frame.add(found))
+                    said, silence_seconds = time.monotonic(), 0.0
                 if feed.closed:
                     break
-                turned = await stay.wait(turn, self._heartbeat_seconds)
+                turned = await stay.wait(turn, self._heartbeat_seconds - silence_seconds)
                 turn = feed.turn
-                news = await self._news() if turned else [HEARTBEAT]
+                news = await self._news() if turned else []
         await stay.send(frame.end())
 
     async def _news(self) -> list[Piece]:

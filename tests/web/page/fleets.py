@@ -81,8 +81,8 @@ def fleet(nodes: int, jobs: int, queues: int = 12, seed: int = 1) -> Overview:
     )
 
 
-def later(random: Random, before: Overview, nodes: int = 100, jobs: int = 50) -> Overview:
-    """The same a second later: so many nodes have other loads, so many jobs have begun or come."""
+def later(random: Random, before: Overview, nodes: int = 100, jobs: int = 50, seconds: float = 1.0) -> Overview:
+    """The same so much later: so many nodes have other loads, so many jobs have begun or come."""
     rows = dict(before.nodes)
     for name in random.sample(sorted(rows), min(nodes, len(rows))):
         row = rows[name]
@@ -96,7 +96,7 @@ def later(random: Random, before: Overview, nodes: int = 100, jobs: int = 50) ->
     for number in range(jobs // 2):
         row = _job(random, before.number * 100_000 + number, names, len(rows), len(before.resources))
         found[row.key] = row
-    at = before.at + 1
+    at = round(before.at + seconds, 3)
     queues = {
         name: replace(row, allocated=tuple(int(value * random.uniform(0.97, 1.03)) for value in row.allocated))
         for name, row in before.queues.items()

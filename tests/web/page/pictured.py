@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from random import Random
+from time import monotonic
 
 from aiohttp import web
 
@@ -32,6 +33,8 @@ class Going:
         self.whole = len(event("overview", "x", self.now).deflated)
         self.plain = len(event("overview", "x", self.now).plain)
         self.updates: list[int] = []
+        self.still = False
+        """Whether nothing changes any more: the picture stays as it is, and is a fresh one."""
         self.feed.publish(self.now, None, None)
 
     def show(self, found: Overview) -> None:
@@ -40,9 +43,14 @@ class Going:
         self.feed.publish(found, None, None)
 
     async def run(self) -> None:
+        before = monotonic()
         while True:
             await asyncio.sleep(1)
-            after = later(self._random, self.now)
+            if self.still:
+                self.feed.confirm()
+                continue
+            since, before = before, monotonic()
+            after = later(self._random, self.now, seconds=before - since)
             change = delta(self.now, after)
             told = event("delta", self.feed.identity(after.number), change)
             self.updates.append(len(told.deflated))
@@ -62,6 +70,8 @@ async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | 
         finally:
             turning.cancel()
             going.feed.close()
+            with suppress(asyncio.CancelledError):
+                await turning  # what went wrong with it is to be heard of
 
 
 async def _nothing(_: web.Request) -> web.StreamResponse:

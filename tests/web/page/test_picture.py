@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,12 +18,8 @@ from tests.support.overviews import orders, overviews
 from tests.web.page.fleets import fleet
 from tests.web.page.pictured import Going, pictured
 from vsched.cli.drawing import short
-from vsched.clock import SystemClock
-from vsched.web.access import Access, Listed
 from vsched.web.deltas import Delta, delta
 from vsched.web.overview import JobRow, NamespaceRow, NodeRow, Overview, QueueRow, SessionRow
-from vsched.web.pictures import Around, bare_picture
-from vsched.web.tokens import TokenTable
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
@@ -151,19 +145,75 @@ LATER = """async (whole) => {
   const { Picture } = await import("./page/picture.js");
   const { Summary } = await import("./page/summary.js");
   const picture = new Picture(whole);
-  const before = picture.now();
-  picture.apply({ since: whole.number, number: whole.number + 1, at: whole.at - 500 });
-  const slower = before - picture.now();
-  picture.ahead += 600;
+  const changes = (since, at) => picture.apply({ since: whole.number + since, number: whole.number + since + 1, at });
+  const real = Date.now;
+  Date.now = () => real.call(Date) + 500_000;
+  changes(0, whole.at + 1);
+  const late = Math.round(picture.now() - whole.at);
+  changes(1, whole.at - 3600);
+  const set = Math.round(picture.now() - whole.at);
+  Date.now = real;
+  picture.ahead = whole.at + 600 - Date.now() / 1000;
   new Summary().show(picture);
-  return [slower, document.getElementById("count-rate").textContent];
+  return [late, set, document.getElementById("count-rate").textContent];
 }"""
 
 
-async def test_time_goes_on_while_nothing_happens_and_where_it_is_told_late(visit: Sitting) -> None:
-    slower, rate = await visit.page.evaluate(LATER, msgspec.to_builtins(fleet(3, 3)))
-    assert slower < 1
+async def test_time_goes_on_while_nothing_happens_and_where_it_is_told_late_until_it_is_set(visit: Sitting) -> None:
+    late, clock_set_back, rate = await visit.page.evaluate(LATER, msgspec.to_builtins(fleet(3, 3)))
+    assert (late, clock_set_back) == (500, -3600)
     assert rate == "0.0"
+
+
+PASSED = """(seconds) => {
+  const [wall, steady] = [Date.now.bind(Date), performance.now.bind(performance)];
+  Date.now = () => wall() + seconds * 1000;
+  performance.now = () => steady() + seconds * 1000;
+}"""
+
+
+async def test_what_comes_late_is_not_called_live_and_a_clock_that_is_set_is_not_late(visit: Sitting) -> None:
+    told = visit.page.locator("#connection-kind")
+    await visit.page.reload()
+    await expect(told).to_have_text("live")
+    await visit.page.evaluate(PASSED, 10)
+    await expect(told).to_have_text("late")
+    await expect(visit.page.locator("#connection-told")).to_contain_text(re.compile(r"comes \d+s after"))
+    await visit.page.evaluate("((wall) => (Date.now = () => wall() + 3_600_000))(Date.now) && null")
+    await expect(told).to_have_text("live")
+    await expect(visit.page.locator("#count-rate")).to_have_text("1.0")
+
+
+UNREAD = """async (path) => {
+  const { Feed } = await import("./page/feed.js");
+  const broken = () => { throw new Error("no such row"); };
+  return new Promise((done) => {
+    const feed = new Feed(path, broken, ({ kind, text }) => kind === "lost" && (feed.stop(), done([text, feed.last])));
+    feed.start();
+  });
+}"""
+
+
+async def test_what_cannot_be_read_is_said_and_begun_anew(visit: Sitting) -> None:
+    assert await visit.page.evaluate(UNREAD, "events") == ["what came could not be read: no such row", ""]
+    assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["something else than the daemon answers", ""]
+
+
+async def test_what_could_not_be_asked_is_asked_once_more(visit: Sitting) -> None:
+    answers = [(503, '{"error": "no session yet"}'), (200, '{"message": "it waits", "state": "waits"}')]
+
+    async def answer(route: Any) -> None:
+        status, body = answers.pop(0) if len(answers) > 1 else answers[0]
+        await route.fulfill(status=status, body=body, content_type="application/json")
+
+    page, headline = visit.page, visit.page.locator("#panel-explained .headline")
+    await page.route("**/explain/**", answer)
+    await page.goto(page.url.partition("#")[0] + "#?open=job:serving/gone")
+    await expect(headline).to_have_text("no session yet")
+    await page.evaluate(PASSED, 5)  # so long it is left in peace
+    await expect(headline).to_contain_text("it waits")
+    await page.get_by_role("button", name="Close").click()
+    await page.unroute("**/explain/**")
 
 
 async def test_a_word_that_ends_in_a_slash_is_a_whole_namespace(visit: Sitting) -> None:
@@ -201,6 +251,7 @@ async def test_every_colour_that_says_something_can_be_read(visit: Sitting, them
 async def test_thousands_of_rows_are_only_as_many_elements_as_are_in_sight(browser: Any) -> None:
     going = Going(100, 3000)
     going.show(fleet(100, 3000, queues=100))
+    going.still = True  # the last row is to be the last one for as long as it takes to look for it
     async with pictured(going) as url, sitting(browser, url) as found:
         # All queues are below one root, which is open however many there are.
         tree = found.page.get_by_role("treegrid")
@@ -260,51 +311,3 @@ async def test_nothing_is_wider_than_the_window_whatever_names_there_are(browser
         await page.locator("#nodes-grid").get_by_role("button", name="pods", exact=True).click()
         await expect(page.locator("#nodes-grid [aria-sort]")).to_have_count(1)
         assert found.trouble == []
-
-
-# -- who may, and what when it breaks
-
-
-async def test_who_must_show_a_token_is_asked_and_it_stays_in_the_tab(browser: Any, tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens.csv"
-    tokens.write_text("the-right-one-of-all,alice,1\n")
-    tokens.chmod(0o600)
-    access = Access(TokenTable(tokens), Listed(), SystemClock(), lambda event, **fields: None, certificates=False)
-    async with pictured(Going(1, 1), access=access) as url, sitting(browser, url) as found:
-        page = found.page
-        await expect(page.locator("#token-why")).to_contain_text("bearer token")
-        for token, kind in (("a-wrong-one-of-all", "refused"), ("the-right-one-of-all", "live")):
-            await page.get_by_label("Bearer token").fill(token)
-            await page.keyboard.press("Enter")
-            await expect(page.locator("#connection")).to_have_attribute("data-kind", kind)
-        await expect(page.locator("#token-form")).to_be_hidden()
-        await expect(page.locator("#count-nodes")).to_have_text("1")
-        assert await page.evaluate("JSON.stringify(localStorage)") == "{}"
-        await page.reload()
-        await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")
-        await page.get_by_role("button", name="Forget token").click()
-        await expect(page.get_by_label("Bearer token")).to_be_focused()
-        # The browser itself tells of each answer that is a refusal; nothing else may be wrong.
-        assert [said for said in found.trouble if "401" not in said] == []
-
-
-async def test_a_daemon_that_goes_and_comes_is_followed_without_a_reload(browser: Any) -> None:
-    async with AsyncExitStack() as stack:
-        async with pictured(Going(6, 4)) as url:
-            found = await stack.enter_async_context(sitting(browser, url))
-            page = found.page
-            await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")
-            await page.evaluate("window.kept = true")
-        await expect(page.locator("#connection")).to_have_attribute("data-kind", "lost")
-        await expect(page.locator("#connection-told")).to_contain_text("old; again in")
-        await page.get_by_role("button", name="Try now").click()  # nobody is there yet
-        again = Going(7, 4)
-        starting = bare_picture(Around(at=again.now.at, role="starting"))
-        again.feed.publish(starting, None, None)
-        async with pictured(again, url.removeprefix("http://").rstrip("/")):
-            await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")
-            await expect(page.locator("#count-nodes")).to_have_text("7")
-            await expect(page.locator("#idle")).to_be_hidden()
-            # While it began it had no resources to choose among: what is shown of the nodes is what it was.
-            await expect(page.get_by_label("Show")).to_have_value("cpu")
-            assert await page.evaluate("window.kept")

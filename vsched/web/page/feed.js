@@ -2,7 +2,9 @@
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
+const LASTED = 5_000; // A connection that ends after so long is made anew at once: proxies cut the best of them.
 const SILENCE = 40_000; // The daemon says something every 15 s: a connection that is silent for longer is dead.
+const CLOCK_STEP = 2_000; // The browser's clock that goes wrong by more than this was set, or the computer slept.
 const HIDDEN_GRACE = 5_000; // A tab that is looked at again this soon keeps its connection.
 const TOKEN = "vsched-token";
 
@@ -45,6 +47,9 @@ export async function refusal(answer) {
   }
 }
 
+/** An event that could not be taken in. */
+class Unreadable extends Error {}
+
 /**
  * Follows the stream. `onEvent(kind, data)` has every event, `onState(state)` every change of the connection: `kind`
  * is `connecting`, `live`, `lost`, `refused` or `paused`, `since` when it was last live, `text` what went wrong,
@@ -52,7 +57,7 @@ export async function refusal(answer) {
  */
 export class Feed {
   constructor(path, onEvent, onState) {
-    Object.assign(this, { path, onEvent, onState, last: "", wait: FIRST_WAIT, state: {}, heard: 0, live: 0 });
+    Object.assign(this, { path, onEvent, onState, last: "", wait: FIRST_WAIT, state: {}, begun: 0, heard: 0, live: 0 });
     document.addEventListener("visibilitychange", () => this.#seen());
     addEventListener("online", () => this.state.kind === "lost" && this.start());
   }
@@ -82,6 +87,7 @@ export class Feed {
   async #follow(stopping) {
     this.#tell("connecting");
     this.#listenForSilence(stopping);
+    this.begun = 0;
     let wish = 0;
     let text = "the connection has ended";
     try {
@@ -96,16 +102,23 @@ export class Feed {
       if (!answer.ok || !answer.body) {
         wish = Number(answer.headers.get("Retry-After")) * 1000 || 0;
         text = await refusal(answer);
-      } else await this.#read(answer.body);
+      } else if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+        text = "something else than the daemon answers"; // Such as somebody's page to log in.
+      } else await this.#read(answer.body, stopping);
     } catch (error) {
       if (stopping.signal.aborted && this.stopping !== stopping) return undefined;
-      text = stopping.signal.reason?.silent ? "nothing was heard for a while" : "the daemon does not answer";
-      if (error instanceof SyntaxError) this.last = "";
+      text = this.begun ? "the connection was cut" : "the daemon does not answer";
+      if (stopping.signal.reason?.silent) text = "nothing was heard for a while";
+      if (error instanceof Unreadable) {
+        text = `what came could not be read: ${error.message}`;
+        this.last = "";
+      }
     }
     return this.stopping === stopping ? this.#later(text, wish) : undefined;
   }
 
-  async #read(body) {
+  async #read(body, stopping) {
+    this.begun = Date.now();
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let pieces = [];
     for (;;) {
@@ -119,7 +132,10 @@ export class Feed {
         const text = pieces.join("") + value;
         const whole = text.lastIndexOf("\n\n");
         pieces = [text.slice(whole + 2)];
-        for (const block of text.slice(0, whole).split("\n\n")) this.#take(block);
+        for (const block of text.slice(0, whole).split("\n\n")) {
+          if (this.stopping !== stopping) return; // What came before it made this connection one too many.
+          this.#take(block);
+        }
       }
     }
   }
@@ -134,24 +150,36 @@ export class Feed {
       else if (line.startsWith("event:")) kind = value;
       else if (line.startsWith("id:")) this.last = value;
     }
-    this.wait = FIRST_WAIT;
     // First words alone are news only to who has a picture already: it still holds.
     if (this.state.kind !== "live" && this.last) this.#tell("live");
-    if (data.length) this.onEvent(kind, JSON.parse(data.join("\n")));
+    if (!data.length) return;
+    try {
+      this.onEvent(kind, JSON.parse(data.join("\n")));
+    } catch (error) {
+      reportError(error);
+      throw new Unreadable(error.message);
+    }
+    this.wait = FIRST_WAIT;
   }
 
   #later(text, wish) {
     this.stop();
+    if (this.begun && Date.now() - this.begun > LASTED) return this.start();
     const wait = Math.max(wish, this.wait * (0.75 + Math.random() / 2)); // Apart, after a restart of the daemon.
     this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
     this.#tell("lost", { text, again: Date.now() + wait });
     this.timer = setTimeout(() => this.start(), wait);
+    return undefined;
   }
 
   #listenForSilence(stopping) {
     this.heard = Date.now();
+    const steady = () => Date.now() - performance.now();
+    const before = steady();
     this.watch = setInterval(() => {
-      if (Date.now() - this.heard > SILENCE) stopping.abort({ silent: true });
+      // Only a whole picture says anew what time the daemon has.
+      if (Math.abs(steady() - before) > CLOCK_STEP) this.startOver();
+      else if (Date.now() - this.heard > SILENCE) stopping.abort({ silent: true });
     }, 1000);
   }
 

@@ -1,6 +1,7 @@
 /** Puts the page together: the stream of pictures on one side, the sections on the other. */
 
 import * as address from "./address.js";
+import { age } from "./amounts.js";
 import { find, onceAFrame, say } from "./elements.js";
 import { Feed, keepToken, token } from "./feed.js";
 import { Jobs } from "./jobs.js";
@@ -12,8 +13,13 @@ import { Queues } from "./queues.js";
 import { Sessions } from "./sessions.js";
 import { showConnection, Summary } from "./summary.js";
 
+const LATE = 5; // Seconds: what the daemon says is here sooner, unless something in between holds it back.
+const REMEMBERED = 30_000; // For so long it is told that something came late.
+const QUIET = 20_000; // The daemon says something every 15 s.
+
 let picture = null;
 let connection = { kind: "connecting", since: 0 };
+let late = { by: 0, at: 0 };
 
 const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
@@ -30,12 +36,14 @@ const sections = [
 const summary = new Summary();
 const drawHead = onceAFrame(() => {
   if (picture) summary.show(picture);
-  showConnection(connection, picture);
+  showConnection(connection, picture, doubt());
 });
 
 const feed = new Feed("events", take, (state) => {
+  const begins = state.kind === "live" && connection.kind !== "live";
   connection = state;
   askForToken(state);
+  if (begins) panel.again();
   drawHead();
 });
 
@@ -44,11 +52,15 @@ function take(kind, data) {
     const anew = picture && picture.version !== data.version;
     picture = new Picture(data);
     if (anew) find("newer").hidden = false;
+    late = { by: 0, at: 0 };
     show(Picture.everything);
   } else if (kind === "delta") {
     try {
       if (!picture) throw new Gap("a change before the first picture");
       show(picture.apply(data));
+      const by = picture.now() - data.at;
+      // What was made before this connection was could not come sooner.
+      if (by > LATE && Date.now() - feed.begun > by * 1000) late = { by, at: Date.now() };
     } catch (error) {
       if (!(error instanceof Gap)) throw error;
       feed.startOver();
@@ -63,6 +75,13 @@ function show(changes) {
   document.body.classList.add("seen");
   requestAnimationFrame(() => requestAnimationFrame(reveal)); // Once the sections are as tall as they will be.
   return drawHead();
+}
+
+/** Why what is seen may not be how things are, though the connection is there; empty where nothing speaks for that. */
+function doubt() {
+  const now = Date.now();
+  if (now - feed.heard > QUIET) return `nothing heard for ${age((now - feed.heard) / 1000)}`;
+  return now - late.at < REMEMBERED ? `what the daemon says comes ${age(late.by)} after it is said` : "";
 }
 
 // -- who asks
@@ -81,13 +100,15 @@ function askForToken(state) {
 
 find("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  keepToken(find("token").value.trim());
+  const given = find("token").value.trim().replace(/^bearer +/i, "");
   find("token").value = "";
-  feed.start();
+  if (!/^[!-~]+$/.test(given)) return say(find("token-why"), "That is no token: expected letters, digits and signs of ASCII, no spaces.");
+  keepToken(given);
+  return feed.start();
 });
 find("forget").addEventListener("click", () => {
   keepToken("");
-  feed.startOver();
+  location.reload(); // What was seen with it is gone as well.
 });
 find("reconnect").addEventListener("click", () => feed.start());
 

@@ -8,6 +8,7 @@ import { ask, refusal } from "./feed.js";
 import { isOver, limit, shareOf } from "./bars.js";
 import { STATES } from "./nodes.js";
 
+const AGES = 5_000; // How often its age is brought up to date where nothing else changes.
 const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
 
 const path = {
@@ -27,6 +28,7 @@ export class Panel {
       this.close();
     });
     address.onAddress(() => this.follow());
+    setInterval(() => !document.hidden && !this.element.hidden && this.#known(), AGES);
   }
 
   /** Open what the address names, if it names anything. */
@@ -66,6 +68,12 @@ export class Panel {
     if (this.element.hidden) return;
     this.#known();
     if (changes.whole || changes[`${this.kind}s`].has(this.key)) this.#soon();
+    else this.again();
+  }
+
+  /** The daemon is there: what it could not be asked is asked once more. */
+  again() {
+    if (this.failed && !this.element.hidden) this.#soon();
   }
 
   #known() {
@@ -126,13 +134,16 @@ export class Panel {
     const stopping = new AbortController();
     this.stopping = stopping;
     this.asked = Date.now();
+    this.failed = false;
     mark(body, "aria-busy", "true");
     if (!body.childElementCount) this.#put([make("p", { class: "muted", text: "Asking the daemon …" })], "");
     let found;
     try {
       const answer = await ask(path[this.kind](this.key), { signal: stopping.signal });
+      this.failed = !answer.ok && answer.status !== 404;
       found = answer.ok ? await answer.json() : { message: await refusal(answer) };
     } catch (error) {
+      this.failed = true;
       found = { message: `The daemon could not be asked: ${error.message}` };
     }
     if (this.stopping !== stopping || stopping.signal.aborted) return;

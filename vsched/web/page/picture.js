@@ -18,6 +18,7 @@ export const FIELDS = {
 };
 
 const READ = Object.fromEntries(Object.entries(FIELDS).map(([table, names]) => [table, record(names.split(" "))]));
+const DRIFT = 0.0005; // Seconds in a second by which two clocks may go apart.
 const TABLES = ["queues", "namespaces", "nodes", "jobs"];
 
 /** What an event changed: the keys of rows by table, whether anything else, and whether all of it is new. */
@@ -75,9 +76,11 @@ export class Picture {
     if (delta.role) this.role = delta.role;
     Object.assign(this.counts, delta.counts);
     this.number = delta.number;
+    const ahead = delta.at - Date.now() / 1000;
+    // What was on its way for long, or was told late, makes the daemon's clock seem slow, never fast. Set, it may go back.
+    const drifted = this.ahead - ((Date.now() - this.came) / 1000) * DRIFT;
+    this.ahead = delta.at < this.at ? ahead : Math.max(drifted, ahead);
     this.at = delta.at;
-    // What was on its way for long, or was told late, makes the daemon's clock seem slow, never fast.
-    this.ahead = Math.max(this.ahead, delta.at - Date.now() / 1000);
     this.came = Date.now();
     return changes;
   }

@@ -5,6 +5,7 @@ import { fill, find, make, mark, say, style } from "./elements.js";
 
 const SAID_EVERY = 20_000; // Counts are read aloud this often at most.
 const WINDOW = 30; // Seconds over which sessions are counted.
+const TRYING = 20_000; // After so long without a connection what is seen is old, though one is being tried.
 const STALE = 60; // Seconds after which a picture that stands still is said to be old, while it is not live.
 
 /** What the head shows of a picture. */
@@ -72,11 +73,11 @@ export class Summary {
   }
 }
 
-/** Says in the head how the connection is, and how old what is seen. */
-export function showConnection(state, picture) {
+/** Says in the head how the connection is, how old what is seen, and what makes one doubt that it is how things are. */
+export function showConnection(state, picture, doubt) {
   const words = {
     connecting: "connecting",
-    live: "live",
+    live: doubt ? "late" : "live",
     lost: "reconnecting",
     refused: "not allowed",
     paused: "paused while hidden",
@@ -84,19 +85,24 @@ export function showConnection(state, picture) {
   const box = find("connection");
   mark(box, "data-kind", state.kind);
   say(find("connection-kind"), words[state.kind]);
-  say(find("connection-told"), told(state, picture));
+  say(find("connection-told"), told(state, picture, doubt));
+  mark(box, "data-doubt", Boolean(doubt));
   find("reconnect").hidden = state.kind !== "lost";
-  document.body.classList.toggle("stale", Boolean(picture) && state.kind === "lost");
+  const gone = ["lost", "refused"].includes(state.kind);
+  const trying = state.kind === "connecting" && Date.now() - state.since > TRYING;
+  document.body.classList.toggle("stale", Boolean(picture) && (gone || trying));
 }
 
-function told(state, picture) {
+function told(state, picture, doubt) {
   const seconds = picture ? (Date.now() - picture.came) / 1000 : 0;
   const old = picture ? `picture ${age(seconds)} old` : "nothing seen yet";
+  if (state.kind === "live" && doubt) return doubt;
   if (state.kind === "live") return picture && seconds > STALE ? `nothing has changed for ${age(seconds)}` : "";
   if (state.kind === "lost") {
     const again = Math.max(0, Math.ceil((state.again - Date.now()) / 1000));
-    const since = state.since ? ` since ${clock(state.since / 1000)}` : "";
-    return `${since}: ${state.text}; ${old}; again in ${again}s`.trim();
+    const since = state.since ? `since ${clock(state.since / 1000)}: ` : "";
+    return `${since}${state.text}; ${old}; again in ${again}s`;
   }
-  return state.kind === "refused" ? state.text : picture ? old : "";
+  const told = picture ? old : "";
+  return state.kind === "refused" ? [state.text, told].filter(Boolean).join("; ") : told;
 }
