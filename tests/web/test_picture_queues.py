@@ -87,5 +87,5 @@ def test_namespaces_that_hold_or_wait_have_a_row_in_each_queue() -> None:
 
 def test_what_a_namespace_deserves_is_told_where_the_cluster_is_divided_among_them() -> None:
     awards = {"x": Award(deserved={"cpu": 1500}, ceiling={})}
-    found = of("node n1\njob x/a min=1 pods=1 cpu=1", awards=awards).namespaces["default/x"]
-    assert found.deserved == (1500, None, None)
+    found = of("node n1\njob x/a min=1 pods=1 cpu=1", awards=awards, weights={"x": 4}).namespaces["default/x"]
+    assert (found.deserved, found.weight) == ((1500, None, None), 4)

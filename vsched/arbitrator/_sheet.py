@@ -87,7 +87,7 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
         groups=[_group(buckets[name], rows, columns) for name, rows in members.items()],
         limits=limits,
         reservations=reserved,
-        weights=np.array([_weight(party) for party in parties], dtype=np.float64),
+        weights=np.array([party.own_weight for party in parties], dtype=np.float64),
         kept=kept,
         requested=np.minimum(kept + _table(waiting, columns), LARGEST),
         limit=_table(limits, columns, LARGEST),
@@ -98,11 +98,6 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
 def _parent(party: Party) -> str:
     """The bucket it is in, empty for none."""
     return party.claim.parent if party.claim is not None and party.namespace != SYSTEM_NAMESPACE else ""
-
-
-def _weight(party: Party) -> int:
-    own = party.claim.weight if party.claim is not None else 0
-    return max(1, own or party.weight)
 
 
 def _buckets(parties: Iterable[Party], stated: Mapping[str, Bucket]) -> dict[str, Bucket]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.arbitrator.overuse import NO_AWARD, degree_of, excess_of
-from vsched.model.arbitration import Arbitration, Award, Division, Party
+from vsched.model.arbitration import Arbitration, Award, Division
 from vsched.model.counted import Counted, summed
 
 Sums = dict[str, int]
@@ -49,7 +49,7 @@ class Kept:
         """The largest part of the cluster that it keeps of anything, by its weight: the neediest has the smallest."""
         kept, total = self.of(namespace), self._division.total
         largest = max((kept.get(name, 0) / amount for name, amount in total.items() if amount > 0), default=0.0)
-        return largest / weight_of(self._parties[namespace])
+        return largest / self._parties[namespace].own_weight
 
     def may_lose(self, namespace: str, amounts: Counted, claimant: str) -> bool:
         """Whether what is kept in reserve stays, that of its bucket too where something leaves the bucket."""
@@ -70,12 +70,6 @@ class Kept:
             children = (name for name in self._parties if self._bucket_of(name) == bucket)
             found = self._buckets[bucket] = summed(self.of(name) for name in children)
         return found
-
-
-def weight_of(party: Party) -> int:
-    """The weight of a namespace: its Consumer's, else its quotas'."""
-    claim = party.claim
-    return max(1, claim.weight if claim is not None and claim.weight else party.weight)
 
 
 def _leaves(kept: Counted, amounts: Counted, reserved: Counted) -> bool:

@@ -67,7 +67,7 @@ class Rounds:
         return replace(
             _share(Share(name), award),
             parent=claim.parent if claim else "",
-            weight=(claim.weight if claim else 0) or party.weight,
+            weight=party.own_weight,
             stated_hard=claim.stated_hard if claim else {},
             stated_reserved=claim.stated_reserved if claim else {},
             allocated=party.kept,

@@ -163,6 +163,7 @@ class Picturing:
             evicted=history.evicted,
             outcomes=findings.jobs,
             awards=arbitrated.division.namespaces if arbitrated is not None else {},
+            weights=arbitrated.weights if arbitrated is not None else {},
         )
 
     def _complain(self, error: Exception) -> None:

@@ -126,6 +126,11 @@ class Party(msgspec.Struct, frozen=True):
     """A Consumer of it cannot be read: it counts for nothing, and none is to be made beside it."""
 
     @property
+    def own_weight(self) -> int:
+        """The weight it is divided by, 1 at the least: its Consumer's where that has one, else its quotas'."""
+        return max(1, (self.claim.weight if self.claim is not None else 0) or self.weight)
+
+    @property
     def requested(self) -> dict[str, int]:
         """What it holds for good and what it waits for."""
         total = dict(self.held)

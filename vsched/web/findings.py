@@ -31,6 +31,12 @@ class Arbitrated(NamedTuple):
     division: Division
     verdict: Verdict
 
+    @property
+    def weights(self) -> dict[str, int]:
+        """Of each namespace, as it was divided by."""
+        parties = self.arbitration.parties
+        return {name: parties[name].own_weight for name in self.division.namespaces if name in parties}
+
     def award(self, namespace: str) -> Award | None:
         """What the division gives a namespace, with the ceiling that is in force; None for one that it does not know.
 

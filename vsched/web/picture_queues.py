@@ -120,7 +120,12 @@ def _limit(amount: int | None) -> int | None:
 
 
 def namespace_rows(
-    snapshot: Snapshot, report: CycleReport, jobs: Jobs, awards: Mapping[str, Award], columns: Sequence[int]
+    snapshot: Snapshot,
+    report: CycleReport,
+    jobs: Jobs,
+    awards: Mapping[str, Award],
+    weights: Mapping[str, int],
+    columns: Sequence[int],
 ) -> dict[str, NamespaceRow]:
     """What each namespace holds of each queue, where it holds something or waits for it."""
     names = [snapshot.axis.names[column] for column in columns]
@@ -134,7 +139,7 @@ def namespace_rows(
         shown[f"{queue}/{namespace}"] = NamespaceRow(
             queue=queue,
             namespace=namespace,
-            weight=found.weight,
+            weight=weights.get(namespace, found.weight),
             share=round(found.share, DIGITS),
             allocated=tuple([found.allocated.get(name, 0) for name in names]),
             waiting=jobs.waiting[pair],

@@ -42,6 +42,8 @@ class Around(NamedTuple):
     """In the order of its queue, of each job that waits."""
     awards: Mapping[str, Award] = {}
     """By namespace, where the cluster is divided among them."""
+    weights: Mapping[str, int] = {}
+    """Of namespaces, as the cluster is divided among them; those that queues know where it is not."""
 
     def besides_sessions(self) -> Around:
         """What does not change from session to session where nothing happens."""
@@ -61,7 +63,7 @@ def picture(sight: Sight, around: Around, before: Overview | None = None) -> Ove
         role=around.role,
         resources=tuple(_resource(snapshot, held, column) for column in columns),
         queues=queue_rows(snapshot, sight.report, jobs, columns),
-        namespaces=namespace_rows(snapshot, sight.report, jobs, around.awards, columns),
+        namespaces=namespace_rows(snapshot, sight.report, jobs, around.awards, around.weights, columns),
         nodes=node_rows(snapshot, held, columns),
         jobs=jobs.rows,
         sessions=around.sessions,
