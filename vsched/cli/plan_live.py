@@ -89,7 +89,7 @@ def what_if(
     with Caller() as caller:
         try:
             before = _run(today, in_force, cycles, caller)
-        except Exception as error:
+        except Exception as error:  # a cycle that died of an error when it was recorded does so again
             if recording.report is not None:
                 raise
             raise BadInput(
