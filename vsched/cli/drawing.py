@@ -55,6 +55,11 @@ class Look:
         return "…" if self.unicode else "..."
 
 
+def so_many(count: int, one: str, many: str) -> str:
+    """``1 node``, ``5,000 nodes``: as ``counted``, with large numbers as tables have them."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def look_for(width: int, wide: bool, unicode: bool) -> Look:
     """What fits so many columns; a wide table has everything, and short bars."""
     cells = 8 if wide else next((cells for least, cells in ((180, 20), (160, 14), (100, 8)) if width >= least), 0)

@@ -91,7 +91,7 @@ class PaperServer:
 
     def served(self, manifest: Obj) -> list[str]:
         """The versions in which a kind of this name and group is served."""
-        group = _group(str(manifest.get("apiVersion") or ""))
+        group = str(manifest.get("apiVersion") or "").rpartition("/")[0]
         known = (kind for kind in self._store.registry if kind.kind == manifest["kind"] and kind.group == group)
         return sorted(kind.api_version for kind in known)
 
@@ -198,10 +198,6 @@ class PaperServer:
                 return daemons.reconcile(workload, pods, self._client.list("nodes"), self._now)
             case _:
                 return tasks.reconcile(workload, pods, self._now, JobTimes())
-
-
-def _group(version: str) -> str:
-    return version.rpartition("/")[0]
 
 
 def _quota(namespace: str, quota: Quota) -> Obj:

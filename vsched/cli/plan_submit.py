@@ -17,7 +17,6 @@ from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.status import Failure
 
 Manifest = dict[str, Any]
-_ALREADY_THERE = "is there already: its spec would be replaced"
 PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -139,7 +138,7 @@ def _replace(trial: Trial, wanted: Manifest) -> None:
     annotations = metadata.get("annotations", before["metadata"]["annotations"])
     mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
     if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
-        trial.notes.append(f"{wanted['kind']} {key} {_ALREADY_THERE}")
+        trial.notes.append(f"{wanted['kind']} {key} is there already: its spec would be replaced")
         trial.sent.append(Sent(wanted["kind"], key))
 
 

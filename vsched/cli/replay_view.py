@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from vsched.cli.columns import columned
+from vsched.cli.drawing import so_many
 from vsched.cli.output import console_for, look_of, print_document
 from vsched.cli.plan_view import Planned, as_document
 from vsched.cli.replay_differences import Difference
@@ -108,8 +109,7 @@ def decided(report: CycleReport) -> str:
         "gates opened": len(report.ungated),
     }
     told = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("bindings", "evictions")]
-    waiting = len(report.unschedulable)
-    return ", ".join([*told, "1 pod waits" if waiting == 1 else f"{waiting:,} pods wait"])
+    return ", ".join([*told, so_many(len(report.unschedulable), "pod waits", "pods wait")])
 
 
 def _verdict(found: Replayed) -> str:

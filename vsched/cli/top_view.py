@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.drawing import bar, cut, heat, short
+from vsched.cli.drawing import bar, cut, heat, short, so_many
 from vsched.cli.node_view import by_name
 from vsched.cli.top_tables import SHOWN, TABS, Screen, body
 from vsched.framework.wording import counted
@@ -129,7 +129,7 @@ def _resource(overview: Overview, at: int, screen: Screen) -> Text:
     told = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
     line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {told:<14}")
     parts = [held / 100 for row in by_name(overview.nodes) if (held := row.allocated[at]) is not None]
-    label = f"  {len(parts):,} {'node' if len(parts) == 1 else 'nodes'} "
+    label = f"  {so_many(len(parts), 'node', 'nodes')} "
     room = screen.width - line.cell_len - len(label)
     if parts and room >= HEAT_FROM:
         line.append(label, "dim").append_text(heat(parts, room, unicode=screen.look.unicode))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rich.markup import escape
 from rich.table import Table
 
+from vsched.cli.drawing import so_many
 from vsched.cli.output import console_for
 from vsched.sim.ages import short_duration
 
@@ -59,13 +60,9 @@ def show(document: Document, no_color: bool = False) -> None:
 def headline(trace: Document) -> str:
     """What was replayed."""
     load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
-    there = f"{_so_many(trace['pods'], 'pod')} on {_so_many(trace['nodes'], 'node')}"
+    there = f"{so_many(trace['pods'], 'pod', 'pods')} on {so_many(trace['nodes'], 'node', 'nodes')}"
     speed = _speed(trace["times_as_fast"])
-    return f"{there} with {_so_many(trace['gpus'], 'GPU')}, {speed}; at the peak they ask for {load}"
-
-
-def _so_many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{there} with {so_many(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
 
 
 def _speed(pace: float) -> str:

@@ -47,8 +47,8 @@ class Restored(Cache):
         self.moment = floor(snapshot.now) + 1.0
         """When changes are made: in the next whole second, so that what is new is younger than the rest."""
         self._strangers: dict[str, tuple[Task, ...]] = {}
-        self._named: set[tuple[str, str]] | None = None
-        """Namespaces and names of the pods there are, once anybody has asked."""
+        self._named: dict[str, dict[str, bool]] | None = None
+        """Names of the pods there are by namespace, and whether controllers own them, once anybody has asked."""
         for name in snapshot.axis.names:
             self.axis.column(name)
         self._restore_nodes()
@@ -155,7 +155,7 @@ class Restored(Cache):
         """A pod is gone, for good."""
         self._pods.drop(task.uid)
         if self._named is not None:
-            self._named.discard((task.namespace, task.name))
+            self._named.get(task.namespace, {}).pop(task.name, None)
 
     def start_anew(self, task: Task) -> None:
         """A pod is gone, and its controller has made another one like it, which waits."""
@@ -174,15 +174,19 @@ class Restored(Cache):
 
     def has_pod(self, namespace: str, name: str) -> bool:
         """Whether a job has had a pod of this name from the beginning, and has it still."""
-        if self._named is None:
-            everyone = (task for job in self._jobs.everyone() for task in job.tasks.values())
-            self._named = {(task.namespace, task.name) for task in everyone}
-        return (namespace, name) in self._named
+        return name in self._names(namespace)
 
     def owned_names(self, namespace: str) -> list[str]:
-        """The names of all pods of a namespace that controllers own."""
-        everyone = (task for job in self._jobs.everyone() for task in job.tasks.values())
-        return [task.name for task in everyone if task.owned and task.namespace == namespace]
+        """The names of those pods of a namespace that controllers own."""
+        return [name for name, owned in self._names(namespace).items() if owned]
+
+    def _names(self, namespace: str) -> Mapping[str, bool]:
+        if self._named is None:
+            self._named = {}
+            for job in self._jobs.everyone():
+                for task in job.tasks.values():
+                    self._named.setdefault(task.namespace, {})[task.name] = task.owned
+        return self._named.get(namespace, {})
 
     def _begin_anew(self, task: Task, implicit: JobSpec | None) -> None:
         """Another pod of the same controller, under the same name: what it will be called, nobody knows."""

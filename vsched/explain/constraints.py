@@ -33,6 +33,7 @@ from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
 
+GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
 AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
 """Queues in which nothing starts until somebody changes them, or the job's."""
@@ -65,7 +66,7 @@ class Examiner:
         found += self._of_nodes(view, [task], reasons)
         found += never_placed(self._session, view) if not view.is_ready else ()
         if task.gated:
-            found.insert(0, Constraint(Code.GATED, "a scheduling gate holds it back"))
+            found.insert(0, Constraint(Code.GATED, GATED))
         code = found[0].code if found else headline.code
         told = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.constraints import Examiner
+from vsched.explain.constraints import GATED, Examiner
 from vsched.explain.estimate import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
@@ -32,7 +32,6 @@ from vsched.model.task import Task
 __all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
 
 POD, POD_GROUP = "Pod", "PodGroup"
-GATED = "a scheduling gate holds it back"
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
 PODS_TOLD = 20
 """So many different reasons of a job's pods are told."""
