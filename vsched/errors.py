@@ -4,6 +4,7 @@ VschedError
   BadInput            what a person or a file gave cannot be used: where, what, what was expected
     BadQuantity       a Kubernetes quantity that does not parse
     BadObject         a manifest or an API object that cannot be used
+      NoColumn        one that asks for a resource which nobody offers, where many such are asked for
     BadPolicy         a policy file that is refused, with one problem a line
   ApiError            the API server's answer was not a success (vsched.kube)
   Unavailable         something outside did not answer in time or at all
@@ -28,6 +29,10 @@ class BadQuantity(BadInput):
 
 class BadObject(BadInput):
     """A manifest or API object that cannot be used; the text names the object and the field."""
+
+
+class NoColumn(BadObject):
+    """A resource that nobody offers, where many such are asked for already; later there may be room for it."""
 
 
 class BadPolicy(BadInput):

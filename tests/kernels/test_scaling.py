@@ -10,7 +10,7 @@ import pytest
 from vsched.kernels.domains import topology
 from vsched.kernels.images import full_name, image_locality
 from vsched.kernels.podaffinity import attracted, scaled_between, scaled_to_most
-from vsched.kernels.ports import conflicts
+from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import crowding, emptier_is_better, size_weight
 from vsched.model.nodes import NodeAttributes, NodeStatics
 from vsched.model.shape import HostPort
@@ -104,4 +104,4 @@ def test_image_names(image: str, expected: str) -> None:
 
 def test_ports_in_the_way_are_counted() -> None:
     held = (HostPort(80), HostPort(443), HostPort(80, "UDP"))
-    assert conflicts((HostPort(80, ip="10.0.0.1"), HostPort(443)), held) == 2
+    assert conflicting((HostPort(80, ip="10.0.0.1"), HostPort(443)))(held) == 2

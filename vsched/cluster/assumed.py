@@ -40,6 +40,10 @@ class AssumedTasks:
     def __contains__(self, uid: str) -> bool:
         return uid in self._moved
 
+    def watched(self) -> Iterable[Task]:
+        """What the watch last said of pods of which more is known."""
+        return self._watched.values()
+
     @property
     def nominations(self) -> int:
         """Pods whose nomination the watch does not show yet."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from vsched.cluster import wire
+from vsched.cluster.crowding import Crowding
 from vsched.cluster.defaults import ClusterDefaults
 from vsched.cluster.group_books import GroupBooks
 from vsched.cluster.implied import StandIn
@@ -32,7 +33,7 @@ from vsched.cluster.notes import Broken, Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
 from vsched.cluster.refused_bindings import RefusedBindings
-from vsched.errors import BadObject
+from vsched.errors import BadObject, NoColumn
 from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling
 from vsched.model.budget import DisruptionBudget
@@ -63,6 +64,9 @@ class Cache(News):
     ) -> None:
         super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
         self.axis = ResourceAxis()
+        self._published_axis = self.axis.copy()
+        """The names of columns as snapshots have them."""
+        self._crowding = Crowding(self.axis)
         self._notes = ObjectNotes()
         self.broken: Notes = self._notes.broken
         """Objects that are left out."""
@@ -172,17 +176,21 @@ class Cache(News):
         """The cluster as it is now; valid until the next snapshot."""
         self._snapshots += 1
         previous, self._previous = self._previous, now
+        if self._crowding:
+            self._make_room(now)
+        if self._published_axis.names != self.axis.names:
+            self._published_axis = self.axis.copy()
         self._settle_defaults()
         changed = self._jobs.publish()
-        nodes, placed = self._nodes.publish()
+        nodes, placed = self._nodes.publish(self._published_axis)
         self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
-        self._pods.sweep()
+        self._pods.sweep_overgrown()
         sums = self._jobs.sums
         held, held_limits = self._parties.publish_kept()
         queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
         return Snapshot(
             now=now,
-            axis=self.axis,
+            axis=self._published_axis,
             nodes=nodes,
             jobs=self._jobs.published,
             active=self._jobs.active,
@@ -266,6 +274,7 @@ class Cache(News):
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
         remarks, matters = list[str](), False
+        self._crowding.drop(kind, key)
         try:
             match found:
                 case wire.Pod():
@@ -298,6 +307,8 @@ class Cache(News):
                 self._drop(kind, key)
             if self.arbitrating:
                 self._parties.leave_out(kind, key)
+            if isinstance(error, NoColumn):
+                self._crowding.put(kind, key, found)
             self._notes.put_broken(kind, key, found.metadata, str(error))
             return True
         if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
@@ -311,6 +322,9 @@ class Cache(News):
 
     def _delete(self, kind: str, key: str) -> bool:
         self._notes.drop(kind, key)
+        self._crowding.drop(kind, key)
+        if kind == "Pod":
+            self.refused.drop(key)
         return self._drop(kind, key)
 
     def _drop(self, kind: str, key: str) -> bool:
@@ -335,6 +349,18 @@ class Cache(News):
         """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
         self._selections.put(wire.namespace_in(key), (kind, key), selector)
         return False
+
+    def _make_room(self, now: float) -> None:
+        """Give columns that nothing uses any more to resources that found none."""
+        room = False
+        if self._crowding.due(now):
+            self._pods.sweep()
+            offered = self._nodes.columns() | self._defaults.columns()
+            asked = self._pods.columns() | self._jobs.columns()
+            divided = {column for ceiling in self._ceilings.values() for column in ceiling.most}
+            room = self.axis.keep(offered | asked | divided, offered)
+        for kind, key, found in self._crowding.again(room=room):
+            self._put(kind, key, found)
 
     # What one object means for others
 

@@ -102,6 +102,13 @@ class ClusterDefaults:
         """What the object of a queue says, None where there is none."""
         return self._queues.get(name)
 
+    def columns(self) -> set[int]:
+        """Columns of what queues name."""
+        queues = [facts.queue for facts in self._queues.values()]
+        amounts = [one for queue in queues for one in (queue.capability, queue.deserved, queue.guarantee)]
+        amounts += [one for queue in queues for _, one in queue.group_limits or ()]
+        return {column for one in amounts for column, _ in one}
+
     def queue_names(self) -> list[str]:
         """Names of queues that have an object, sorted."""
         return sorted(self._queues)

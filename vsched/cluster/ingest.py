@@ -11,14 +11,15 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
+from vsched.cluster.bounds import GATES_MAX, LABELS_MAX, read
 from vsched.cluster.implied import controller_of, group_named, implied_job, implied_name
 from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
-from vsched.cluster.ingest_shape import Shaper
+from vsched.cluster.ingest_shape import Shaper, bound_labels
 from vsched.cluster.wire_base import Timestamp
 from vsched.cluster.wire_pods import ContainerState
-from vsched.errors import BadInput, BadObject
+from vsched.errors import BadInput, BadObject, NoColumn
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
@@ -72,7 +73,8 @@ class PodReader:
         try:
             return self._read(pod, ours)
         except BadInput as error:
-            raise BadObject(f"{wire.named('Pod', pod.metadata)}: {error}") from None
+            problem = NoColumn if isinstance(error, NoColumn) else BadObject
+            raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
     def occupant(self, pod: wire.Pod) -> Task | None:
         """A pod on a node that cannot be used, as far as it takes from the node; None where not even that."""
@@ -84,7 +86,7 @@ class PodReader:
             return None
         metadata = pod.metadata
         namespace = intern(metadata.namespace or "default")
-        labels = self.shaper.labels(namespace, metadata.labels or {})
+        labels = self.shaper.labels(namespace, _seen_labels(pod))
         return Task(
             wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, intern(pod.spec.node_name)
         )
@@ -92,6 +94,8 @@ class PodReader:
     def _read(self, pod: wire.Pod, ours: bool) -> PodFacts:
         metadata, spec = pod.metadata, pod.spec
         annotations = metadata.annotations or _NONE
+        bound_labels(pod)
+        read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
         namespace = intern(metadata.namespace or "default")
         created = created_of(metadata)
         own = implied_name(metadata) if ours else ""
@@ -136,6 +140,12 @@ class PodReader:
             finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
+
+
+def _seen_labels(pod: wire.Pod) -> dict[str, str]:
+    """What selectors of other pods see of a pod that cannot be used: nothing where it has more labels than are read."""
+    labels = pod.metadata.labels or {}
+    return labels if len(labels) <= LABELS_MAX else {}
 
 
 def _pod_status(pod: wire.Pod) -> Status:

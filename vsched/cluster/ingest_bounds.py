@@ -5,6 +5,7 @@ from __future__ import annotations
 from sys import intern
 
 from vsched.cluster import wire
+from vsched.cluster.bounds import QUOTA_LINES_MAX, read
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.cluster.wire_base import ResourceList
 from vsched.errors import BadObject, BadQuantity
@@ -46,6 +47,7 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
     hard = (spec.hard if status.hard is None else status.hard) or {}
     used = status.used or {}
     try:
+        read(hard, QUOTA_LINES_MAX, at)
         lines = tuple(
             QuotaLine(
                 intern(name),

@@ -11,6 +11,18 @@ from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
+from vsched.cluster.bounds import (
+    CONDITIONS_MAX,
+    IMAGES_MAX,
+    LABELS_MAX,
+    NAMES_MAX,
+    RESOURCES_MAX,
+    ROLES_MAX,
+    TAINTS_MAX,
+    bounded,
+    read,
+    short,
+)
 from vsched.cluster.ingest_annotations import (
     EXPECTED_DURATION,
     Remarks,
@@ -24,12 +36,12 @@ from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.cluster.wire_base import ResourceList, moment_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
-from vsched.errors import BadInput, BadObject, BadQuantity
+from vsched.errors import BadInput, BadObject, BadQuantity, NoColumn
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import parse_quantity
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
-from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.resources import NOTHING, Amounts, AskedColumns, Columns, ResourceAxis, plus
 from vsched.model.shape import Selector
 from vsched.model.status import Phase
 
@@ -84,6 +96,7 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
     # Its pods exist and were admitted as they are: nobody asks again, and what they will take is not counted twice.
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     try:
+        _bound_group(group)
         return JobSpec(
             namespace=intern(metadata.namespace or "default"),
             name=metadata.name,
@@ -95,7 +108,9 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
                 (intern(role), _count(count, f"spec.minTaskMember.{role}"))
                 for role, count in sorted((spec.min_task_member or {}).items())
             ),
-            min_resources=None if min_resources is None else _amounts(axis, min_resources, "spec.minResources"),
+            min_resources=None
+            if min_resources is None
+            else _amounts(AskedColumns(axis), min_resources, "spec.minResources"),
             priority_class=spec.priority_class_name or "",
             phase=_member(status.phase or born, JOB_PHASES, "status.phase"),
             written_phase="" if status.phase or not made else Phase.PENDING,
@@ -121,7 +136,20 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             expected=expected_seconds_of(annotations, remarks),
         )
     except BadInput as error:
-        raise BadObject(f"{wire.named('PodGroup', metadata)}: {error}") from None
+        problem = NoColumn if isinstance(error, NoColumn) else BadObject
+        raise problem(f"{wire.named('PodGroup', metadata)}: {error}") from None
+
+
+def _bound_group(group: wire.PodGroup) -> None:
+    """Raise BadObject where a PodGroup says more than is read."""
+    spec = group.spec
+    read(spec.min_task_member, ROLES_MAX, "spec.minTaskMember")
+    for role in spec.min_task_member or ():
+        short(role, "spec.minTaskMember")
+    read(spec.min_resources, RESOURCES_MAX, "spec.minResources")
+    short(spec.queue or "", "spec.queue")
+    short(spec.priority_class_name or "", "spec.priorityClassName")
+    read(group.status.conditions, CONDITIONS_MAX, "status.conditions")
 
 
 def is_made(metadata: wire.Metadata) -> bool:
@@ -167,6 +195,8 @@ def _node_groups(affinity: QueueAffinity) -> NodeGroups:
     near = affinity.node_group_affinity or NodeGroupTerms()
     far = affinity.node_group_anti_affinity or NodeGroupTerms()
     groups = (near.required, near.preferred, far.required, far.preferred)
+    for names in groups:
+        read(names, NAMES_MAX, "spec.affinity")
     return NodeGroups(*(tuple(dict.fromkeys(names or ())) for names in groups))
 
 
@@ -174,6 +204,9 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
     """What a Node says; raises BadObject."""
     metadata, spec = node.metadata, node.spec
     try:
+        read(metadata.labels, LABELS_MAX, "metadata.labels")
+        read(spec.taints, TAINTS_MAX, "spec.taints")
+        bounded(sum(len(image.names or ()) for image in node.status.images or ()), IMAGES_MAX, "status.images")
         allocatable = _amounts(axis, node.status.allocatable, "status.allocatable")
         lent = _oversubscribed(metadata, axis)
     except BadInput as error:
@@ -203,8 +236,12 @@ def class_of(found: wire.PriorityClass) -> PriorityClass:
 
 
 def namespace_of(found: wire.Namespace) -> Namespace:
-    """What a Namespace says; its weight comes from its quotas."""
+    """What a Namespace says; its weight comes from its quotas. Raises BadObject."""
     metadata = found.metadata
+    try:
+        read(metadata.labels, LABELS_MAX, "metadata.labels")
+    except BadObject as error:
+        raise BadObject(f"{wire.named('Namespace', metadata)}: {error}") from None
     labels = {NAMESPACE_NAME: metadata.name} | (metadata.labels or {})
     queue = (metadata.annotations or _NONE).get(QUEUE_NAME, "")
     return Namespace(intern(metadata.name), labels=tuple(sorted(labels.items())), queue=queue)
@@ -300,12 +337,12 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
     return _amounts(axis, lent, "metadata.annotations")
 
 
-def _stated(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amounts:
+def _stated(axis: Columns, resources: ResourceList | None, at: str) -> Amounts:
     """Amounts with zeros kept: a limit of none is not the absence of a limit."""
     return tuple(sorted(quantities(axis, resources, at).items()))
 
 
-def _amounts(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amounts:
+def _amounts(axis: Columns, resources: ResourceList | None, at: str) -> Amounts:
     found = quantities(axis, resources, at)
     return tuple(sorted((column, value) for column, value in found.items() if value))
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.cluster.bounds import OFFERED_MAX, RESOURCES_MAX, bounded, read, short
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.wire_base import Raw, ResourceList, Wire
 from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
-from vsched.errors import BadObject, BadQuantity
+from vsched.errors import BadObject, BadQuantity, NoColumn
 from vsched.model.counted import LIMITS
-from vsched.model.resources import CPU, MEMORY, PODS, Amounts, ResourceAxis, is_schedulable, parse_amount
+from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns, is_schedulable, parse_amount
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 """What scoring assumes of a container that asks for none: milli-cores and bytes."""
@@ -27,7 +28,7 @@ Amount = dict[int, int]
 """By column, explicit zeros kept: a container that asks for zero is not one that asks for nothing."""
 
 
-ContainerReader = Callable[[ResourceAxis, Container, str, Mapping[str, ContainerStatus], bool], Amount]
+ContainerReader = Callable[[Columns, Container, str, Mapping[str, ContainerStatus], bool], Amount]
 """Reads one container: where it is in the pod, what the kubelet has given, and whether a resize was refused."""
 
 
@@ -48,7 +49,7 @@ class Request(NamedTuple):
     """cpu and memory that limits allow beyond what is asked for."""
 
 
-def request_of(pod: Pod, axis: ResourceAxis) -> Request:
+def request_of(pod: Pod, axis: Columns) -> Request:
     """The request of a pod; raises BadObject naming the field."""
     spec = pod.spec
     apps, inits, restartable = _container_amounts(pod, axis, _container_request)
@@ -66,7 +67,7 @@ def request_of(pod: Pod, axis: ResourceAxis) -> Request:
     return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0), (cpu, memory))
 
 
-def limits_of(pod: Pod, axis: ResourceAxis) -> tuple[tuple[str, int], ...]:
+def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
     """The sums of a pod's limits by counted name, as quotas count them: what has no limit counts for nothing.
 
     Init containers, sidecars, pod-level limits and overhead count as they do for requests; raises BadObject.
@@ -94,7 +95,7 @@ class ContainerAmounts(NamedTuple):
     """Of each init container, whether it stays."""
 
 
-def _container_amounts(pod: Pod, axis: ResourceAxis, one: ContainerReader) -> ContainerAmounts:
+def _container_amounts(pod: Pod, axis: Columns, one: ContainerReader) -> ContainerAmounts:
     spec = pod.spec
     statuses = resize_statuses(pod)
     infeasible = bool(statuses) and resize_infeasible(pod)
@@ -129,20 +130,39 @@ def resize_infeasible(pod: Pod) -> bool:
     return False
 
 
-def quantities(axis: ResourceAxis, resources: ResourceList | None, at: str) -> Amount:
-    """A ResourceList by column, zeros kept; raises BadObject naming the resource."""
+def quantities(axis: Columns, resources: ResourceList | None, at: str) -> Amount:
+    """A ResourceList by column, zeros kept; raises BadObject or NoColumn naming the resource."""
     found: Amount = {}
+    read(resources, OFFERED_MAX, at)
     for name, quantity in (resources or {}).items():
-        if is_schedulable(name):
+        if is_schedulable(short(name, at)):
             try:
-                found[axis.column(name)] = parse_amount(name, quantity)
+                amount, column = parse_amount(name, quantity), axis.column(name)
             except BadQuantity as error:
                 raise BadObject(f"{at}.{error}") from None
+            except NoColumn as error:
+                raise NoColumn(f"{at}.{error}") from None
+            if column is not None:
+                found[column] = amount
     return found
 
 
+def bound_resources(pod: Pod) -> None:
+    """Raise BadObject where a pod names more resources than are read, before any of them gets a column."""
+    spec = pod.spec
+    names = set(decoded(spec.overhead, ResourceList, "spec.overhead") or ())
+    parts = [("spec.resources", spec.resources)]
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        parts += [(f"spec.{field}[{number}].resources", one.resources) for number, one in enumerate(containers or ())]
+    for at, raw in parts:
+        found = decoded(raw, Resources, at)
+        if found is not None:
+            names.update(found.requests or (), found.limits or ())
+    bounded(len(names), RESOURCES_MAX, "spec.containers[*].resources")
+
+
 def _container_request(
-    axis: ResourceAxis, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
+    axis: Columns, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
 ) -> Amount:
     wanted = _defaulted(axis, decoded(container.resources, Resources, f"{at}.resources"), f"{at}.resources")
     status = statuses.get(container.name)
@@ -161,7 +181,7 @@ def _container_request(
 
 
 def _container_limit(
-    axis: ResourceAxis, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
+    axis: Columns, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
 ) -> Amount:
     wanted = _limit(axis, container.resources, f"{at}.resources")
     status = statuses.get(container.name)
@@ -173,7 +193,7 @@ def _container_limit(
     return held
 
 
-def _defaulted(axis: ResourceAxis, resources: Resources | None, at: str) -> Amount:
+def _defaulted(axis: Columns, resources: Resources | None, at: str) -> Amount:
     if resources is None:
         return {}
     asked = quantities(axis, resources.limits, f"{at}.limits")
@@ -181,7 +201,7 @@ def _defaulted(axis: ResourceAxis, resources: Resources | None, at: str) -> Amou
     return asked
 
 
-def _pod_level(axis: ResourceAxis, resources: Resources | None, total: Amount) -> Amount:
+def _pod_level(axis: Columns, resources: Resources | None, total: Amount) -> Amount:
     if resources is None:
         return {}
     at = "spec.resources"
@@ -201,7 +221,7 @@ def _counted_a_pod(resources: ResourceList | None) -> ResourceList:
     }
 
 
-def _limits(pod: Pod, axis: ResourceAxis) -> Amount:
+def _limits(pod: Pod, axis: Columns) -> Amount:
     """What the pod may use at most, by column; without those that some container has no limit of."""
     spec = pod.spec
     sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
@@ -211,7 +231,7 @@ def _limits(pod: Pod, axis: ResourceAxis) -> Amount:
     return total | _limit(axis, spec.resources, "spec.resources")
 
 
-def _limit(axis: ResourceAxis, raw: Raw, at: str) -> Amount:
+def _limit(axis: Columns, raw: Raw, at: str) -> Amount:
     resources = decoded(raw, Resources, at)
     return {} if resources is None else quantities(axis, resources.limits, f"{at}.limits")
 

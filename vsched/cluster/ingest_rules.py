@@ -11,6 +11,16 @@ from typing import TypeVar
 
 import msgspec
 
+from vsched.cluster.bounds import (
+    NAMES_MAX,
+    POD_TERMS_MAX,
+    REQUIREMENTS_MAX,
+    SPREAD_MAX,
+    TERMS_MAX,
+    TOLERATIONS_MAX,
+    VALUES_MAX,
+    read,
+)
 from vsched.cluster.wire_base import Raw, Wire, located
 from vsched.errors import BadObject
 from vsched.model.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
@@ -144,6 +154,7 @@ def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
 def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, revocable: bool) -> Rules:
     """Everything about nodes alone."""
     selector = decoded(node_selector, dict[str, str], "spec.nodeSelector") or {}
+    read(selector, REQUIREMENTS_MAX, "spec.nodeSelector")
     node = affinity.node_affinity if affinity is not None else None
     required = None if node is None or node.required is None else _required(node.required)
     preferred = () if node is None else _preferred(node.preferred or ())
@@ -174,10 +185,9 @@ def pod_affinity_of(affinity: Affinity | None, namespace: str, labels: Mapping[s
 def spread_of(raw: Raw, labels: Mapping[str, str]) -> tuple[Spread, ...]:
     """Topology spread constraints with ``matchLabelKeys`` folded into the selectors."""
     at = "spec.topologySpreadConstraints"
-    return tuple(
-        _spread(fields, f"{at}[{position}]", labels)
-        for position, fields in enumerate(decoded(raw, list[SpreadFields], at) or ())
-    )
+    found = decoded(raw, list[SpreadFields], at)
+    read(found, SPREAD_MAX, at)
+    return tuple(_spread(fields, f"{at}[{position}]", labels) for position, fields in enumerate(found or ()))
 
 
 def selector_of(
@@ -190,6 +200,12 @@ def selector_of(
     """A label selector; the values of the pod's own labels ``same`` must match, those of ``other`` must not."""
     if fields is None:
         return None
+    for names, field in (
+        (fields.match_labels, f"{at}.matchLabels"),
+        (same, "matchLabelKeys"),
+        (other, "mismatchLabelKeys"),
+    ):
+        read(names, REQUIREMENTS_MAX, field)
     found = {Requirement(key, "In", (value,)) for key, value in (fields.match_labels or {}).items()}
     found.update(_requirements(fields.match_expressions, f"{at}.matchExpressions", POD_OPERATORS))
     found.update(Requirement(key, "In", (labels[key],)) for key in same if key in labels)
@@ -204,6 +220,7 @@ def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
 def _requirements(
     expressions: Sequence[Expression] | None, at: str, operators: frozenset[str]
 ) -> tuple[Requirement, ...]:
+    read(expressions, REQUIREMENTS_MAX, at)
     found = {
         _requirement(expression, f"{at}[{position}]", operators)
         for position, expression in enumerate(expressions or ())
@@ -213,6 +230,7 @@ def _requirements(
 
 def _requirement(expression: Expression, at: str, operators: frozenset[str]) -> Requirement:
     operator, values = expression.operator, expression.values or []
+    read(values, VALUES_MAX, f"{at}.values")
     if operator not in operators:
         raise BadObject(f"{at}.operator: {operator!r} is unknown (expected {', '.join(sorted(operators))})")
     if operator in ("In", "NotIn") and not values:
@@ -237,6 +255,7 @@ def _node_term(term: NodeSelectorTerm, at: str) -> NodeTerm:
 
 def _required(selector: NodeSelector) -> tuple[NodeTerm, ...]:
     at = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    read(selector.node_selector_terms, TERMS_MAX, at)
     terms = [_node_term(term, f"{at}[{position}]") for position, term in enumerate(selector.node_selector_terms or ())]
     # A term without expressions matches no node, so it adds nothing to terms of which any one must hold.
     return tuple(term for term in terms if term != NodeTerm())
@@ -245,6 +264,7 @@ def _required(selector: NodeSelector) -> tuple[NodeTerm, ...]:
 def _preferred(terms: Sequence[PreferredTerm]) -> tuple[tuple[int, NodeTerm], ...]:
     at = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
     found = []
+    read(terms, TERMS_MAX, at)
     for position, term in enumerate(terms):
         preference = _node_term(term.preference, f"{at}[{position}].preference")
         # A preference for every node, or of no weight, changes no order.
@@ -265,6 +285,7 @@ def _pinned(required: tuple[NodeTerm, ...] | None) -> str:
 
 def _tolerations(fields: Sequence[TolerationFields]) -> tuple[Toleration, ...]:
     found = set()
+    read(fields, TOLERATIONS_MAX, "spec.tolerations")
     for position, toleration in enumerate(fields):
         at = f"spec.tolerations[{position}]"
         operator = toleration.operator or "Equal"
@@ -287,6 +308,7 @@ def _pod_term(term: PodAffinityTerm, at: str, namespace: str, labels: Mapping[st
         term.label_selector, f"{at}.labelSelector", labels, term.match_label_keys or (), term.mismatch_label_keys or ()
     )
     among = selector_of(term.namespace_selector, f"{at}.namespaceSelector", {})
+    read(term.namespaces, NAMES_MAX, f"{at}.namespaces")
     names = tuple(sorted(set(term.namespaces or ())))
     if not names and among is None:
         names = (namespace,)
@@ -297,6 +319,7 @@ def _pod_terms(
     terms: Sequence[PodAffinityTerm] | None, at: str, namespace: str, labels: Mapping[str, str]
 ) -> tuple[PodTerm, ...]:
     at = f"{at}.requiredDuringSchedulingIgnoredDuringExecution"
+    read(terms, POD_TERMS_MAX, at)
     return tuple(_pod_term(term, f"{at}[{position}]", namespace, labels) for position, term in enumerate(terms or ()))
 
 
@@ -304,6 +327,7 @@ def _weighted_terms(
     terms: Sequence[WeightedPodTerm] | None, at: str, namespace: str, labels: Mapping[str, str]
 ) -> tuple[tuple[int, PodTerm], ...]:
     at = f"{at}.preferredDuringSchedulingIgnoredDuringExecution"
+    read(terms, POD_TERMS_MAX, at)
     return tuple(
         (term.weight, _pod_term(term.pod_affinity_term, f"{at}[{position}].podAffinityTerm", namespace, labels))
         for position, term in enumerate(terms or ())

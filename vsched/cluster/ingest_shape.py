@@ -10,13 +10,14 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import msgspec
 
+from vsched.cluster.bounds import CONTAINERS_MAX, LABELS_MAX, PART_BYTES_MAX, PORTS_MAX, bounded, read
 from vsched.cluster.ingest_objects import is_revocable
-from vsched.cluster.ingest_request import limits_of, request_of, resize_infeasible
+from vsched.cluster.ingest_request import bound_resources, limits_of, request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
 from vsched.cluster.wire_base import Wire
 from vsched.cluster.wire_pods import Container, Pod
 from vsched.errors import BadObject
-from vsched.model.resources import ResourceAxis
+from vsched.model.resources import AskedColumns, Columns, KnownColumns, ResourceAxis
 from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -37,11 +38,14 @@ class Shaper:
     """Reads the shapes of pods, remembering what it has read; bounded."""
 
     MEMO_LIMIT = 4096
+    MEMO_BYTES = 32 << 10
+    """Specs with longer parts are read each time: few are, and remembering them would take more than reading does."""
     TABLE_FLOOR = 2048
     """Tables smaller than this are never swept."""
 
     def __init__(self, axis: ResourceAxis, *, limits: bool = False) -> None:
-        self.axis = axis
+        self._asked = AskedColumns(axis)
+        self._known = KnownColumns(axis)
         self._limits = limits
         """Whether sums of limits are read, too: they set shapes apart that are one to a scheduler."""
         self._table = ShapeTable()
@@ -57,6 +61,8 @@ class Shaper:
         shape = self._memo.get(key)
         if shape is None:
             shape = self._read(pod, strategy)
+            if _length(pod) > self.MEMO_BYTES:
+                return shape
             if len(self._memo) >= self.MEMO_LIMIT:
                 self._memo.clear()
             self._memo[key] = shape
@@ -64,13 +70,13 @@ class Shaper:
 
     def occupant(self, pod: Pod) -> Shape:
         """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
-        request = request_of(pod, self.axis)
+        request = request_of(pod, self._known)
         return self._table.shape(
             request.amounts,
             scoring_cpu=request.scoring_cpu,
             scoring_memory=request.scoring_memory,
             burst=request.burst,
-            limits=self._limits_of(pod),
+            limits=self._limits_of(pod, self._known),
         )
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
@@ -96,8 +102,9 @@ class Shaper:
     def _read(self, pod: Pod, strategy: Strategy | None) -> Shape:
         spec, metadata = pod.spec, pod.metadata
         labels = metadata.labels or _NO_LABELS
+        _bound_parts(pod)
         affinity = decoded(spec.affinity, Affinity, "spec.affinity")
-        request = request_of(pod, self.axis)
+        request = request_of(pod, self._asked)
         every = (*(spec.containers or ()), *(spec.init_containers or ()))
         return self._table.shape(
             request.amounts,
@@ -111,11 +118,48 @@ class Shaper:
             containers=len(every),
             strategy=strategy,
             burst=request.burst,
-            limits=self._limits_of(pod),
+            limits=self._limits_of(pod, self._asked),
         )
 
-    def _limits_of(self, pod: Pod) -> tuple[tuple[str, int], ...]:
-        return limits_of(pod, self.axis) if self._limits else ()
+    def _limits_of(self, pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
+        return limits_of(pod, axis) if self._limits else ()
+
+
+def bound_labels(pod: Pod) -> None:
+    """Raise BadObject where a pod has more labels than are read."""
+    read(pod.metadata.labels, LABELS_MAX, "metadata.labels")
+
+
+def _parts(pod: Pod) -> list[tuple[str, msgspec.Raw]]:
+    """The parts of a spec that stay raw, by field."""
+    spec = pod.spec
+    return [
+        ("spec.affinity", spec.affinity),
+        ("spec.topologySpreadConstraints", spec.topology_spread_constraints),
+        ("spec.nodeSelector", spec.node_selector),
+        ("spec.tolerations", spec.tolerations),
+        ("spec.overhead", spec.overhead),
+        ("spec.resources", spec.resources),
+    ]
+
+
+def _length(pod: Pod) -> int:
+    """How many bytes the raw parts have."""
+    spec = pod.spec
+    every = (*(spec.containers or ()), *(spec.init_containers or ()))
+    inside = sum(len(bytes(one.resources)) + len(bytes(one.ports)) for one in every)
+    return inside + sum(len(bytes(raw)) for _, raw in _parts(pod))
+
+
+def _bound_parts(pod: Pod) -> None:
+    """Raise BadObject where a part of the spec is larger than what is read."""
+    spec = pod.spec
+    for at, raw in _parts(pod):
+        size = len(bytes(raw))
+        if size > PART_BYTES_MAX:
+            raise BadObject(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
+    bounded(len(spec.containers or ()) + len(spec.init_containers or ()), CONTAINERS_MAX, "spec.containers")
+    bound_resources(pod)
 
 
 def _key(pod: Pod) -> Hashable:
@@ -177,7 +221,9 @@ def _ports(pod: Pod) -> Iterator[HostPort]:
     ]
     for field, position, container in listening:
         at = f"spec.{field}[{position}].ports"
-        for number, fields in enumerate(decoded(container.ports, list[ContainerPort], at) or ()):
+        ports = decoded(container.ports, list[ContainerPort], at)
+        read(ports, PORTS_MAX, at)
+        for number, fields in enumerate(ports or ()):
             port = _host_port(fields, bool(spec.host_network), f"{at}[{number}]")
             if port is not None:
                 yield port

@@ -90,6 +90,10 @@ class JobBooks:
         """Every job as it is now, those included whose PodGroup has not been seen; not to be changed."""
         yield from self._jobs.values()
 
+    def columns(self) -> set[int]:
+        """Columns of what PodGroups ask for."""
+        return {column for spec in self._groups.values() for column, _ in spec.min_resources or ()}
+
     def set_group(self, key: str, spec: JobSpec | None) -> None:
         """The PodGroup of this key now says this, None where it is gone."""
         if spec is None:

@@ -150,8 +150,15 @@ class NodeBooks:
         """Pods whose load the latest reading lacks, wholly or in part."""
         return len(self._usage)
 
-    def publish(self) -> tuple[NodeTable, PlacedPods]:
-        """The table and the placed pods as they are now, at the cost of what changed since the last call."""
+    def columns(self) -> set[int]:
+        """Columns of what nodes offer."""
+        return {column for record in self._records.values() for column, _ in record.allocatable}
+
+    def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
+        """The table and the placed pods as they are now, at the cost of what changed since the last call.
+
+        ``axis`` are the names that are published with it.
+        """
         if self._membership_changed:
             self._rearrange()
         elif self._attributes_changed:
@@ -163,6 +170,7 @@ class NodeBooks:
             self._rewrite()
         self._membership_changed = self._attributes_changed = False
         self._placed.publish(self._published_placed)
+        self._table.axis = axis
         self._table.usage = self._usage.publish(self._table.statics)
         return self._table, self._published_placed
 

@@ -209,12 +209,20 @@ class PodBooks:
 
     # Sizes
 
-    def sweep(self) -> None:
+    def sweep_overgrown(self) -> None:
         """Let go of shapes that no pod has any more, once there are many."""
-        shaper = self._reader.shaper
-        if shaper.overgrown:
-            tasks = self._tasks.values()
-            shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+        if self._reader.shaper.overgrown:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Let go of shapes that no pod has any more."""
+        tasks = self._tasks.values()
+        self._reader.shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+
+    def columns(self) -> set[int]:
+        """Columns of what pods ask for."""
+        shapes = {task.shape for task in (*self._tasks.values(), *self._assumed.watched())}
+        return {column for shape in shapes for column, _ in shape.request}
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""

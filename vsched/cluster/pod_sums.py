@@ -115,18 +115,19 @@ class CountedNames:
     def __init__(self, axis: ResourceAxis) -> None:
         self._axis = axis
         self._names: list[str] = []
+        self._version = -1
 
     def named(self, vector: Vector | Amounts) -> dict[str, int]:
         """Amounts by column as amounts by counted name, without zeros."""
-        names = self._grown()
+        names = self._current()
         pairs = vector.items() if isinstance(vector, dict) else vector
         return {names[column]: value for column, value in pairs if value and names[column]}
 
-    def _grown(self) -> list[str]:
-        names = self._axis.names
-        while len(self._names) < len(names):
-            counted = counted_name(names[len(self._names)])
-            self._names.append("" if is_storage(counted) else counted)
+    def _current(self) -> list[str]:
+        if self._version != self._axis.version:
+            self._version = self._axis.version
+            counted = (counted_name(name) for name in self._axis.names)
+            self._names = ["" if is_storage(name) else name for name in counted]
         return self._names
 
 

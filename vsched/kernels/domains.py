@@ -40,12 +40,14 @@ class Topology(NamedTuple):
 def topology(statics: NodeStatics, key: str) -> Topology:
     """The domains of a label key."""
 
+    known = statics.known(key)
+
     def compute() -> Topology:
-        column = statics.label(key)
+        column = statics.label(known)
         ids = np.where(column.ids == NO_DOMAIN, column.count, column.ids).astype(np.intp)
         return _topology(ids, column.count)
 
-    return statics.remember(("topology", key), compute)
+    return statics.remember(("topology", known), compute)
 
 
 def single_nodes(statics: NodeStatics) -> Topology:
@@ -79,13 +81,16 @@ def tally(
     Nodes that are not in the table, and rows that are not ``eligible``, do not count.
     """
     sums = np.zeros(domains.size + 1, dtype=np.int64)
+    found: list[int] = []
+    amounts: list[int] = []
     for by_node, weight in weighted:
-        rows = np.fromiter(map(row.get, by_node, repeat(-1)), dtype=np.intp, count=len(by_node))
-        amounts = np.fromiter(by_node.values(), dtype=np.int64, count=len(by_node))
-        known = rows >= 0
-        if eligible is not None:
-            known &= eligible[rows]
-        np.add.at(sums, domains.ids[rows[known]], amounts[known] * weight)
+        found.extend(map(row.get, by_node, repeat(-1)))
+        amounts.extend(by_node.values() if weight == 1 else [weight * count for count in by_node.values()])
+    rows = np.array(found, dtype=np.intp)
+    known = rows >= 0
+    if eligible is not None:
+        known &= eligible[rows]
+    np.add.at(sums, domains.ids[rows[known]], np.array(amounts, dtype=np.int64)[known])
     sums[domains.size] = 0
     return sums
 

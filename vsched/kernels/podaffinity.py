@@ -28,10 +28,12 @@ def namespaces_of(term: PodTerm, namespaces: Mapping[str, Namespace]) -> frozens
     return frozenset((*term.namespaces, *chosen))
 
 
-def term_matches(term: PodTerm, labels: PodLabels, namespaces: Mapping[str, Namespace]) -> bool:
-    """Whether a term means a pod of this namespace and these labels."""
+def term_matches(
+    term: PodTerm, labels: PodLabels, namespaces: Mapping[str, Namespace], pairs: dict[str, str] | None = None
+) -> bool:
+    """Whether a term means a pod of this namespace and these labels; ``pairs`` are those, where they are at hand."""
     selector = term.selector
-    if selector is None or not selector.matches(dict(labels.pairs)):
+    if selector is None or not selector.matches(dict(labels.pairs) if pairs is None else pairs):
         return False
     if labels.namespace in term.namespaces:
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from vsched.model.shape import HostPort
 
@@ -16,6 +16,13 @@ def conflict(one: HostPort, other: HostPort) -> bool:
     return one.ip == other.ip or EVERY_ADDRESS in (one.ip, other.ip)
 
 
-def conflicts(wanted: Sequence[HostPort], held: Sequence[HostPort]) -> int:
-    """How many of the held ports are in the way of the wanted ones."""
-    return sum(any(conflict(one, other) for one in wanted) for other in held)
+def conflicting(wanted: Sequence[HostPort]) -> Callable[[Sequence[HostPort]], int]:
+    """Counts how many of other ports are in the way of these, at the cost of those others."""
+    alike: dict[tuple[int, str], list[HostPort]] = {}
+    for port in wanted:
+        alike.setdefault((port.port, port.protocol), []).append(port)
+
+    def count(held: Sequence[HostPort]) -> int:
+        return sum(any(conflict(one, other) for one in alike.get((other.port, other.protocol), ())) for other in held)
+
+    return count

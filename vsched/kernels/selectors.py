@@ -21,9 +21,10 @@ def requirement_mask(requirement: Requirement, column: LabelColumn) -> Mask:
     key, values = requirement.key, column.values
     holds = np.empty(len(values) + 1, dtype=np.bool_)
     if requirement.operator in ("In", "NotIn"):
-        named = frozenset(requirement.values)
         inside = requirement.operator == "In"
-        holds[:-1] = [(value in named) is inside for value in values]
+        named = [position for value in requirement.values if (position := column.positions.get(value)) is not None]
+        holds[:-1] = not inside
+        holds[named] = inside
     else:
         holds[:-1] = [requirement_holds(requirement, {key: value}) for value in values]
     holds[-1] = requirement_holds(requirement, {})

@@ -7,7 +7,7 @@ Rows of nodes are in the order of their names, so the first of equal scores is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -53,6 +53,8 @@ class LabelColumn(msgspec.Struct, frozen=True):
     ids: Ids
     """int32[nodes]: position in ``values``, or ``NO_DOMAIN``."""
     values: tuple[str, ...]
+    positions: dict[str, int]
+    """Of each value."""
 
     @property
     def count(self) -> int:
@@ -87,9 +89,18 @@ class NodeStatics:
             found = self._memo[key] = compute()
         return found  # type: ignore[return-value]  # the key names the computation, so the type is its own
 
+    def known(self, key: str) -> str:
+        """The key, or an empty one where no node has it, so that only keys there are can be remembered."""
+        keys: frozenset[str] = self.remember("label keys", lambda: frozenset[str]().union(*self._labels()))
+        return key if key in keys else ""
+
     def label(self, key: str) -> LabelColumn:
         """The column of one label key."""
-        return self.remember(("label", key), lambda: self._label_column(key))
+        known = self.known(key)
+        return self.remember(("label", known), lambda: self._label_column(known))
+
+    def _labels(self) -> Iterator[Mapping[str, str]]:
+        return (node.labels for node in self.attributes)
 
     def _label_column(self, key: str) -> LabelColumn:
         positions: dict[str, int] = {}
@@ -98,7 +109,7 @@ class NodeStatics:
             value = node.labels.get(key)
             if value is not None:
                 ids[row] = positions.setdefault(value, len(positions))
-        return LabelColumn(ids, tuple(positions))
+        return LabelColumn(ids, tuple(positions), positions)
 
 
 class NodeTable:

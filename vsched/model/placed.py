@@ -85,6 +85,19 @@ class PlacedPods:
             if (namespaces is None or labels.namespace in namespaces) and selector.matches(dict(labels.pairs)):
                 yield labels
 
+    def looked_at(self, selector: Selector, namespaces: frozenset[str] | None) -> int:
+        """How many label sets ``matching`` looks at."""
+        smallest: int | None = None
+        for requirement in selector.requirements:
+            if requirement.operator == "In":
+                found = sum(len(self._by_pair.get((requirement.key, value), ())) for value in requirement.values)
+                smallest = found if smallest is None else min(smallest, found)
+        if smallest is not None:
+            return smallest
+        if namespaces is not None:
+            return sum(len(self._by_namespace.get(name, ())) for name in namespaces)
+        return len(self.counts)
+
     def _candidates(self, selector: Selector, namespaces: frozenset[str] | None) -> list[PodLabels]:
         smallest: list[PodLabels] | None = None
         for requirement in selector.requirements:

@@ -2,14 +2,17 @@
 
 An ``Amounts`` is what one object asks for or has: a sorted tuple of ``(column, value)`` pairs without zeros.
 A ``Vector`` is a running sum: a dict from column to value that only its owner changes.
-Columns come from a ``ResourceAxis``, which only ever grows, so a column keeps its meaning for the life of the axis.
+Columns come from a ``ResourceAxis``. Nodes and queues get as many as they name; pods and PodGroups, which anybody may
+write, get a few for resources that nobody offers. A column that nothing uses any more is given to the next new name:
+who keeps amounts for longer keeps the names as they were (``ResourceAxis.copy``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
-from vsched.errors import BadQuantity
+from vsched.errors import BadQuantity, NoColumn
 from vsched.model.quantity import UNLIMITED, format_bytes, format_milli, parse_quantity
 
 CPU, MEMORY, PODS = 0, 1, 2
@@ -20,6 +23,9 @@ Vector = dict[int, int]
 
 NOTHING: Amounts = ()
 ONE_POD: Amounts = ((PODS, 1),)
+
+ASKED_MAX = 64
+"""Columns for resources that pods and PodGroups ask for and nobody offers: each costs a row of the table of nodes."""
 
 _NATIVE_SCALARS = ("hugepages-", "attachable-volumes-")
 _BYTES = ("memory", "ephemeral-storage")
@@ -39,14 +45,33 @@ def is_schedulable(name: str) -> bool:
     return "/" in name and not name.startswith(("requests.", "count/"))
 
 
-class ResourceAxis:
-    """The append-only list of resource names; position is the column."""
+class Columns(Protocol):
+    """Says which column a resource has."""
 
-    __slots__ = ("_columns", "names")
+    @property
+    def names(self) -> list[str]:
+        """The resource of each column."""
+
+    def column(self, name: str) -> int | None:
+        """The column of ``name``; None where amounts of it do not count. Raises NoColumn where there is none left."""
+
+
+class ResourceAxis:
+    """The list of resource names; position is the column."""
+
+    __slots__ = ("_asked", "_columns", "_idle", "crowded", "names", "version")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names: list[str] = ["cpu", "memory", "pods"]
         self._columns: dict[str, int] = {name: column for column, name in enumerate(self.names)}
+        self._asked: set[int] = set()
+        """Columns that are there because somebody asks for them."""
+        self._idle: set[int] = set()
+        """Columns that nothing uses: the next new names get them."""
+        self.crowded = False
+        """Whether a column was refused since the last ``keep``."""
+        self.version = 0
+        """Grows whenever a name is added or replaced."""
         for name in names:
             self.column(name)
 
@@ -57,8 +82,48 @@ class ResourceAxis:
         """The column of ``name``, made on first use."""
         column = self._columns.get(name)
         if column is None:
-            column = self._columns[name] = len(self.names)
+            column = self._made(name)
+        self._idle.discard(column)
+        self._asked.discard(column)
+        return column
+
+    def asked(self, name: str) -> int:
+        """The same for somebody who only asks for it; raises NoColumn where many are that nobody offers."""
+        column = self._columns.get(name)
+        if column is not None and column not in self._idle:
+            return column
+        if len(self._asked) >= ASKED_MAX:
+            self.crowded = True
+            raise NoColumn(
+                f"{name}: no node offers it, and {ASKED_MAX} others that none offers are asked for (expected fewer)"
+            )
+        if column is None:
+            column = self._made(name)
+        self._idle.discard(column)
+        self._asked.add(column)
+        return column
+
+    def keep(self, used: Collection[int], offered: Collection[int]) -> bool:
+        """Columns that are not ``used`` are for new names; True where that leaves room. ``offered`` are not limited."""
+        self._idle = {column for column in range(len(self.names)) if column > PODS and column not in used}
+        self._asked = {column for column in used if column > PODS and column not in offered}
+        self.crowded = False
+        return len(self._asked) < ASKED_MAX
+
+    def copy(self) -> ResourceAxis:
+        """The names as they are now."""
+        return ResourceAxis(self.names[PODS + 1 :])
+
+    def _made(self, name: str) -> int:
+        self.version += 1
+        if not self._idle:
+            self._columns[name] = len(self.names)
             self.names.append(name)
+            return self._columns[name]
+        column = self._idle.pop()
+        del self._columns[self.names[column]]
+        self.names[column] = name
+        self._columns[name] = column
         return column
 
     def find(self, name: str) -> int | None:
@@ -85,6 +150,42 @@ class ResourceAxis:
             for column, value in sorted(amounts)
             if value and abs(value) < UNLIMITED
         }
+
+
+class AskedColumns:
+    """Columns as pods and PodGroups get them."""
+
+    __slots__ = ("_axis",)
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self._axis = axis
+
+    @property
+    def names(self) -> list[str]:
+        """The resource of each column."""
+        return self._axis.names
+
+    def column(self, name: str) -> int:
+        """The column of ``name``; raises NoColumn where there is none left."""
+        return self._axis.asked(name)
+
+
+class KnownColumns:
+    """Columns there are; what has none does not count."""
+
+    __slots__ = ("_axis",)
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self._axis = axis
+
+    @property
+    def names(self) -> list[str]:
+        """The resource of each column."""
+        return self._axis.names
+
+    def column(self, name: str) -> int | None:
+        """The column of ``name``, None where it has none."""
+        return self._axis.find(name)
 
 
 def parse_amount(name: str, quantity: object) -> int:

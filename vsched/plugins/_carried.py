@@ -74,9 +74,9 @@ class CarriedTerms:
             return found[2]
         entries: set[tuple[int, int]] = set()
         carriers: list[TermKey] = []
-        placed = self._placed.about(labels)
+        placed, pairs = self._placed.about(labels), dict(labels.pairs)
         for position, key in enumerate((*placed, *self._arrived.about(labels))):
-            meant = self._meant(key[0], labels)
+            meant = self._meant(key[0], labels, pairs)
             entries.update(meant)
             if meant and position < len(placed):
                 carriers.append(key)
@@ -106,11 +106,11 @@ class CarriedTerms:
 
         return weigh
 
-    def _meant(self, affinity: PodAffinity, labels: PodLabels) -> list[tuple[int, int]]:
+    def _meant(self, affinity: PodAffinity, labels: PodLabels, pairs: dict[str, str]) -> list[tuple[int, int]]:
         return [
             (self._number(affinity), position)
             for position, (_, term) in enumerate(self._terms_of(affinity))
-            if term_matches(term, labels, self._namespaces)
+            if term_matches(term, labels, self._namespaces, pairs)
         ]
 
     def _number(self, affinity: PodAffinity) -> int:

@@ -5,7 +5,7 @@ Answers as kube-scheduler's NodePorts, InterPodAffinity and PodTopologySpread fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
 from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
-from vsched.kernels.ports import conflicts
+from vsched.kernels.ports import conflicting
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.spread import within_skew
 from vsched.kernels.taints import tolerated_mask
@@ -32,6 +32,11 @@ REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
 SKEWED = "node(s) didn't match pod topology spread constraints"
 
 
+COMPARISONS_MAX = 400_000
+"""So many sets of labels are compared with the rules of one sort of pods in a session: less than a second of work."""
+TOO_COSTLY = f"node(s) were not looked at: the pod's rules about other pods take over {COMPARISONS_MAX:,} comparisons"
+
+
 class PodClass(NamedTuple):
     """What of a pod's labels and namespace decides besides its shape."""
 
@@ -42,6 +47,8 @@ class PodClass(NamedTuple):
     """Its own required affinity means it."""
     counts_itself: tuple[bool, ...] = ()
     """For each hard spread constraint: whether it counts the pod."""
+    too_costly: bool = False
+    """Its own rules about other pods would hold up everybody else."""
 
 
 NO_CLASS = PodClass()
@@ -69,6 +76,8 @@ class PodRules:
         self._affinity = affinity
         self._spread = spread
         self._constraints: dict[Shape, tuple[Constraint, ...]] = {}
+        self._placed = snapshot.placed
+        self._costly: dict[tuple[Shape, str], bool] = {}
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Take note of one placement, or of its undoing."""
@@ -79,25 +88,57 @@ class PodRules:
 
     def class_of(self, shape: Shape, labels: PodLabels) -> PodClass | None:
         """What besides the shape decides for a pod of these labels; None where nothing does."""
+        if (shape.affinity is not None or shape.spread) and self._is_costly(shape, labels.namespace):
+            return PodClass(too_costly=True)
         repelled_by = self._repelling.signature(labels) if self._affinity and self._repelling else ()
         affinity = shape.affinity if self._affinity else None
         hard = hard_spread(shape) if self._spread else ()
         if not hard and affinity is None:
             return PodClass(repelled_by=repelled_by) if repelled_by else None
         required = affinity.required if affinity is not None else ()
+        pairs = dict(labels.pairs)
         found = PodClass(
             labels.namespace if hard else "",
             repelled_by,
-            bool(required) and all(term_matches(term, labels, self._namespaces) for term in required),
-            tuple(_means(rule, labels) for rule in hard),
+            bool(required) and all(term_matches(term, labels, self._namespaces, pairs) for term in required),
+            tuple(_means(rule, pairs) for rule in hard),
         )
         return None if found == NO_CLASS else found
+
+    def _is_costly(self, shape: Shape, namespace: str) -> bool:
+        """Whether the rules of such pods, preferences included, take too many comparisons with what is on nodes."""
+        key = (shape, namespace if shape.spread else "")
+        found = self._costly.get(key)
+        if found is None:
+            found = self._costly[key] = self._comparisons(shape, namespace) > COMPARISONS_MAX
+        return found
+
+    def _comparisons(self, shape: Shape, namespace: str) -> int:
+        placed, affinity, own = self._placed, shape.affinity, frozenset((namespace,))
+        count = sum(placed.looked_at(rule.selector, own) for rule in shape.spread if rule.selector is not None)
+        if affinity is None:
+            return count
+
+        def found(term: PodTerm) -> int:
+            if term.selector is None:
+                return 0
+            return placed.looked_at(term.selector, namespaces_of(term, self._namespaces))
+
+        count += sum(found(term) for term in affinity.anti_required)
+        # What the first of the required terms finds is compared with all of them, and what any of the preferred ones
+        # of a topology finds with all of those.
+        count += sum(found(term) for term in affinity.required[:1]) * len(affinity.required)
+        by_key: dict[str, list[int]] = {}
+        for _, term in (*affinity.preferred, *affinity.anti_preferred):
+            by_key.setdefault(term.topology_key, []).append(found(term))
+        return count + sum(sum(each) + len(each) * min(sum(each), len(placed.counts)) for each in by_key.values())
 
     def concern(self, shape: Shape, pod_class: PodClass) -> bool:
         """Whether any of the rules can keep such a pod off a node."""
         affinity = shape.affinity
         return bool(
-            (self._ports and shape.ports)
+            pod_class.too_costly
+            or (self._ports and shape.ports)
             or pod_class.repelled_by
             or (self._affinity and affinity is not None and (affinity.required or affinity.anti_required))
             or pod_class.counts_itself
@@ -109,6 +150,9 @@ class PodRules:
         Masks follow later placements: they are good until the next one.
         """
         found: list[Check] = []
+        if pod_class.too_costly:
+            nowhere = np.zeros(len(self._statics), dtype=np.bool_)
+            return [Check(TOO_COSTLY, nowhere, code=Code.POD_AFFINITY)]
         if self._ports and shape.ports:
             self._free(found, NO_PORTS, Code.PORTS, self._port_counters(shape))
         affinity = shape.affinity if self._affinity else None
@@ -136,7 +180,7 @@ class PodRules:
     def _port_counters(self, shape: Shape) -> list[DomainCounter]:
         return self._pods.counters(
             ("ports", shape),
-            lambda: [self._pods.by_ports(single_nodes(self._statics), lambda held: conflicts(shape.ports, held))],
+            lambda: [self._pods.by_ports(single_nodes(self._statics), conflicting(shape.ports))],
         )
 
     # -- pod affinity -------------------------------------------------------------------------------------------
@@ -149,17 +193,33 @@ class PodRules:
 
     def _meaning(self, term: PodTerm, terms: Sequence[PodTerm]) -> DomainCounter:
         """Pods in the domains of one term that all the terms mean."""
-        selectors = [] if term.selector is None else [(term.selector, namespaces_of(term, self._namespaces))]
-        return self._pods.by_labels(
-            topology(self._statics, term.topology_key),
-            selectors,
-            lambda labels: int(all(term_matches(one, labels, self._namespaces) for one in terms)),
-        )
+        return self._counted(term.topology_key, terms[0], lambda labels: self._all_mean(terms, labels))
+
+    def _counted(self, key: str, finding: PodTerm, means: Callable[[PodLabels], bool]) -> DomainCounter:
+        """Pods that are meant, in the domains of a key; all of them are among those that one term finds."""
+        found = finding.selector
+        selectors = [] if found is None else [(found, namespaces_of(finding, self._namespaces))]
+        return self._pods.by_labels(topology(self._statics, key), selectors, lambda labels: int(means(labels)))
+
+    def _all_mean(self, terms: Sequence[PodTerm], labels: PodLabels) -> bool:
+        pairs = dict(labels.pairs)
+        return all(term_matches(one, labels, self._namespaces, pairs) for one in terms)
 
     def _attracted(self, shape: Shape, affinity: PodAffinity, pod_class: PodClass) -> Mask:
-        counters = self._pods.counters(
-            ("required", shape), lambda: [self._meaning(term, affinity.required) for term in affinity.required]
-        )
+        def made() -> list[DomainCounter]:
+            # Each term counts the pods that all of them mean, so who those are is found once, not once a term.
+            known: dict[PodLabels, bool] = {}
+
+            def means(labels: PodLabels) -> bool:
+                found = known.get(labels)
+                if found is None:
+                    found = known[labels] = self._all_mean(affinity.required, labels)
+                return found
+
+            keys = dict.fromkeys(term.topology_key for term in affinity.required)
+            return [self._counted(key, affinity.required[0], means) for key in keys]
+
+        counters = self._pods.counters(("required", shape), made)
         return attracted(
             [(counter.domains, ~counter.clear) for counter in counters],
             found=any(counter.occupied for counter in counters),
@@ -216,29 +276,47 @@ def constraints_of(
     """
 
     def compute() -> tuple[Constraint, ...]:
-        return tuple(_constraint(rule, rules, group if need_keys else (), statics) for rule in group)
+        keyed = _with_keys({statics.known(rule.topology_key) for rule in group} if need_keys else (), statics)
+        eligible = {
+            policies: _eligible_nodes(policies, rules, keyed, statics)
+            for policies in {_policies(rule) for rule in group}
+        }
+        return tuple(_constraint(rule, eligible[_policies(rule)], statics) for rule in group)
 
     return statics.remember(("spread", rules, group, need_keys), compute)
 
 
-def _constraint(rule: Spread, rules: Rules, group: Sequence[Spread], statics: NodeStatics) -> Constraint:
+def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> Constraint:
     if not rule.hard and rule.topology_key == HOSTNAME:
         # A soft constraint by host name counts a node's own pods, whatever its policies.
         alone = labelled_nodes(statics, HOSTNAME)
         return Constraint(rule, alone, None, alone.present)
     domains = topology(statics, rule.topology_key)
-    eligible = eligible_nodes(rule, rules, group, statics)
     return Constraint(rule, domains, eligible, domains_with(domains, eligible))
 
 
-def eligible_nodes(rule: Spread, rules: Rules, group: Sequence[Spread], statics: NodeStatics) -> Mask | None:
-    """bool[nodes]: nodes that count for a constraint, by its policies and the keys of its group; None for all."""
+Policies = tuple[bool, bool]
+"""Whether nodes count only where node affinity, and where taints let the pod go."""
+
+
+def _policies(rule: Spread) -> Policies:
+    return rule.honours_node_affinity, rule.honours_node_taints
+
+
+def _with_keys(keys: Iterable[str], statics: NodeStatics) -> list[Mask]:
+    """bool[nodes] for each key: where the label is."""
+    return [topology(statics, key).present for key in keys]
+
+
+def _eligible_nodes(policies: Policies, rules: Rules, keyed: Sequence[Mask], statics: NodeStatics) -> Mask | None:
+    """bool[nodes]: nodes that count for constraints of these policies, by the keys of their group; None for all."""
+    honours_affinity, honours_taints = policies
     mask: Mask | None = None
-    masks = [topology(statics, one.topology_key).present for one in group]
-    if rule.honours_node_affinity:
+    masks = list(keyed)
+    if honours_affinity:
         allowed = affinity_mask(rules, statics)
         masks += [] if allowed is None else [allowed]
-    if rule.honours_node_taints:
+    if honours_taints:
         allowed = tolerated_mask(statics, rules.tolerations)
         masks += [] if allowed is None else [allowed]
     for one in masks:
@@ -259,8 +337,8 @@ def spread_counter(pods: PodsOnNodes, constraint: Constraint, namespace: str) ->
     )
 
 
-def _means(rule: Spread, labels: PodLabels) -> bool:
-    return rule.selector is not None and rule.selector.matches(dict(labels.pairs))
+def _means(rule: Spread, pairs: dict[str, str]) -> bool:
+    return rule.selector is not None and rule.selector.matches(pairs)
 
 
 def _repelling_terms(affinity: PodAffinity) -> WeightedTerms:

@@ -108,11 +108,12 @@ class Preferences:
         selectors = [
             (term.selector, namespaces_of(term, self._namespaces)) for _, term in terms if term.selector is not None
         ]
-        return self._pods.by_labels(
-            domains,
-            selectors,
-            lambda labels: sum(weight for weight, term in terms if term_matches(term, labels, self._namespaces)),
-        )
+
+        def weigh(labels: PodLabels) -> int:
+            pairs = dict(labels.pairs)
+            return sum(weight for weight, term in terms if term_matches(term, labels, self._namespaces, pairs))
+
+        return self._pods.by_labels(domains, selectors, weigh)
 
     def _carried_counters(self, signature: Signature) -> list[DomainCounter]:
         """By topology, the weights of the terms that pods on nodes carry about such a pod."""

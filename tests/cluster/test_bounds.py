@@ -1,0 +1,209 @@
+"""How much is read of one object: what says more is left out with the field, its number and the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cluster import builders as make
+from tests.support import oversized as big
+from tests.support.plans import NOW, manifests, mirror
+from vsched.cluster.bounds import (
+    CONTAINERS_MAX,
+    GATES_MAX,
+    LABELS_MAX,
+    NAME_LENGTH_MAX,
+    PART_BYTES_MAX,
+    POD_TERMS_MAX,
+    PORTS_MAX,
+    REQUIREMENTS_MAX,
+    RESOURCES_MAX,
+    ROLES_MAX,
+    SPREAD_MAX,
+    TERMS_MAX,
+    TOLERATIONS_MAX,
+    VALUES_MAX,
+)
+from vsched.cluster.cache import Cache
+
+Manifest = dict[str, Any]
+TERMS = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+CHOICE = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+
+
+def tell(cache: Cache, manifest: Manifest, type: str = "ADDED") -> None:
+    cache.apply(manifest["kind"], type, make.read(manifest))
+
+
+def told(cache: Cache) -> list[str]:
+    return [note.message for note in cache.broken.values()]
+
+
+@pytest.mark.parametrize(
+    ("made", "most", "field"),
+    [
+        pytest.param(big.labelled, LABELS_MAX, "metadata.labels", id="labels of a pod"),
+        pytest.param(big.spread, SPREAD_MAX, "spec.topologySpreadConstraints", id="spread constraints"),
+        pytest.param(big.apart, POD_TERMS_MAX, TERMS, id="terms about other pods"),
+        pytest.param(big.choosing, TERMS_MAX, CHOICE, id="terms of node affinity"),
+        pytest.param(
+            lambda count: big.choosing(1, count),
+            VALUES_MAX,
+            f"{CHOICE}[0].matchExpressions[0].values",
+            id="values of a requirement",
+        ),
+        pytest.param(big.selecting, REQUIREMENTS_MAX, "spec.nodeSelector", id="labels of a node selector"),
+        pytest.param(big.tolerating, TOLERATIONS_MAX, "spec.tolerations", id="tolerations"),
+        pytest.param(big.containing, CONTAINERS_MAX, "spec.containers", id="containers"),
+        pytest.param(big.listening, PORTS_MAX, "spec.containers[0].ports", id="ports of a container"),
+        pytest.param(big.gated, GATES_MAX, "spec.schedulingGates", id="scheduling gates"),
+        pytest.param(big.asking, RESOURCES_MAX, "spec.containers[*].resources", id="resources of a pod"),
+        pytest.param(big.minimum, RESOURCES_MAX, "spec.minResources", id="resources of a PodGroup"),
+        pytest.param(big.roles, ROLES_MAX, "spec.minTaskMember", id="roles of a PodGroup"),
+    ],
+)
+def test_as_much_is_read_as_the_bound_and_what_says_more_is_left_out_with_a_reason(
+    made: Callable[[int], Manifest], most: int, field: str
+) -> None:
+    cache = mirror([])
+    tell(cache, made(most))
+    assert told(cache) == []
+
+    tell(cache, made(most + 1))
+    assert len(told(cache)) == 1
+    assert told(cache)[0].endswith(f" tenant/big: {field}: {most + 1:,} entries ({most:,} are read at most)")
+    snapshot = cache.snapshot(NOW)
+    assert all(key != "tenant/big" or not job.pending for key, job in snapshot.jobs.items())
+
+    tell(cache, made(most))
+    assert told(cache) == [], "it is read once it says less"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param({"queue": "q" * 400}, "spec.queue", id="the queue of a PodGroup"),
+        pytest.param({"priorityClassName": "c" * 400}, "spec.priorityClassName", id="its priority class"),
+        pytest.param({"minTaskMember": {"r" * 400: 1}}, "spec.minTaskMember", id="a role"),
+        pytest.param({"minResources": {"example.com/" + "r" * 400: "1"}}, "spec.minResources", id="a resource"),
+    ],
+)
+def test_names_are_read_up_to_the_longest_there_can_be(spec: Manifest, field: str) -> None:
+    cache = mirror([])
+    tell(cache, big.group(**spec))
+    assert f"{field}: " in told(cache)[0]
+    assert f"letters ({NAME_LENGTH_MAX} are read at most)" in told(cache)[0]
+
+
+def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:
+    cache = mirror([])
+    tell(cache, big.apart(1_500))
+    assert told(cache)[0].endswith(f"bytes ({PART_BYTES_MAX:,} are read at most)")
+
+
+def test_a_pod_on_a_node_that_says_too_much_takes_its_room_and_nobody_counts_its_labels() -> None:
+    cache = mirror(manifests("node n1 cpu=4"))
+    placed = big.labelled(LABELS_MAX + 1)
+    placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
+    placed["spec"]["containers"] = [big.container(requests={"cpu": "3", "example.com/unknown": "1"})]
+    tell(cache, placed)
+
+    snapshot = cache.snapshot(NOW)
+    assert snapshot.nodes.idle[0].tolist() == [1000]
+    assert [labels.pairs for labels in snapshot.placed.counts] == [()]
+    assert "example.com/unknown" not in snapshot.axis.names, "what no node offers is taken from none"
+
+
+# -- resources that nobody offers -----------------------------------------------------------------------------------
+
+
+def waiting(cache: Cache, now: float = NOW) -> list[str]:
+    return sorted(task.name for job in cache.snapshot(now).jobs.values() for task in job.pending.values())
+
+
+def crowded() -> Cache:
+    """Two pods ask for as many resources that nobody offers as there may be, and a third for one more."""
+    cache = mirror(manifests("node n1 cpu=4"))
+    for name in ("first", "second"):
+        tell(cache, _named(big.asking(RESOURCES_MAX, name), name))
+    tell(cache, _named(big.asking(1, "more"), "third"))
+    return cache
+
+
+def _named(pod: Manifest, name: str) -> Manifest:
+    pod["metadata"]["name"], pod["metadata"]["uid"] = name, f"uid-{name}"
+    return pod
+
+
+def test_of_resources_that_nobody_offers_so_many_are_counted() -> None:
+    cache = crowded()
+    assert waiting(cache) == ["first", "second"]
+    assert told(cache) == [
+        "Pod tenant/third: spec.containers[0].resources.requests.example.com/more0: no node offers it, and 64 others "
+        "that none offers are asked for (expected fewer)"
+    ]
+    assert len(cache.axis) == 3 + 2 * RESOURCES_MAX
+
+
+def test_a_pod_that_found_no_column_is_read_again_once_others_are_gone() -> None:
+    cache = crowded()
+    cache.snapshot(NOW)
+    tell(cache, _named(big.asking(RESOURCES_MAX, "first"), "first"), "DELETED")
+    assert waiting(cache, NOW + 10) == ["second", "third"]
+    assert told(cache) == []
+    assert len(cache.axis) == 3 + 2 * RESOURCES_MAX, "it has a column that nobody uses any more"
+
+
+def test_a_pod_that_found_no_column_is_read_again_once_a_node_offers_what_it_asks_for() -> None:
+    cache = crowded()
+    cache.snapshot(NOW)
+    tell(cache, make.node("n2", status={"allocatable": {"cpu": "1", "pods": "9", "example.com/more0": "1"}}))
+    assert waiting(cache, NOW + 0.01) == ["first", "second", "third"], "at once"
+
+
+def test_nodes_and_queues_have_as_many_columns_as_they_name() -> None:
+    cache = crowded()
+    tell(cache, make.node("n2", status={"allocatable": {f"example.com/node{number}": "1" for number in range(100)}}))
+    tell(cache, make.queue("q", spec={"capability": {f"example.com/queue{number}": "1" for number in range(100)}}))
+    assert len(cache.axis) == 3 + 2 * RESOURCES_MAX + 200
+
+
+def test_names_of_a_snapshot_stay_as_they_were_when_a_column_gets_another_name() -> None:
+    cache = crowded()
+    before = cache.snapshot(NOW)
+    names = list(before.axis.names)
+    for name in ("first", "second"):
+        tell(cache, _named(big.asking(RESOURCES_MAX, name), name), "DELETED")
+    for number in range(100):
+        name = f"churn{number}"
+        tell(cache, _named(big.asking(RESOURCES_MAX, name), name))
+        cache.snapshot(NOW + 10 + 10 * number)
+        tell(cache, _named(big.asking(RESOURCES_MAX, name), name), "DELETED")
+    after = cache.snapshot(NOW + 10_000)
+    assert before.axis.names == names
+    assert after.axis.names != names
+    assert len(after.axis) == len(names), "however many names come and go"
+    assert after.nodes.axis is after.axis
+
+
+def test_a_pod_whose_spec_was_read_before_does_not_find_the_column_of_another_resource() -> None:
+    cache = crowded()
+    first = _named(big.asking(RESOURCES_MAX, "first"), "first")
+    tell(cache, first, "DELETED")
+    cache.snapshot(NOW)
+    tell(cache, first)
+    snapshot = cache.snapshot(NOW + 10)
+    asked = {
+        task.name: {snapshot.axis.names[column] for column, _ in task.shape.request}
+        for job in snapshot.jobs.values()
+        for task in job.pending.values()
+    }
+    assert all(name.startswith("example.com/second") or name == "pods" for name in asked["second"])
+    assert asked.keys() == {"second", "third"} or asked.keys() == {"second", "first"}
+    for name, resources in asked.items():
+        prefix = {"third": "more"}.get(name, name)
+        assert {one for one in resources if one.startswith("example.com/")} == {
+            one for one in snapshot.axis.names if one.startswith(f"example.com/{prefix}")
+        }

@@ -1,0 +1,72 @@
+"""How much is read of one object: whatever a tenant writes costs as much as a real object at most.
+
+Far beyond what real objects have. One that goes beyond is left out, with the field, its number and the bound as the
+reason; nothing is cut off. Up to these bounds the work is linear in what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sized
+
+from vsched.errors import BadObject
+
+LABELS_MAX = 512
+"""Labels of a pod, a namespace or anything else that selectors look at; nodes may have as many."""
+CONTAINERS_MAX = 256
+"""Containers of a pod, init containers included."""
+RESOURCES_MAX = 32
+"""Resources that one pod or one PodGroup names."""
+OFFERED_MAX = 512
+"""Resources that one node or one queue names."""
+QUOTA_LINES_MAX = 1024
+"""Lines of a quota, each for one resource or one kind of object."""
+PORTS_MAX = 256
+"""Ports of one container."""
+TOLERATIONS_MAX = 256
+TERMS_MAX = 128
+"""Terms of node affinity, in each list."""
+POD_TERMS_MAX = 32
+"""Terms of affinity, and of anti-affinity, to other pods, in each list."""
+REQUIREMENTS_MAX = 128
+"""Requirements of one selector, or of one term."""
+VALUES_MAX = 2048
+"""Values of one requirement: names of nodes are listed there."""
+NAMES_MAX = 512
+"""Namespaces that one term lists."""
+SPREAD_MAX = 16
+"""Topology spread constraints of a pod."""
+GATES_MAX = 256
+ROLES_MAX = 256
+"""Roles with a minimum of their own."""
+CONDITIONS_MAX = 64
+TAINTS_MAX = 256
+IMAGES_MAX = 4096
+"""Names of images that a node has."""
+NAME_LENGTH_MAX = 317
+"""Letters of a name: 253 of a domain, a slash and 63 more are the longest that an API server takes."""
+PART_BYTES_MAX = 256 << 10
+"""Bytes of one part of a pod's spec, such as its affinity: as much as all annotations of an object may have."""
+
+
+def bounded(count: int, most: int, at: str) -> None:
+    """Raise BadObject where there are more of something than are read."""
+    if count > most:
+        raise BadObject(f"{at}: {count:,} entries ({most:,} are read at most)")
+
+
+def read(found: Sized | None, most: int, at: str) -> None:
+    """The same of a list or a map that may be absent."""
+    if found is not None and len(found) > most:
+        bounded(len(found), most, at)
+
+
+def short(name: str, at: str) -> str:
+    """The name; raises BadObject where it is longer than any that could be meant."""
+    if len(name) > NAME_LENGTH_MAX:
+        raise BadObject(f"{at}: {len(name):,} letters ({NAME_LENGTH_MAX} are read at most)")
+    return name
+
+
+def named(resources: Iterable[Mapping[str, object] | None], at: str) -> None:
+    """Raise BadObject where several lists of quantities name too many resources together."""
+    bounded(len({name for one in resources if one for name in one}), RESOURCES_MAX, at)
