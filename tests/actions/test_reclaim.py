@@ -13,6 +13,10 @@ TREE = taking("allocate, reclaim", "gang conformance capacity-H", "predicates")
 STOCK = taking("allocate, reclaim", "priority gang conformance", "predicates proportion")
 MINIMA = taking("allocate, reclaim", "gang", "predicates capacity-R")
 FALLING_THROUGH = taking("allocate, reclaim", "gang", "capacity", "predicates")
+AS_IN_VOLCANO = taking("allocate, reclaim", "gang", "capacity", "predicates", victims="reference")
+STOCK_AS_IN_VOLCANO = taking(
+    "allocate, reclaim", "priority gang conformance", "predicates proportion", victims="reference"
+)
 FULL = "queue a\nqueue b\njob x/a queue=a phase=Running\npods x/a 4 cpu=1 on=n1"
 TWO_AND_TWO = """
     queue b parent=dept deserved=cpu:1
@@ -158,8 +162,15 @@ WITHIN_ITS_SHARE = """
             FALLING_THROUGH,
             "queue a\nqueue b deserved=cpu:2\njob x/a min=4 queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
             "job x/b queue=b pods=1 cpu=1",
+            [],
+            id="though a later tier names its pods",
+        ),
+        pytest.param(
+            AS_IN_VOLCANO,
+            "queue a\nqueue b deserved=cpu:2\njob x/a min=4 queue=a phase=Running\npods x/a 4 cpu=1 on=n1\n"
+            "job x/b queue=b pods=1 cpu=1",
             ["a.3"],
-            id="but a tier that agrees to nobody leaves it to the next",
+            id="but as in Volcano, a tier that agrees to nobody leaves it to the next",
         ),
         pytest.param(
             PROPORTION,
@@ -170,8 +181,14 @@ WITHIN_ITS_SHARE = """
         pytest.param(
             STOCK,
             f"{WITHIN_ITS_SHARE}\njob x/b queue=b pods=1 cpu=500m",
+            ["a.1"],
+            id="also where gang and conformance stand in a tier before proportion",
+        ),
+        pytest.param(
+            STOCK_AS_IN_VOLCANO,
+            f"{WITHIN_ITS_SHARE}\njob x/b queue=b pods=1 cpu=500m",
             ["c.1"],
-            id="where gang and conformance stand in a tier before proportion, the order of queues alone decides",
+            id="but as in Volcano, the order of queues alone decides then",
         ),
         pytest.param(
             TREE,

@@ -71,7 +71,7 @@ tiers:
     "policy",
     BUILT,
 ).policy
-RESTLESS = policy("restless pdb", "predicates proportion")
+RESTLESS = policy("restless", "predicates proportion")
 
 
 def decided(text: str, told: Policy) -> CycleReport:

@@ -29,8 +29,8 @@ def asked(plugins: str, text: str, *, across: bool) -> bool:
     evictor = next(task for task in taker.job.pending.values() if task.name == "e.0")
     session.ledger.evict(robbed, victim, 0, Cause("test", taker.key))
     session.ledger.place(taker, evictor, 0, Status.PIPELINED)
-    plugins_ = session.plugins
-    return (plugins_.could_reclaim_back if across else plugins_.could_preempt_back)(victim, evictor)
+    asked = session.plugins.reclaiming if across else session.plugins.preempting
+    return asked.could_retake(victim, evictor, by_tiers=False)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ DIVIDERS = {"proportion", "capacity"}
 GPU = "nvidia.com/gpu"
 
 Numbers = dict[str, Any]
+Outcome = dict[str, Any]
 
 CLIPPED = "capacity hierarchy, violated limits: clipped top-down, where Volcano only logs"
 AS_OF_NOW = (
@@ -47,13 +48,21 @@ DIFFERENT: dict[tuple[str, str], tuple[str, Numbers]] = {
 NOBODY_WAITS = {"reclaim-02": "there is room already: reclaim makes nobody wait where nobody has to leave"}
 """Scenarios in which Volcano has a pod wait, and vsched does not, and why."""
 
+PROTECTED: dict[str, tuple[str, Outcome]] = {
+    "hierarchy_0018": (
+        "j01 keeps its minimum of one, which gang protects; in Volcano the second tier is asked once gang's is empty",
+        {"evictions": ["team-a/j01-2"], "waiting": {"team-a/j03-1": "n01"}},
+    ),
+}
+"""Scenarios in which Volcano takes what a plugin of an earlier tier protects, why vsched does not, and what it does."""
+
 
 def read(path: Path) -> dict[str, Any]:
     case: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return case
 
 
-def plan_of(case: dict[str, Any]) -> Document:
+def plan_of(case: dict[str, Any], *, victims: str = "protection") -> Document:
     named = {plugin["name"] for tier in case["policy"]["tiers"] for plugin in tier["plugins"]}
     for tier in case["policy"]["tiers"]:
         if named >= DIVIDERS:
@@ -61,7 +70,13 @@ def plan_of(case: dict[str, Any]) -> Document:
         for plugin in tier["plugins"]:
             if plugin["name"] == "drf":
                 plugin["enableNamespaceOrder"] = False
-    settings = load_text(yaml.safe_dump(case["policy"]), case["name"], REGISTRY)
+    policy = case["policy"]
+    if victims != "protection":
+        assert not policy.get("configurations"), "written for scenarios without arguments of their own"
+        policy["configurations"] = [
+            {"name": name, "arguments": {"victimTiers": victims}} for name in ("preempt", "reclaim")
+        ]
+    settings = load_text(yaml.safe_dump(policy), case["name"], REGISTRY)
     manifests = decode_manifests((Origin(case["name"], str(at)), found) for at, found in enumerate(case["objects"]))
     return make_plan(manifests, settings.policy, OUR_NAMES, cycles=1, now=0.0)
 
@@ -70,7 +85,7 @@ def plan_of(case: dict[str, Any]) -> Document:
 def test_decides_as_volcano_does(path: Path) -> None:
     case = read(path)
 
-    plan = plan_of(case)
+    plan = plan_of(case, victims="reference" if path.stem in PROTECTED else "protection")
 
     expected, cycle = case["expect"], plan["cycles"][0]
     assert expected["binds"] == {bind["pod"]: bind["node"] for bind in cycle["binds"]}
@@ -102,6 +117,16 @@ def check_queues(scenario: str, expected: dict[str, Numbers], queues: dict[str, 
             assert numbers["share"] == pytest.approx(found["share"], abs=1e-4), told
         if "overused" in numbers:
             assert bool(numbers["overused"]) == found["overused"], told
+
+
+@pytest.mark.parametrize("scenario", PROTECTED)
+def test_what_is_protected_is_not_taken(scenario: str) -> None:
+    _, expected = PROTECTED[scenario]
+
+    cycle = plan_of(read(FOLDER / f"{scenario}.yaml"))["cycles"][0]
+
+    assert [eviction["pod"] for eviction in cycle["evictions"]] == expected["evictions"]
+    assert {nomination["pod"]: nomination["node"] for nomination in cycle["nominations"]} == expected["waiting"]
 
 
 @pytest.mark.parametrize(("scenario", "queue"), DIFFERENT)

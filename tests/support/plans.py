@@ -14,7 +14,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     job ns/train min=3 pods=3 cpu=1 queue=q1 class=high roles=ps:1,worker:2 minResources=cpu:3 age=60
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
-    pods ns/train 1 cpu=1 on=n1 unlabelled started=60
+    pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
@@ -250,9 +250,17 @@ def _budget(key: str, fields: dict[str, str]) -> Manifest:
     return {
         "kind": "PodDisruptionBudget",
         "apiVersion": "policy/v1",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"selector": {"matchLabels": _mapping(fields.get("selector", ""))}},
-        "status": {"disruptionsAllowed": int(fields.get("allowed", "0")), "disruptedPods": granted},
+        "metadata": {"name": name, "namespace": namespace, "generation": int(fields.get("generation", "1"))},
+        "spec": {
+            "selector": {"matchLabels": _mapping(fields.get("selector", ""))},
+            **({"unhealthyPodEvictionPolicy": fields["unhealthy"]} if "unhealthy" in fields else {}),
+        },
+        "status": {
+            "observedGeneration": int(fields.get("observed", fields.get("generation", "1"))),
+            "disruptionsAllowed": int(fields.get("allowed", "0")),
+            "disruptedPods": granted,
+            **{key: int(fields[key]) for key in ("currentHealthy", "desiredHealthy") if key in fields},
+        },
     }
 
 
@@ -321,6 +329,8 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         status |= next((STATES[word] for word in switches if word in STATES), STATES["running"])
         since = _stamp({"age": fields.get("scheduled", "0")})
         status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
+        if "unready" in switches:
+            status["conditions"].append({"type": "Ready", "status": "False"})
         if "started" in fields:
             status["startTime"] = _stamp({"age": fields["started"]})
         if "ended" in fields:

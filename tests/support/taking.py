@@ -28,14 +28,16 @@ SWITCHES = {
 }
 
 
-def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None) -> Policy:
+def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None, victims: str = "") -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
     P and R: no part in who is preempted and reclaimed from. H: hierarchy. L: hierarchy, one level up looked at. N: no
-    order of namespaces. ``args`` are those of preempt.
+    order of namespaces. ``args`` are those of preempt, ``victims`` is how preempt and reclaim combine the tiers.
     """
     plugins = [[_plugin(*word.partition("-")[::2]) for word in tier.split()] for tier in tiers]
-    told = [{"name": "preempt", "arguments": dict(args)}] if args else []
+    both = {"victimTiers": victims} if victims else {}
+    wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both))
+    told = [{"name": name, "arguments": found} for name, found in wanted if found]
     policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
     return load_text(yaml.safe_dump(policy), "policy", REGISTRY).policy
 

@@ -9,13 +9,14 @@ from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
+from vsched.actions.taking import TakingArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs),
     Action("allocate", allocate, PlacingArgs),
     Action("preempt", preempt, PreemptArgs),
-    Action("reclaim", reclaim, PlacingArgs),
+    Action("reclaim", reclaim, TakingArgs),
     Action("backfill", backfill, PlacingArgs),
     Action("shuffle", shuffle),
 )

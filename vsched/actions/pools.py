@@ -178,6 +178,15 @@ class Pools:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._pools: dict[Hashable, Pool] = {}
+        self.booked: list[Entry] = []
+        """Placements that nobody has to leave for, which ``allocate`` is to make: counted on until the action ends."""
+
+    def release(self) -> None:
+        """The action ends: take back what was only counted on."""
+        with self._session.statement() as statement:
+            for job, task, row, *_ in self.booked:
+                statement.withdraw(job, task, row)
+            statement.keep()
 
     def of(self, taking: Taking, task: Task) -> Pool:
         """The pool of the task's class, collected when first asked for; anew where it no longer stands."""

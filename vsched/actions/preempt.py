@@ -7,10 +7,9 @@ from typing import Annotated
 
 import msgspec
 
-from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import Preempting, PreemptingWithin, starving, unplaced
+from vsched.actions.taking import Preempting, PreemptingWithin, TakingArgs, starving, unplaced
 from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -22,7 +21,7 @@ PRIORITY_OFFSET = 1 << 31
 """Makes priorities positive, so that more victims never weigh less than fewer."""
 
 
-class PreemptArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
+class PreemptArgs(TakingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of preempt."""
 
     topology_aware: bool = msgspec.field(default=False, name="enableTopologyAwarePreemption")
@@ -51,6 +50,7 @@ def preempt(session: Session) -> None:
             for job in jobs:
                 with session.reservations.lifted(job):
                     within_job(session, job, pools, pick)
+    pools.release()
 
 
 def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import Reclaiming, starving, unplaced
+from vsched.actions.taking import Reclaiming, TakingArgs, starving, unplaced
 from vsched.actions.victims import first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -14,7 +13,7 @@ from vsched.framework.session import Session
 def reclaim(session: Session) -> None:
     """Queue by queue, the one that is next as of now: all its starving jobs, each for its minimum or not at all."""
     plugins, queues = session.plugins, session.snapshot.queues
-    ordering = QueueOrdering(plugins, session.args("reclaim", PlacingArgs))
+    ordering = QueueOrdering(plugins, session.args("reclaim", TakingArgs))
     pools = Pools(session)
     for wave in ordering.waves(starving(session)):
         lanes: dict[str, list[JobView]] = {}
@@ -28,6 +27,7 @@ def reclaim(session: Session) -> None:
             for job in jobs:
                 with session.reservations.lifted(job):
                     reclaim_for(session, job, pools)
+    pools.release()
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from vsched.actions.allocate import workable
+import msgspec
+
+from vsched.actions.allocate import PlacingArgs, workable
 from vsched.framework.extension import Standing
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -16,6 +18,16 @@ from vsched.model.status import Status
 from vsched.model.task import Task
 
 PREEMPT, RECLAIM = "preempt", "reclaim"
+
+
+class TakingArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of the actions that take from others."""
+
+    victim_tiers: Literal["protection", "reference"] = msgspec.field(default="protection", name="victimTiers")
+    """How tiers agree on victims. ``protection``: nobody whom a plugin protects absolutely, whichever tier it is in.
+
+    ``reference``: as in Volcano, where a later tier may name whom an earlier one protects.
+    """
 
 
 class Taking(ABC):
@@ -34,6 +46,7 @@ class Taking(ABC):
         self.plugins = session.plugins
         self.job = job
         self.queue = session.queue(job)
+        self.by_tiers = session.args(self.action, TakingArgs).victim_tiers == "reference"
 
     @abstractmethod
     def holders(self) -> Iterable[Job]:
@@ -78,18 +91,18 @@ class Preempting(Taking):
                 yield job
 
     def keeps(self, task: Task, job: Standing) -> bool:
-        return self.plugins.kept_from_preemptor(task, job)
+        return self.plugins.preempting.keeps(task, job, by_tiers=self.by_tiers)
 
     def takes(self, task: Task, victim: Task) -> bool:
         return victim.shape.best_effort or not task.shape.best_effort
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.plugins.preemptable(task, candidates)
+        return self.plugins.preempting.victims(task, candidates, by_tiers=self.by_tiers)
 
     def evictor_class(self, task: Task) -> Hashable:
         # The job's own tasks are left out of the victims, so a job that holds something is a class of its own.
         own = self.job.key if self.job.job.holding else ""
-        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.plugins.preemptor_class(task)
+        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.plugins.preempting.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts
@@ -102,7 +115,7 @@ class Preempting(Taking):
             and self.takes(victim, evictor)
             and robbed is not None
             and self.plugins.job_starving(robbed)
-            and self.plugins.could_preempt_back(victim, evictor)
+            and self.plugins.preempting.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
 
 
@@ -113,7 +126,7 @@ class PreemptingWithin(Preempting):
         return (self.job.job,)
 
     def evictor_class(self, task: Task) -> Hashable:
-        return "within", self.job.key, task.priority, task.shape.best_effort, self.plugins.preemptor_class(task)
+        return "within", self.job.key, task.priority, task.shape.best_effort, self.plugins.preempting.class_of(task)
 
 
 class Reclaiming(Taking):
@@ -131,16 +144,16 @@ class Reclaiming(Taking):
                 yield from jobs.values()
 
     def keeps(self, task: Task, job: Standing) -> bool:
-        return self.plugins.kept_from_reclaimer(task, job)
+        return self.plugins.reclaiming.keeps(task, job, by_tiers=self.by_tiers)
 
     def takes(self, task: Task, victim: Task) -> bool:
         return victim.status is Status.RUNNING
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.plugins.reclaimable(task, candidates)
+        return self.plugins.reclaiming.victims(task, candidates, by_tiers=self.by_tiers)
 
     def evictor_class(self, task: Task) -> Hashable:
-        return RECLAIM, self.queue.name, self.plugins.reclaimer_class(task)
+        return RECLAIM, self.queue.name, self.plugins.reclaiming.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
@@ -155,7 +168,7 @@ class Reclaiming(Taking):
         return (
             not self.plugins.overused(queue)
             and self.plugins.preemptive(queue, victim.shape.request)
-            and self.plugins.could_reclaim_back(victim, evictor)
+            and self.plugins.reclaiming.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
 
 

@@ -100,6 +100,15 @@ class Attempt:
     def give_up(self) -> None:
         """Take everything back, and forget what rested on it."""
         self.statement.rollback(self._start)
+        self._forget()
+
+    def book(self) -> None:
+        """Leave what needs nobody to go to ``allocate``, and count on no place of it for others in the meantime."""
+        self._pools.booked += self.statement.steps
+        self.statement.keep()
+        self._forget()
+
+    def _forget(self) -> None:
         for pool, shape, row in self._tentative:
             pool.forgive(shape, row)
         for uid, said in self._said.items():
@@ -307,7 +316,10 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
                 failed.add(likeness(task))
         if statement.placed and session.plugins.job_pipelined(job):
             spare(session, taking, statement)
-            if attempt.is_worth_it and attempt.is_sound:
+            if not statement.evictions and not attempt.is_worth_it:
+                attempt.book()
+                return True
+            if attempt.is_sound:
                 statement.commit()
                 return True
         attempt.give_up()

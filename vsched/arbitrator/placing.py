@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from vsched.framework.extension import Opening, PlacementListener
+from vsched.framework.extension import Opening
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -25,12 +25,12 @@ from vsched.model.task import Task
 
 ACTION = "arbitrate"
 """What evictions of the arbitrator are called."""
-JUDGES = ("predicates", "binpack", "pdb")
-"""Where pods may go; fuller nodes first, so that pods tried first leave room for larger ones; who may be evicted."""
+JUDGES = ("predicates", "binpack")
+"""Where pods may go; fuller nodes first, so that pods tried first leave room for larger ones."""
 
 
 class Placing(NamedTuple):
-    """Who judges where pods can go, and which may be evicted for others."""
+    """Who judges where pods can go."""
 
     policy: Policy
     registry: Registry
@@ -52,7 +52,7 @@ class Trial:
         holdings = Holdings(snapshot)
         self._plugins = PluginSet(placing.policy, placing.registry, Trace())
         self._plugins.open(Opening(snapshot, self.nodes, {}, holdings, snapshot.jobs.get))
-        listeners = self._plugins.taking_part(PlacementListener)
+        listeners = self._plugins.listeners
         self._ledger = Ledger(self.nodes, holdings, listeners)
         self.fitting = Fitting(self.nodes, self._ledger.journal, self._plugins.judges, lambda _: "")
         self._job = JobView(Job("", JobSpec("", "")))
@@ -88,9 +88,9 @@ class Trial:
         """Have a pod leave its row."""
         self._ledger.evict(self._job, victim, row, Cause(ACTION, beneficiary))
 
-    def may_go(self, task: Task, victim: Task) -> bool:
-        """Whether a pod may be evicted for another, by the budgets that are about it and what was taken of them."""
-        return bool(self._plugins.reclaimable(task, [victim]))
+    def may_go(self, victim: Task) -> bool:
+        """Whether a pod may be evicted, by the budgets that are about it and what was taken of them."""
+        return bool(self._plugins.budgets.allowed([victim]))
 
     def likeness(self, task: Task) -> Hashable:
         """What of a pod decides where it could go; may change as pods are placed."""

@@ -224,7 +224,7 @@ class Search:
     def _may_go(self, position: int, task: Task) -> bool:
         victim = self.victims.tasks[position]
         amounts = self._asking.amounts(victim.shape)
-        return self._kept.may_lose(victim.namespace, amounts, task.namespace) and self._trial.may_go(task, victim)
+        return self._kept.may_lose(victim.namespace, amounts, task.namespace) and self._trial.may_go(victim)
 
     def _evict(self, position: int, task: Task) -> None:
         self._evicted.append((position, self._trial.mark(), task))

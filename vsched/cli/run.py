@@ -98,7 +98,8 @@ _DEFAULTS = Options()
     "--eviction-mode",
     type=click.Choice(get_args(EvictionMode)),
     default=_DEFAULTS.eviction_mode,
-    help="how victims go: evicted within their disruption budgets, or deleted whatever those say",
+    help="how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
+    "chosen either way, but a deletion does not ask whether they still let the pod go",
 )
 @click.option(
     "--schedule/--no-schedule",

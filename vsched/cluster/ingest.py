@@ -137,6 +137,7 @@ class PodReader:
             expected=expected_seconds_of(annotations, remarks),
             limit=float(spec.active_deadline_seconds or 0),
             endless=(spec.restart_policy or "Always") == "Always",
+            unready=status is Status.RUNNING and _is_unready(pod),
             finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
@@ -173,6 +174,11 @@ def _scheduled_condition(pod: wire.Pod) -> str:
         if condition.type == "PodScheduled" and condition.status == "False":
             return f"{condition.reason or ''}: {condition.message or ''}"
     return ""
+
+
+def _is_unready(pod: wire.Pod) -> bool:
+    """Whether it says so: a pod without the condition counts as ready."""
+    return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
 
 
 def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:

@@ -29,13 +29,25 @@ def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
         raise BadObject(f"{wire.named('PodDisruptionBudget', metadata)}: {error}") from None
     if selector is None:
         return None
+    status = found.status
+    # As the API server has it: nobody is evicted until a change of the budget has been taken in.
+    behind = status.observed_generation is not None and status.observed_generation < metadata.generation
     return DisruptionBudget(
         intern(metadata.namespace or "default"),
         metadata.name,
         selector,
-        max(0, found.status.disruptions_allowed or 0),
-        frozenset(found.status.disrupted_pods or ()),
+        0 if behind else max(0, status.disruptions_allowed or 0),
+        frozenset(status.disrupted_pods or ()),
+        spares_unready=_spares_unready(found),
     )
+
+
+def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
+    """Whether pods that run and are not ready may be evicted whatever the budget allows, as the API server has it."""
+    if found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    desired = found.status.desired_healthy or 0
+    return 0 < desired <= (found.status.current_healthy or 0)
 
 
 def quota_of(found: wire.ResourceQuota) -> Quota | None:

@@ -267,8 +267,8 @@ def _same(left: Task, right: Task) -> bool:
 def _matters(before: Task, after: Task) -> bool:
     """Whether a changed record can change a decision.
 
-    A new condition text cannot, nor a binding that arrived, a start, a longer cool-down, or how long it is to run: they
-    open no way.
+    A new condition text cannot, nor a binding that arrived, a start, a longer cool-down, how long it is to run, or
+    whether it is ready: they open no way.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(
@@ -280,6 +280,7 @@ def _matters(before: Task, after: Task) -> bool:
         expected=before.expected,
         limit=before.limit,
         endless=before.endless,
+        unready=before.unready,
         finished=before.finished,
     )
     return not _same(before, as_before)

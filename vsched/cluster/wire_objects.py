@@ -189,12 +189,16 @@ class BudgetSpec(Wire):
     """Which pods a budget is about."""
 
     selector: Raw = NO_BYTES
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class BudgetStatus(Wire):
-    """How many evictions a budget allows, and which were granted and are on their way."""
+    """How many evictions a budget allows, which were granted and are on their way, and how many pods it goes by."""
 
+    observed_generation: int | None = None
     disruptions_allowed: int | None = None
+    current_healthy: int | None = None
+    desired_healthy: int | None = None
     disrupted_pods: dict[str, Any] | None = None
 
 

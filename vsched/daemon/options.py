@@ -14,7 +14,10 @@ from vsched.errors import BadInput
 from vsched.kube.lease_record import LeaseSettings
 
 EvictionMode = Literal["eviction", "delete"]
-"""Ask for evictions, which disruption budgets may refuse, or delete pods as Volcano does."""
+"""Ask for evictions, which disruption budgets may still refuse, or delete pods as Volcano does.
+
+Victims are the same: nobody is chosen whom a budget does not let go.
+"""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

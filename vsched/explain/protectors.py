@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from vsched.actions.pools import amount_of
 from vsched.actions.taking import PREEMPT, RECLAIM, Preempting, Reclaiming, Taking
 from vsched.explain.records import Constraint
+from vsched.framework.budgets import Budgets
 from vsched.framework.codes import Code
 from vsched.framework.extension import Plugin
 from vsched.framework.jobs import JobView
-from vsched.framework.protection import objections
+from vsched.framework.protection import objections, said_alone
 from vsched.framework.session import Session
 from vsched.framework.wording import counted
 from vsched.model.status import Status
@@ -89,7 +90,7 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
         )
         if not found:
             return
-        if len(found) == 1 and (alone := found[0].plugin.protects(found[0].kept)) is not None:
+        if (alone := said_alone(found)) is not None:
             yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
         said.update(dict.fromkeys((_label(one.plugin) for one in found), 1))
@@ -123,5 +124,5 @@ def _may_not(view: JobView, task: Task) -> str:
 
 
 def _label(plugin: object) -> str:
-    name = plugin.name if isinstance(plugin, Plugin) else type(plugin).__name__
+    name = plugin.name if isinstance(plugin, Plugin | Budgets) else type(plugin).__name__
     return SAYS.get(name, f"{name} does not agree")

@@ -15,6 +15,7 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -64,6 +65,8 @@ class Opening(NamedTuple):
     """The plugin's own: its modes, and whether it takes part in what another of its decisions may rest on."""
     callout: Callout | None = None
     """The way out to services outside; None where the cycle is run without one."""
+    budgets: Budgets = NO_BUDGETS
+    """The disruption budgets, as evictions use them up. Read only."""
 
 
 class Plugin(Generic[ArgsT]):

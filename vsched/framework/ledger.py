@@ -7,14 +7,23 @@ rollback restores the books bit for bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from vsched.framework.extension import PlacementListener
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.model.nodes import NodeTable
 from vsched.model.status import Status
 from vsched.model.task import Task
+
+
+class Listener(Protocol):
+    """Follows placements and evictions, forwards and in undo (``extension.PlacementListener``)."""
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """The task was placed on the row (allocated or pipelined)."""
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """The placement was taken back, or the task is to leave."""
 
 
 class Cause(NamedTuple):
@@ -55,7 +64,7 @@ class Ledger:
         "log",
     )
 
-    def __init__(self, nodes: NodeTable, holdings: Holdings, listeners: Sequence[PlacementListener]) -> None:
+    def __init__(self, nodes: NodeTable, holdings: Holdings, listeners: Sequence[Listener]) -> None:
         self._names = nodes.statics.names
         self._nodes = nodes
         self._holdings = holdings

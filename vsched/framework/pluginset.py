@@ -7,17 +7,20 @@ veto         all must agree: ready, allocatable, namespace limit, preemptive, va
 any          one suffices: overused
 vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
 first tier   all of the first tier that has an opinion must agree: starving
-victims      within a tier the intersection; a tier that ends empty passes the question on
-shuffle      within a tier the union; the first tier with any decides, within what every bound allows
+victims      nobody whom a plugin protects absolutely; of the rest, within a tier the intersection, and a tier that ends
+             empty passes the question on
+shuffle      within a tier the union; the first tier with any decides, within disruption budgets
 score        the sum, each plugin's by the weight that the action gives it
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from vsched.framework.combining import number_of, tier_keeps, tier_lets, victims, vote
+from vsched.framework.agreeing import ACROSS, WITHIN, Agreement
+from vsched.framework.budgets import NO_BUDGETS, Budgets
+from vsched.framework.combining import number_of, vote
 from vsched.framework.extension import (
     Allocatable,
     CycleEnd,
@@ -33,6 +36,7 @@ from vsched.framework.extension import (
     NamespaceOrder,
     Opening,
     Overused,
+    PlacementListener,
     Plugin,
     Point,
     Preemptive,
@@ -41,17 +45,17 @@ from vsched.framework.extension import (
     QueueOrder,
     QueueScore,
     SortKey,
-    Standing,
     TaskOrder,
 )
 from vsched.framework.fits import Judges
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger import Listener
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import Preemptable, Reclaimable, VictimBounds, VictimQueueOrder, VictimTasks
+from vsched.framework.victim_points import Preemptable, Reclaimable, VictimQueueOrder, VictimTasks
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts, times
@@ -81,18 +85,33 @@ class PluginSet:
             self.taking_part(QueuePlacement),
             self.taking_part(QueuePreference),
         )
+        self.budgets = NO_BUDGETS
+        """Disruption budgets; known once the plugins are open."""
+        self.preempting = Agreement(self._in_tiers(Preemptable), WITHIN)
+        """Who may be taken from within a queue."""
+        self.reclaiming = Agreement(self._in_tiers(Reclaimable), ACROSS)
+        """Who may be taken from in other queues."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
 
     def open(self, opening: Opening) -> None:
         """Give every plugin the cycle's data, in tier order."""
+        self.budgets = Budgets(opening.snapshot.budgets)
+        self.preempting.budgets = self.reclaiming.budgets = self.budgets
+        opening = opening._replace(budgets=self.budgets)
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
                     plugin.open(opening._replace(switches=switches))
         ordering: list[QueueOrder | QueueScore] = [*self.taking_part(QueueOrder), *self.taking_part(QueueScore)]
         self.queues_move_together = any(plugin.queues_move_together() for plugin in ordering)
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Who is to be told of placements and evictions; known once the plugins are open."""
+        followers: list[Listener] = [*self.taking_part(PlacementListener)]
+        return [*followers, self.budgets] if self.budgets else followers
 
     def end_cycle(self) -> None:
         """Tell whoever wants to know that the actions have run, in tier order."""
@@ -141,16 +160,6 @@ class PluginSet:
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
         self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
         self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
-        preempting, reclaiming = self._in_tiers(Preemptable), self._in_tiers(Reclaimable)
-        self._preemptable = [[plugin.preemptable for plugin in tier] for tier in preempting]
-        self._reclaimable = [[plugin.reclaimable for plugin in tier] for tier in reclaiming]
-        self._kept_from_preemptor = [[one.keeps_from_preemptor for one in tier] for tier in preempting if tier]
-        self._kept_from_reclaimer = [[one.keeps_from_reclaimer for one in tier] for tier in reclaiming if tier]
-        self._retaking_in_queue = [[plugin.could_retake for plugin in tier] for tier in preempting if tier]
-        self._retaking_across = [[plugin.could_retake for plugin in tier] for tier in reclaiming if tier]
-        self._preemptor_classes = [plugin.preemptor_class for tier in preempting for plugin in tier]
-        self._reclaimer_classes = [plugin.reclaimer_class for tier in reclaiming for plugin in tier]
-        self._victim_bounds = [plugin.bounded for plugin in self.taking_part(VictimBounds)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
         self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
 
@@ -283,47 +292,13 @@ class PluginSet:
 
     # -- victims ------------------------------------------------------------------------------------------------
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Victims within the queue that the plugins agree on."""
-        return victims(self._preemptable, preemptor, candidates)
-
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Victims of other queues that the plugins agree on."""
-        return victims(self._reclaimable, reclaimer, candidates)
-
-    def kept_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
-        """Whether it is certain that no task of this job can be a victim of the preemptor."""
-        return all(tier_keeps(tier, preemptor, job) for tier in self._kept_from_preemptor)
-
-    def kept_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """Whether it is certain that no task of this job can be a victim of the reclaimer."""
-        return all(tier_keeps(tier, reclaimer, job) for tier in self._kept_from_reclaimer)
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """Preemptors of equal class in one queue with equal requests get equal answers."""
-        return tuple([of(preemptor) for of in self._preemptor_classes])
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Reclaimers of equal class in one queue with equal requests get equal answers."""
-        return tuple([of(reclaimer) for of in self._reclaimer_classes])
-
-    def could_preempt_back(self, victim: Task, evictor: Task) -> bool:
-        """Whether some tier would let the victim, waiting again, take the evictor's place within their queue."""
-        return any(tier_lets(tier, victim, evictor) for tier in self._retaking_in_queue)
-
-    def could_reclaim_back(self, victim: Task, evictor: Task) -> bool:
-        """Whether some tier would let the victim, waiting again, take the evictor's place in another queue."""
-        return any(tier_lets(tier, victim, evictor) for tier in self._retaking_across)
-
     def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
         """Running tasks that had better be elsewhere, in the order of the candidates."""
         for tier in self._victim_tasks:
             chosen = {task.uid for ask in tier for task in ask(candidates)}
             if chosen:
-                named: Sequence[Task] = [task for task in candidates if task.uid in chosen]
-                for bounded in self._victim_bounds:
-                    named = bounded(named)
-                return list(named)
+                named = [task for task in candidates if task.uid in chosen]
+                return list(self.budgets.allowed(named))
         return []
 
     def must_leave(self, victim: Task) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, PlacementListener, Standing
+from vsched.framework.extension import Opening, Standing
 from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
@@ -65,7 +65,6 @@ class Session:
         self.victimised: dict[str, JobView] = {}
         """Jobs without work of their own that others take from, by key."""
         self.plugins = PluginSet(policy, registry, trace)
-        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.taking_part(PlacementListener))
         self.committed: list[Entry] = []
         """Placements and evictions to carry out, in decision order."""
         self.held: dict[str, int] = {}
@@ -81,6 +80,7 @@ class Session:
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """A job by key as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
         self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, callout=callout))
+        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners)
         self.reservations = Reservations(snapshot, self.plugins)
         self.ungated: list[Task] = []
         """Tasks whose gates are to be opened, in the order decided."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 from vsched.framework.extension import Point, SortKey, Standing
 from vsched.framework.refusal import Refusal
@@ -24,15 +25,18 @@ class Retakable:
 
 
 class Protecting:
-    """What people are told where a plugin alone keeps an evictor from victims that would be enough."""
+    """Keeping tasks from being victims."""
+
+    protects_absolutely: ClassVar[bool] = False
+    """Whoever it does not agree to is nobody's victim, whichever tier is asked. Such a plugin never abstains."""
 
     def protects(self, kept: Sequence[Task]) -> Refusal | None:
-        """Why it does not agree to these; None where that is worth saying only to those who ask."""
+        """What people are told where it alone keeps these, which would be enough; None where only those who ask are."""
         return None
 
 
 class Preemptable(Retakable, Protecting, Point):
-    """Which of these candidates a task may take from within its queue; tiers combine by reference 7.2."""
+    """Which of these candidates a task may take from within its queue; how answers combine: ``framework.agreeing``."""
 
     point = "preemptable"
 
@@ -54,7 +58,7 @@ class Preemptable(Retakable, Protecting, Point):
 
 
 class Reclaimable(Retakable, Protecting, Point):
-    """Which of these candidates a task may take from other queues; tiers combine by reference 7.2."""
+    """Which of these candidates a task may take from other queues; how answers combine: ``framework.agreeing``."""
 
     point = "reclaimable"
 
@@ -85,18 +89,11 @@ class VictimQueueOrder(Point):
         """Smaller is taken from first."""
 
 
-class VictimBounds(Point):
-    """How many of the tasks that ``shuffle`` is to evict may go at a time; all bounds hold."""
-
-    point = "victim"
-
-    @abstractmethod
-    def bounded(self, victims: Sequence[Task]) -> Sequence[Task]:
-        """Those that may go, of victims in order."""
-
-
 class VictimTasks(Point):
-    """Which running tasks had better be elsewhere; what ``shuffle`` evicts. The first tier that names any decides."""
+    """Which running tasks had better be elsewhere; what ``shuffle`` evicts, within disruption budgets.
+
+    The first tier that names any decides.
+    """
 
     point = "victim"
 

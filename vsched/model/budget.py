@@ -17,6 +17,8 @@ class DisruptionBudget(msgspec.Struct, frozen=True):
     """How many more pods may be evicted."""
     disrupted: frozenset[str] = frozenset()
     """Names of pods whose eviction was granted, and is counted in ``allowed`` already."""
+    spares_unready: bool = False
+    """Pods that run and are not ready may go without using it up (``unhealthyPodEvictionPolicy``)."""
 
 
 class JobBudget(msgspec.Struct, frozen=True):

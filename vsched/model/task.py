@@ -56,6 +56,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """The longest it may run (``activeDeadlineSeconds``), seconds; 0 where it has no limit."""
     endless: bool = False
     """Started again whenever it ends (``restartPolicy: Always``): how long others ran says nothing of it."""
+    unready: bool = False
+    """Runs, and says that it is not ready."""
     finished: float = 0.0
     """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
 
@@ -95,5 +97,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.expected,
             self.limit,
             self.endless,
+            self.unready,
             self.finished,
         )

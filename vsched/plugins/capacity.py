@@ -81,6 +81,7 @@ class Capacity(
 
     name = "capacity"
     args_type = CapacityArgs
+    protects_absolutely = True
 
     def open(self, opening: Opening) -> None:
         """Work out every queue's terms."""

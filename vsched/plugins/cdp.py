@@ -17,6 +17,7 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
     """Keeps pods out of the victims until their cool-down is over."""
 
     name = "cdp"
+    protects_absolutely = True
 
     def open(self, opening: Opening) -> None:
         """Note the time."""

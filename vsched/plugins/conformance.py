@@ -16,6 +16,7 @@ class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
     """Keeps critical pods and the system namespace out of the victims."""
 
     name = "conformance"
+    protects_absolutely = True
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
         """All but critical ones."""

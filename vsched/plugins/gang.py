@@ -37,6 +37,7 @@ class Gang(
     """Holds a job back until its minimum fits, and protects the minimum of jobs that run."""
 
     name = "gang"
+    protects_absolutely = True
 
     def open(self, opening: Opening) -> None:
         """Keep how jobs stand, to look up what a victim's job has beyond its minimum."""

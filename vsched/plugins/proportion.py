@@ -61,6 +61,7 @@ class Proportion(
     """Divides the cluster by weight, and holds queues to their part."""
 
     name = "proportion"
+    protects_absolutely = True
 
     def open(self, opening: Opening) -> None:
         """Work out what every queue with jobs deserves."""
