@@ -16,7 +16,7 @@ from tests.cluster.test_cache_order import decide, sometimes, streams, take_back
 from tests.cluster.views import task_view, view
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
-from vsched.model.arbitration import Arbitration, Ceiling, Party
+from vsched.model.arbitration import Arbitration, Ceiling, Party, Pool
 from vsched.model.counted import counted_name
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
@@ -362,11 +362,12 @@ def test_what_is_published_does_not_change_any_more_and_shares_what_did_not_chan
 
 def test_ceilings_are_in_every_later_snapshot() -> None:
     here = Parties()
-    ceilings = {"ns": Ceiling({0: 1000})}
+    ceilings, pools = {"ns": Ceiling({0: 1000}, pools=("area",))}, {"area": Pool({0: 2000})}
 
-    assert here.snapshot().ceilings == {}
-    here.cache.set_ceilings(ceilings)
-    assert here.snapshot().ceilings == here.snapshot().ceilings == ceilings
+    assert here.snapshot().ceilings == here.snapshot().pools == {}
+    here.cache.set_ceilings(ceilings, pools)
+    for _ in range(2):
+        assert (here.snapshot().ceilings, here.snapshot().pools) == (ceilings, pools)
 
 
 def test_where_nobody_arbitrates_such_objects_are_ignored() -> None:

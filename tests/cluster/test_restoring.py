@@ -19,7 +19,7 @@ from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.cluster.restoring import Restored
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.model.arbitration import Ceiling
+from vsched.model.arbitration import Ceiling, Pool
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.resources import CPU
@@ -79,10 +79,11 @@ def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name
 
 
 @settings(max_examples=12)
-@given(clusters.contended(), st.integers(0, 3), st.integers(0, 6))
-def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int) -> None:
+@given(clusters.contended(), st.integers(0, 3), st.integers(0, 6), st.integers(0, 6))
+def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int, together: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
-    cache.set_ceilings({"x": Ceiling({CPU: most * 1000})})
+    ceilings = {"x": Ceiling({CPU: most * 1000}, pools=("area",)), "y": Ceiling({}, pools=("area",))}
+    cache.set_ceilings(ceilings, {"area": Pool({CPU: together * 1000})})
     snapshot, policy = freeze(cache.snapshot(NOW)), DEFAULT_POLICY.with_plugin(ALLOCATION)
     again = restored_view(snapshot)
     assert {name: dict(held) for name, held in again.held.items()} == snapshot.held

@@ -22,7 +22,7 @@ from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.model.advice import Advice
-from vsched.model.arbitration import Ceiling
+from vsched.model.arbitration import Ceiling, Pool
 from vsched.model.dump import FORMAT, Call, Head, Recording, decode, encode, pack, report_bytes
 from vsched.model.dump_tables import PIECE, Column, Piece, pieces, records
 from vsched.model.durations import Learnt
@@ -72,7 +72,8 @@ def rich() -> Snapshot:
         changed=("x/old", "gone/job"),
         reserving=("x/train",),
         arbitration=found.arbitration(),
-        ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000})},
+        ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000}, {0: 3000}, pools=("", "area"))},
+        pools={"": Pool(spare={0: 1000}), "area": Pool({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1})},
         advice={"x/train": Advice("waits", "2 more gpu")},
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
@@ -129,7 +130,7 @@ def test_everything_of_a_snapshot_comes_back() -> None:
     recording = Recording(rich(), "", None)
     read = decode(encode(recording)).snapshot
     assert encode(replace(recording, snapshot=read)) == encode(recording)
-    for field in ("queues", "books", "shares", "namespaces", "ceilings", "held", "held_limits", "advice"):
+    for field in ("queues", "books", "shares", "namespaces", "ceilings", "pools", "held", "held_limits", "advice"):
         assert getattr(read, field) == getattr(rich(), field)
     assert read.nodes.usage is not None
     assert rich().nodes.usage is not None

@@ -13,15 +13,16 @@ from typing import Any
 import msgspec
 
 from tests.support.parties import NOW, Pod, amounts, party, world
-from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.ceilings import bounds_of, part_of
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Effect, Promise, Verdict, WriteAllocation, WriteStatus
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import AllocationRecord, Bucket, Division, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, Party
 from vsched.model.budget import DisruptionBudget
 from vsched.model.plan import Evict
+from vsched.model.pooled import Pooled
 from vsched.model.shape import Requirement, Selector
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -171,25 +172,29 @@ class Cluster:
 
     def _place(self, division: Division, *, lends: bool) -> None:
         snapshot = self.snapshot()
-        ceilings = ceilings_of(division, snapshot.axis, lends=lends)
         nodes = snapshot.nodes
         free = {name: dict.fromkeys(nodes.axis.names, 0) for name in self.nodes}
         for row, name in enumerate(nodes.statics.names):
             free[name] = {resource: int(nodes.idle[column, row]) for column, resource in enumerate(nodes.axis.names)}
         assert snapshot.arbitration is not None
-        kept = {name: one.kept for name, one in snapshot.arbitration.parties.items()}
+        books = pooled(division, snapshot.arbitration.parties, lends=lends)
         for living in self.pods:
             if living.node:
                 continue
             asked = {**living.request, "pods": 1}
-            has = kept[living.namespace]
-            ceiling = ceilings[living.namespace].most if living.namespace in ceilings else {}
-            columns = {name: nodes.axis.column(name) for name in asked}
-            if any(has.get(name, 0) + asked[name] > ceiling.get(at, 1 << 62) for name, at in columns.items()):
+            if books.excess(living.namespace, asked.items()):
                 continue
             on = next((n for n, has in free.items() if all(has.get(r, 0) >= v for r, v in asked.items())), "")
             if on:
                 living.node = on
                 for name, value in asked.items():
                     free[on][name] -= value
-                    has[name] = has.get(name, 0) + value
+                books.shift(living.namespace, asked.items(), 1)
+
+
+def pooled(division: Division, parties: Mapping[str, Party], *, lends: bool = True) -> Pooled[str]:
+    """What namespaces keep of what a division lets them, each and together."""
+    parts = {name: part_of(award, division, lends=lends) for name, award in division.namespaces.items()}
+    parts.pop(SYSTEM_NAMESPACE, None)
+    members = {pool: [name for name, part in parts.items() if pool in part.pools] for pool in bounds_of(division)}
+    return Pooled(parts.get, bounds_of(division), lambda: members, lambda name: parties[name].kept)

@@ -32,6 +32,7 @@ ASKING = Path(__file__).parent / "asking_in_turn.py"
 NAMES = ["n1", "n2", "n3"]
 OVER = "namespace full would hold 5 cpu of the 4 it may"
 TOO_LARGE = 4096
+JSON = {"Content-Type": "application/json"}
 
 
 class Books:
@@ -61,7 +62,8 @@ async def extender(books: Books | None = None, most_bytes: int = 1 << 24) -> Asy
 async def post(url: URL, body: object, headers: dict[str, str] | None = None) -> tuple[int, Any]:
     """Code and JSON; bytes are sent as they are."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    async with aiohttp.ClientSession() as session, session.post(url, data=data, headers=headers) as answer:
+    said = JSON | (headers or {})
+    async with aiohttp.ClientSession() as session, session.post(url, data=data, headers=said) as answer:
         return answer.status, json.loads(await answer.read())
 
 
@@ -212,6 +214,19 @@ async def test_only_posts_are_answered() -> None:
         assert answer.status == 405
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/json5"])
+async def test_only_json_is_taken_and_only_by_that_name(kind: str) -> None:
+    """What a page of another site can have a browser send without asking is none of these."""
+    books = Books()
+    async with extender(books) as url:
+        code, answer = await post(url / "filter", {"Pod": pod()}, {"Content-Type": kind})
+        passed, _ = await post(url / "filter", {"Pod": pod()}, {"Content-Type": "application/json; charset=utf-8"})
+    assert passed == 200
+    assert code == 415
+    assert answer["Error"].endswith("(expected application/json)")
+    assert len(books.asked) == 1
+
+
 async def test_bodies_are_bounded_whether_their_length_is_announced_or_not() -> None:
     async def drip() -> AsyncIterator[bytes]:
         yield b'{"Pod":'
@@ -221,7 +236,7 @@ async def test_bodies_are_bounded_whether_their_length_is_announced_or_not() -> 
     async with extender(most_bytes=TOO_LARGE) as url, aiohttp.ClientSession() as session:
         code, answer = await post(url / "filter", b" " * (TOO_LARGE + 1))
         assert (code, answer) == (413, {"Error": "the body is too large (expected at most 4Ki)"})
-        async with session.post(url / "filter", data=drip()) as dripped:
+        async with session.post(url / "filter", data=drip(), headers=JSON) as dripped:
             assert dripped.status == 413
         code, _ = await post(url / "filter", json.dumps({"Pod": pod()}).encode().ljust(TOO_LARGE))
     assert code == 200
@@ -248,7 +263,7 @@ async def test_too_many_large_bodies_at_once_are_refused_and_later_taken() -> No
     async with extender(most_bytes=TOO_LARGE) as url, aiohttp.ClientSession() as session:
 
         async def send(number: int) -> int:
-            async with session.post(url / "filter", data=slowly(number)) as answer:
+            async with session.post(url / "filter", data=slowly(number), headers=JSON) as answer:
                 return answer.status
 
         sending = [asyncio.create_task(send(number)) for number in range(4)]

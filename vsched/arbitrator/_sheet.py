@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
+from vsched.arbitrator.tree import all_buckets, parent_of, parents_of, path
 from vsched.kernels.dominant import LARGEST
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, Party
 from vsched.model.counted import LIMITS, NOTHING, Counted, is_storage, lesser
@@ -15,10 +17,19 @@ from vsched.model.snapshot import Snapshot
 
 
 class Group(NamedTuple):
-    """A bucket and the namespaces in it; amounts are ``int64[resource]``."""
+    """A bucket and what is in it; amounts are ``int64[resource]``."""
 
     bucket: Bucket
+    limit: Counted
+    """Its own and those of the buckets above it, whichever is tightest; as numbers in ``hard``."""
     rows: Ints
+    """The namespaces that name it."""
+    groups: list[int]
+    """The buckets that name it, by their numbers, which are larger than its own."""
+    below: Ints
+    """All namespaces in it, at whatever level."""
+    path: list[int]
+    """It and the buckets above it."""
     hard: Ints
     """``LARGEST`` where there is no limit."""
     reserved: Ints
@@ -40,7 +51,11 @@ class Sheet(NamedTuple):
     alone: Ints
     """Rows of the others that are in no bucket."""
     groups: list[Group]
-    """By name; buckets that only Consumers name are among them."""
+    """A bucket stands after the one that it is in. Buckets that are only named are among them."""
+    outer: list[int]
+    """Numbers of those that are in no other."""
+    parents: dict[str, str]
+    """The bucket that each is in, empty for none."""
     limits: list[Counted]
     """The limits in force, by row; as numbers in ``limit``."""
     reservations: list[Counted]
@@ -62,8 +77,10 @@ def known_totals(snapshot: Snapshot, arbitration: Arbitration) -> dict[str, int]
 def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
     """Everything that is divided and everybody who takes part."""
     parties = [arbitration.parties[name] for name in sorted(arbitration.parties)]
-    buckets = _buckets(parties, arbitration.buckets)
-    limits = [_limit(party, buckets) for party in parties]
+    buckets = all_buckets(arbitration.buckets, parties)
+    parents = parents_of(buckets)
+    in_force = {name: _in_force(name, buckets, parents) for name in buckets}
+    limits = [_limit(party, in_force) for party in parties]
     reserved = [_reserved(party) for party in parties]
     held, waiting = [party.held for party in parties], [party.waiting for party in parties]
     of_buckets = [amounts for bucket in buckets.values() for amounts in (bucket.hard, bucket.reserved)]
@@ -72,10 +89,11 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
     # What no node has, but nodes could have, is divided as well: there is none of it.
     known |= dict.fromkeys(sorted(name for name in unknown if name not in LIMITS and not is_storage(name)), 0)
     columns = {name: column for column, name in enumerate([*known, *sorted(unknown - known.keys())])}
-    members: dict[str, list[int]] = {"": [], **{name: [] for name in sorted(buckets)}}
+    members: dict[str, list[int]] = {"": []}
     system: list[int] = []
     for row, party in enumerate(parties):
-        (system if party.namespace == SYSTEM_NAMESPACE else members[_parent(party)]).append(row)
+        (system if party.namespace == SYSTEM_NAMESPACE else members.setdefault(parent_of(party), [])).append(row)
+    groups = _groups(buckets, parents, in_force, members, columns)
     kept = _table(held, columns) - _table([party.leaving for party in parties], columns)
     return Sheet(
         columns=columns,
@@ -83,8 +101,10 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
         total=_table([known], columns)[0],
         parties=parties,
         system=_rows(system),
-        alone=_rows(members.pop("")),
-        groups=[_group(buckets[name], rows, columns) for name, rows in members.items()],
+        alone=_rows(members[""]),
+        groups=groups,
+        outer=[number for number, group in enumerate(groups) if len(group.path) == 1],
+        parents=parents,
         limits=limits,
         reservations=reserved,
         weights=np.array([party.own_weight for party in parties], dtype=np.float64),
@@ -95,33 +115,55 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
     )
 
 
-def _parent(party: Party) -> str:
-    """The bucket it is in, empty for none."""
-    return party.claim.parent if party.claim is not None and party.namespace != SYSTEM_NAMESPACE else ""
+def _in_force(name: str, buckets: Mapping[str, Bucket], parents: Mapping[str, str]) -> Counted:
+    """The tightest of a bucket's limit and those of the buckets above it."""
+    return reduce(lesser, (buckets[each].hard for each in path(name, parents)), NOTHING)
 
 
-def _buckets(parties: Iterable[Party], stated: Mapping[str, Bucket]) -> dict[str, Bucket]:
-    """Buckets by name; one that is named but not there has no limits, no reservation, and weight 1."""
-    named = {parent for party in parties if (parent := _parent(party))}
-    return {name: Bucket(name) for name in named} | dict(stated)
-
-
-def _limit(party: Party, buckets: Mapping[str, Bucket]) -> Counted:
+def _limit(party: Party, of_buckets: Mapping[str, Counted]) -> Counted:
     """The tightest of its own limit, that of its quotas and that of its bucket."""
     if party.namespace == SYSTEM_NAMESPACE:
         return NOTHING
     limit = lesser(party.claim.hard, party.quota) if party.claim is not None else party.quota
-    parent = _parent(party)
-    return lesser(limit, buckets[parent].hard) if parent else limit
+    return lesser(limit, of_buckets.get(parent_of(party), NOTHING))
 
 
 def _reserved(party: Party) -> Counted:
     return NOTHING if party.claim is None or party.namespace == SYSTEM_NAMESPACE else party.claim.reserved
 
 
-def _group(bucket: Bucket, rows: list[int], columns: Mapping[str, int]) -> Group:
-    hard, reserved = _table([bucket.hard], columns, LARGEST)[0], _table([bucket.reserved], columns)[0]
-    return Group(bucket, _rows(rows), hard, reserved)
+def _groups(
+    buckets: Mapping[str, Bucket],
+    parents: Mapping[str, str],
+    in_force: Mapping[str, Counted],
+    members: Mapping[str, list[int]],
+    columns: Mapping[str, int],
+) -> list[Group]:
+    paths = {name: path(name, parents) for name in buckets}
+    order = sorted(buckets, key=lambda name: (len(paths[name]), name))
+    numbers = {name: number for number, name in enumerate(order)}
+    below: dict[str, list[int]] = {name: [] for name in order}
+    inner: dict[str, list[int]] = {name: [] for name in order}
+    for name in order:
+        for each in paths[name]:
+            below[each] += members.get(name, ())
+        if parents[name]:
+            inner[parents[name]].append(numbers[name])
+    hard = _table([in_force[name] for name in order], columns, LARGEST)
+    reserved = _table([buckets[name].reserved for name in order], columns)
+    return [
+        Group(
+            buckets[name],
+            in_force[name],
+            _rows(members.get(name, [])),
+            inner[name],
+            _rows(sorted(below[name])),
+            [numbers[each] for each in paths[name]],
+            hard[number],
+            reserved[number],
+        )
+        for number, name in enumerate(order)
+    ]
 
 
 def _rows(rows: list[int]) -> Ints:

@@ -1,9 +1,13 @@
-"""How much namespaces may hold, in the terms of those who place pods: the ceilings of a division by column."""
+"""How much namespaces may hold, in the terms of those who place pods: what a division gives each and all, by column."""
 
 from __future__ import annotations
 
-from vsched.model.arbitration import Award, Ceiling, Division
-from vsched.model.counted import LIMITS, Counted
+from collections.abc import Mapping
+
+from vsched.arbitrator.tree import path
+from vsched.model.arbitration import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
+from vsched.model.counted import LIMITS, NOTHING, Counted
+from vsched.model.pooled import Bounds, Part
 from vsched.model.resources import ResourceAxis
 
 
@@ -15,16 +19,59 @@ def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -
     """
     found: dict[str, Ceiling] = {}
     for namespace, award in division.namespaces.items():
+        if namespace == SYSTEM_NAMESPACE:
+            continue
         ceiling = award.ceiling if lends else unlent(award, division.total)
-        columns = {axis.find(name): most for name, most in ceiling.items()}
-        most = {column: amount for column, amount in columns.items() if column is not None}
-        limits = {name: ceiling[name] for name in LIMITS if name in ceiling}
+        most, limits = by_column(ceiling, axis), limits_in(ceiling)
         if most or limits:
-            found[namespace] = Ceiling(most, limits)
+            found[namespace] = Ceiling(
+                most,
+                limits,
+                by_column(award.own, axis),
+                limits_in(award.own),
+                by_column(award.deserved, axis),
+                limits_in(award.deserved),
+                (WHOLE, *path(award.parent, division.parents)),
+            )
     return found
+
+
+def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
+    """What namespaces may hold together, by pool: the cluster and every bucket."""
+    amounts = {WHOLE: (NOTHING, division.spare)}
+    amounts |= {name: (award.hard, award.spare) for name, award in division.buckets.items()}
+    return {
+        name: Pool(by_column(hard, axis), limits_in(hard), by_column(spare, axis), limits_in(spare))
+        for name, (hard, spare) in amounts.items()
+    }
+
+
+def part_of(award: Award, division: Division, *, lends: bool) -> Part[str]:
+    """The same of one namespace by counted name."""
+    most = award.ceiling if lends else unlent(award, division.total)
+    return Part(most, award.own, award.deserved, (WHOLE, *path(award.parent, division.parents)))
+
+
+def bounds_of(division: Division) -> dict[str, Bounds[str]]:
+    """The same of all pools by counted name."""
+    return {
+        WHOLE: Bounds(NOTHING, division.spare),
+        **{name: Bounds(award.hard, award.spare) for name, award in division.buckets.items()},
+    }
 
 
 def unlent(award: Award, total: Counted) -> dict[str, int]:
     """The ceiling of a namespace while nothing is lent; total as in a ``Division``."""
     deserved = award.deserved
     return {name: min(most, deserved.get(name, 0)) if name in total else most for name, most in award.ceiling.items()}
+
+
+def by_column(amounts: Counted, axis: ResourceAxis) -> Mapping[int, int]:
+    """Of nodes' resources."""
+    columns = {axis.find(name): value for name, value in amounts.items()}
+    return {column: value for column, value in columns.items() if column is not None}
+
+
+def limits_in(amounts: Counted) -> Counted:
+    """Of what pods are limited to."""
+    return {name: amounts[name] for name in LIMITS if name in amounts} or NOTHING

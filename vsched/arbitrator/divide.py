@@ -1,8 +1,9 @@
 """Who deserves what of a cluster, and how much more of it may be used while nobody else claims it (seed 001).
 
-Everything is divided twice: among buckets and the namespaces that are in none, and what a bucket deserves once more
-among its namespaces. ``kube-system`` comes before all others with what it requests. Reservations are floors and limits
-are ceilings of what is deserved; in between, dominant shares by weight are made as equal as requests allow
+Everything is divided level by level: among buckets and the namespaces that are in none, and what a bucket deserves once
+more among its namespaces and the buckets in it. ``kube-system`` comes before all others with what it requests.
+Reservations are floors and limits are ceilings of what is deserved; in between, dominant shares by weight are made as
+equal as requests allow
 (``vsched.kernels.dominant``).
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from vsched.arbitrator._lending import Most, most_for_now
 from vsched.arbitrator._sheet import Sheet, known_totals, lay_out
+from vsched.arbitrator.tree import parent_of
 from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Division
 from vsched.model.counted import NOTHING, Counted
@@ -46,45 +48,53 @@ def divide(snapshot: Snapshot) -> Division:
         _namespace_awards(sheet, namespaces, most),
         _bucket_awards(sheet, buckets, most),
         known_totals(snapshot, arbitration),
+        _amounts(sheet, most.spare, sheet.known),
+        sheet.parents,
     )
 
 
 def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
-    """Both levels: what namespaces get, and what buckets get."""
+    """What namespaces get, and what buckets get."""
     demand, floors = np.minimum(sheet.requested, sheet.limit), np.minimum(sheet.reserved, sheet.limit)
     deserved = np.maximum(demand, floors)  # of what has neither total nor bucket, that is all
     clipped = np.where(sheet.known, np.minimum(deserved, sheet.total), deserved)
     deserved[sheet.system] = clipped[sheet.system]
     left = sheet.total - column_sums(deserved[sheet.system])
     wants, stated = _buckets(sheet, deserved, floors)
-    top = _deal(
-        sheet.known,
-        left,
-        sheet.total,
-        np.concatenate([sheet.weights[sheet.alone], [float(max(1, group.bucket.weight)) for group in sheet.groups]]),
-        np.concatenate([demand[sheet.alone], wants]),
-        np.concatenate([floors[sheet.alone], stated]),
-    )
-    size = len(sheet.alone)
-    deserved[sheet.alone], floors[sheet.alone] = top.deserved[:size], top.floors[:size]
-    parts = Shares(top.deserved[size:], top.floors[size:])
-    for group, part in zip(sheet.groups, parts.deserved, strict=True):
-        rows = group.rows
+    parts = Shares(np.zeros_like(wants), np.zeros_like(stated))
+
+    def deal(rows: Ints, groups: list[int], bounded: Mask, capacity: Ints, total: Ints) -> None:
+        weights = [float(max(1, sheet.groups[number].bucket.weight)) for number in groups]
+        dealt = _deal(
+            bounded,
+            capacity,
+            total,
+            np.concatenate([sheet.weights[rows], weights]),
+            np.concatenate([demand[rows], wants[groups]]),
+            np.concatenate([floors[rows], stated[groups]]),
+        )
+        size = len(rows)
+        deserved[rows], floors[rows] = dealt.deserved[:size], dealt.floors[:size]
+        parts.deserved[groups], parts.floors[groups] = dealt.deserved[size:], dealt.floors[size:]
+
+    deal(sheet.alone, sheet.outer, sheet.known, left, sheet.total)
+    for number, group in enumerate(sheet.groups):
         # What the cluster has no total of is divided where the bucket has a limit.
         total = np.where(sheet.known, sheet.total, group.hard)
-        bounded = sheet.known | (group.hard < LARGEST)
-        inner = _deal(bounded, part, total, sheet.weights[rows], demand[rows], floors[rows])
-        deserved[rows], floors[rows] = inner.deserved, inner.floors
+        deal(group.rows, group.groups, sheet.known | (group.hard < LARGEST), parts.deserved[number], total)
     return Shares(deserved, floors), parts
 
 
 def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
-    """What buckets demand, which is what their namespaces could get, and their floors: ``int64[bucket, resource]``."""
+    """What buckets demand, which is what those in them could get, and their floors: ``int64[bucket, resource]``."""
     shape = (len(sheet.groups), len(sheet.total))
     demand, stated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for number, group in enumerate(sheet.groups):
-        demand[number] = np.minimum(column_sums(aims[group.rows]), group.hard)
-        stated[number] = np.minimum(np.maximum(group.reserved, column_sums(floors[group.rows])), group.hard)
+    for number, group in reversed(list(enumerate(sheet.groups))):
+        inner = np.maximum(demand[group.groups], stated[group.groups])
+        wanted = np.concatenate([aims[group.rows], inner])
+        kept = np.concatenate([floors[group.rows], stated[group.groups]])
+        demand[number] = np.minimum(column_sums(wanted), group.hard)
+        stated[number] = np.minimum(np.maximum(group.reserved, column_sums(kept)), group.hard)
     return demand, stated
 
 
@@ -101,11 +111,26 @@ def _namespace_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Awa
     concerned = sheet.known | (np.maximum(sheet.requested, shares.deserved) > 0) | (sheet.limit < LARGEST)
     deserved = _named(sheet, shares.deserved, concerned)
     ceilings = _named(sheet, most.namespaces, most.namespaces < LARGEST)
+    own = _named(sheet, most.own, most.own > 0)
+    shared = {
+        row: {name: value for name, value in group.limit.items() if not sheet.known[sheet.columns[name]]}
+        for group in sheet.groups
+        for row in group.rows.tolist()
+    }
     awards = {}
     for row, party in enumerate(sheet.parties):
         ceiling = NOTHING if party.namespace == SYSTEM_NAMESPACE else ceilings[row]
         reserved, cut = _floors(sheet, sheet.reservations[row], shares.floors[row])
-        awards[party.namespace] = Award(deserved[row], ceiling, sheet.limits[row], reserved, cut)
+        awards[party.namespace] = Award(
+            deserved[row],
+            ceiling,
+            sheet.limits[row],
+            reserved,
+            cut,
+            own[row],
+            parent=parent_of(party),
+            shared=shared.get(row, NOTHING),
+        )
     return awards
 
 
@@ -113,11 +138,18 @@ def _bucket_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Award]
     hard = np.array([group.hard for group in sheet.groups], dtype=np.int64).reshape(shares.deserved.shape)
     deserved = _named(sheet, shares.deserved, sheet.known | (shares.deserved > 0) | (hard < LARGEST))
     ceilings = _named(sheet, most.buckets, most.buckets < LARGEST)
+    spare = _named(sheet, most.of_buckets, hard < LARGEST)
     awards = {}
     for number, group in enumerate(sheet.groups):
         reserved, cut = _floors(sheet, group.bucket.reserved, shares.floors[number])
-        awards[group.bucket.name] = Award(deserved[number], ceilings[number], group.bucket.hard, reserved, cut)
-    return awards
+        awards[group.bucket.name] = Award(
+            deserved[number], ceilings[number], group.limit, reserved, cut, spare=spare[number]
+        )
+    return dict(sorted(awards.items()))
+
+
+def _amounts(sheet: Sheet, row: Ints, concerned: Mask) -> dict[str, int]:
+    return _named(sheet, row[None], concerned[None])[0]
 
 
 def _named(sheet: Sheet, table: Ints, concerned: Mask) -> list[dict[str, int]]:

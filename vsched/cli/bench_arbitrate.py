@@ -21,7 +21,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Verdict
 from vsched.arbitrator.placing import Placing
@@ -103,8 +103,9 @@ class Arbitrator:
     def allow(self, found: Arbitrated) -> None:
         """Have the ceilings of a round be in force."""
         lends = not found.verdict.promised
+        axis, division = self._cache.axis, found.division
         self._cache.set_ceilings(
-            self._timed("ceilings", lambda: ceilings_of(found.division, self._cache.axis, lends=lends))
+            *self._timed("ceilings", lambda: (ceilings_of(division, axis, lends=lends), pools_of(division, axis)))
         )
 
     def write(self, verdict: Verdict) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace as renewed
 
 from msgspec.structs import replace
 
-from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Promise
 from vsched.arbitrator.placing import Placing
@@ -44,7 +44,8 @@ class Rounds:
         self._division = divide(whole)
         verdict = reconcile(whole, self._division, self._rules, self._placing, promised=self._promised)
         self._told, self._promised = verdict.conditions, verdict.promised
-        self._cache.set_ceilings(ceilings_of(self._division, self._cache.axis, lends=not verdict.promised))
+        axis, division = self._cache.axis, self._division
+        self._cache.set_ceilings(ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis))
         self._cache.assume(CycleReport(evictions=verdict.evictions))
         # The cycle is to see who leaves; otherwise it is the first look at this moment.
         seen = self._cache.snapshot(snapshot.now)

@@ -59,6 +59,10 @@ class AssumedTasks:
         """Pods whose gate is being opened, and which the watch shows with it."""
         return len(self._ungated)
 
+    def before(self, uid: str) -> Task | None:
+        """What the watch last said of a pod of which more is known; None where no more is."""
+        return self._watched.get(uid)
+
     def begin(self, seen: Task, status: Status, node: str) -> Task:
         """Take a change for granted; returns the task as it is to be seen."""
         if status is Status.BINDING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from vsched.cluster import wire
+from vsched.cluster.budget_books import BudgetBooks
 from vsched.cluster.crowding import Crowding
 from vsched.cluster.defaults import ClusterDefaults
 from vsched.cluster.group_books import GroupBooks
@@ -35,8 +36,7 @@ from vsched.cluster.pod_books import PodBooks
 from vsched.cluster.refused_bindings import RefusedBindings
 from vsched.errors import BadObject, NoColumn
 from vsched.model.advice import Advice
-from vsched.model.arbitration import Arbitration, Ceiling
-from vsched.model.budget import DisruptionBudget
+from vsched.model.arbitration import Arbitration, Ceiling, Pool
 from vsched.model.nodes import NodeAttributes
 from vsched.model.plan import CycleReport
 from vsched.model.quota import Quota
@@ -79,12 +79,13 @@ class Cache(News):
         self._defaults = ClusterDefaults(default_queue)
         self._nodes = NodeBooks(self.axis)
         self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
-        self._budgets: NamespaceBooks[str, DisruptionBudget, tuple[DisruptionBudget, ...]] = NamespaceBooks(in_order)
+        self._budgets = BudgetBooks()
         self._quotas: NamespaceBooks[str, Quota, tuple[Quota, ...]] = NamespaceBooks(in_order)
         self._jobs = JobBooks(self._defaults.job_priority, self._defaults.queue_of)
         self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
+        self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
         self._scheduler_names = scheduler_names
@@ -146,9 +147,9 @@ class Cache(News):
         if self._groups.status_failed(key):
             self.on_change()
 
-    def set_ceilings(self, ceilings: Mapping[str, Ceiling]) -> None:
-        """How much namespaces may hold by a new division; snapshots carry it from now on."""
-        self._ceilings = ceilings
+    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, Pool]) -> None:
+        """How much namespaces may hold by a new division, each and together; snapshots carry it from now on."""
+        self._ceilings, self._pools = ceilings, pools
 
     def unused(self) -> Iterator[Broken]:
         """Objects that nothing is done for: those that cannot be used, and pods of other schedulers; as of now."""
@@ -161,7 +162,7 @@ class Cache(News):
 
     def settle(self, report: CycleReport) -> None:
         """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
-        self._pods.settle(report, self._previous)
+        self._budgets.settle(*self._pods.settle(report, self._previous))
         for eviction in report.evictions:
             self._notes.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
@@ -212,6 +213,7 @@ class Cache(News):
             priority_range=self._defaults.priority_range(queues),
             priority_classes=self._defaults.classes(),
             ceilings=self._ceilings,
+            pools=self._pools,
             held=held,
             held_limits=held_limits,
             advice=self._advice,

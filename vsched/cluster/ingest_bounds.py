@@ -32,13 +32,15 @@ def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
     status = found.status
     # As the API server has it: nobody is evicted until a change of the budget has been taken in.
     behind = status.observed_generation is not None and status.observed_generation < metadata.generation
+    allowed = 0 if behind else max(0, status.disruptions_allowed or 0)
     return DisruptionBudget(
         intern(metadata.namespace or "default"),
         metadata.name,
         selector,
-        0 if behind else max(0, status.disruptions_allowed or 0),
+        allowed,
         frozenset(status.disrupted_pods or ()),
         spares_unready=_spares_unready(found),
+        lacking=0 if allowed else max(0, (status.desired_healthy or 0) - (status.current_healthy or 0)),
     )
 
 

@@ -37,6 +37,10 @@ class NamespaceBooks(Generic[K, T, V]):
             del self._items[namespace]
         return True
 
+    def items(self, namespace: str) -> Mapping[K, T]:
+        """What is known of a namespace now, by identity."""
+        return self._items.get(namespace, {})
+
     def publish(self) -> Mapping[str, V]:
         """What is shown of namespaces that have items; the same object while nothing changed."""
         if self._changed:

@@ -163,13 +163,21 @@ class PodBooks:
             if task is not None and task.awaits_queue:
                 self._store(self._assumed.ungate(task))
 
-    def settle(self, report: CycleReport, now: float) -> None:
-        """What a cycle decided about pods has come true: what is bound runs as of ``now``."""
+    def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
+        """What a cycle decided about pods has come true: what is bound runs as of ``now``.
+
+        Who runs now and did not, and who ran, ready as far as is known, and is gone.
+        """
+        came, went = list[Task](), list[Task]()
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING:
                 self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
+                came.append(task)
         for eviction in report.evictions:
+            leaving = self._assumed.before(eviction.uid) or self._tasks.get(eviction.uid)
+            if leaving is not None and leaving.status is Status.RUNNING and not leaving.unready:
+                went.append(leaving)
             self.drop(eviction.uid)
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
@@ -179,6 +187,7 @@ class PodBooks:
             task = self._tasks.get(opened.uid)
             if task is not None:
                 self._store(msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True))
+        return came, went
 
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""

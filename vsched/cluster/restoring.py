@@ -59,7 +59,7 @@ class Restored(Cache):
             for task in job.tasks.values():
                 self._pods.restore(task, None)
         self._restore_strangers()
-        self.set_ceilings(snapshot.ceilings)
+        self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
         if snapshot.nodes.usage is not None:
             self.use(reading_of(snapshot.nodes.usage, snapshot.nodes.statics.names, snapshot.now))

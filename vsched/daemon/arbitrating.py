@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
-from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.placing import Placing
@@ -21,7 +22,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.evictions import Evictor
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.telemetry import Telemetry
-from vsched.model.arbitration import Arbitration, Ceiling, Division
+from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -31,6 +32,15 @@ LONGEST_PAUSE_SECONDS = 30.0
 """Between two rounds that fail: the interval, doubling up to this."""
 SHARE = 2.0
 """A round is followed by a pause of this many times what it took: sessions wait for it."""
+
+
+class Decided(NamedTuple):
+    """What one round comes to."""
+
+    division: Division
+    verdict: Verdict
+    ceilings: Mapping[str, Ceiling]
+    pools: Mapping[str, Pool]
 
 
 class Arbiter:
@@ -88,8 +98,9 @@ class Arbiter:
         if began < self._due_at and based_on == self._based_on:
             return snapshot
         whole = replace(snapshot, arbitration=arbitration)
-        division, verdict, ceilings = await asyncio.to_thread(self.decide, whole)
-        after = self._carry_out(whole, arbitration, verdict, ceilings)
+        decided = await asyncio.to_thread(self.decide, whole)
+        division, verdict = decided.division, decided.verdict
+        after = self._carry_out(whole, arbitration, decided)
         ended = self._clock.monotonic()
         self._based_on, self._last_at, self._failures = based_on, snapshot.now, 0
         self._resting_until = ended + max(self._rules.pause_seconds, SHARE * (ended - began))
@@ -97,28 +108,28 @@ class Arbiter:
         self._telemetry.arbitrated(Arbitrated(snapshot.now, arbitration, division, verdict), ended - began)
         return after
 
-    def decide(self, snapshot: Snapshot) -> tuple[Division, Verdict, Mapping[str, Ceiling]]:
+    def decide(self, snapshot: Snapshot) -> Decided:
         """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
         division = divide(snapshot)
         verdict = reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
-        return division, verdict, ceilings_of(division, snapshot.axis, lends=not verdict.promised)
+        ceilings = ceilings_of(division, snapshot.axis, lends=not verdict.promised)
+        return Decided(division, verdict, ceilings, pools_of(division, snapshot.axis))
 
-    def _carry_out(
-        self, snapshot: Snapshot, arbitration: Arbitration, verdict: Verdict, ceilings: Mapping[str, Ceiling]
-    ) -> Snapshot:
+    def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: Decided) -> Snapshot:
+        verdict = decided.verdict
         self._promised = verdict.promised
-        self._cache.set_ceilings(ceilings)
+        self._cache.set_ceilings(decided.ceilings, decided.pools)
         self._writer.submit(verdict.effects, arbitration)
-        after = replace(snapshot, ceilings=ceilings)
+        in_force = replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
         evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
         if not evictions:
-            return after
+            return in_force
         self._cache.assume(CycleReport(evictions=evictions))
         self._evictor.submit(evictions)
         # So that the session does not take the same pods' room once more, it has to see them leave.
         seen = self._cache.snapshot(self._clock.now())
         changed = sorted({*snapshot.changed, *seen.changed})
-        return replace(seen, arbitration=arbitration, ceilings=ceilings, changed=changed, previous=snapshot.previous)
+        return replace(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous)
 
     def _stays(self, eviction: Evict) -> bool:
         """Whether nobody else has sent a pod away, nor has its eviction been refused, while the round was decided."""

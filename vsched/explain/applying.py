@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vsched.arbitrator.ceilings import ceilings_of
+from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.errors import BadInput
 from vsched.explain.applying_jobs import edit_job, make_group
@@ -40,7 +40,7 @@ from vsched.explain.edits import (
     UseAction,
 )
 from vsched.framework.policy import PluginConf, Policy
-from vsched.model.arbitration import Ceiling, Claim
+from vsched.model.arbitration import Claim
 from vsched.model.budget import DisruptionBudget
 from vsched.model.queue import OPEN, NodeGroups, Queue
 from vsched.model.quota import Quota
@@ -170,7 +170,8 @@ def _divided(snapshot: Snapshot) -> Snapshot:
     """The same with its ceilings worked out anew, where anybody arbitrates."""
     if snapshot.arbitration is None:
         return snapshot
-    return replace(snapshot, ceilings=ceilings_of(divide(snapshot), snapshot.axis))
+    division = divide(snapshot)
+    return replace(snapshot, ceilings=ceilings_of(division, snapshot.axis), pools=pools_of(division, snapshot.axis))
 
 
 def _lifted(snapshot: Snapshot, edit: SetConsumerLimit) -> Snapshot:
@@ -179,9 +180,10 @@ def _lifted(snapshot: Snapshot, edit: SetConsumerLimit) -> Snapshot:
         return snapshot
     column = snapshot.axis.find(edit.resource)
     if edit.resource in ceiling.limits:
-        ceiling = Ceiling(ceiling.most, {**ceiling.limits, edit.resource: edit.amount})
+        limits = {**ceiling.limits, edit.resource: edit.amount}
+        ceiling = msgspec.structs.replace(ceiling, limits=limits)
     elif column is not None and column in ceiling.most:
-        ceiling = Ceiling({**ceiling.most, column: edit.amount}, ceiling.limits)
+        ceiling = msgspec.structs.replace(ceiling, most={**ceiling.most, column: edit.amount})
     return replace(snapshot, ceilings={**snapshot.ceilings, edit.namespace: ceiling})
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from vsched.model.anonymous import Pseudonyms
-from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Ceiling, Claim, Party, Told
+from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Ceiling, Claim, Party, Pool, Told
 from vsched.model.budget import DisruptionBudget
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
@@ -242,7 +242,8 @@ RULES: dict[type, dict[str, Rule]] = {
     DisruptionBudget: {"namespace": name, "name": name, "selector": parts, "disrupted": each(name)},
     Quota: {"name": name, "lines": parts},
     QuotaLine: {"name": counted, "resource": counted},
-    Ceiling: {"limits": _AMOUNTS},
+    Ceiling: {**dict.fromkeys(("limits", "own_limits", "deserved_limits"), _AMOUNTS), "pools": each(name)},
+    Pool: dict.fromkeys(("hard_limits", "spare_limits"), _AMOUNTS),
     # arbitration
     Told: _CONDITION,
     Claim: {
@@ -257,6 +258,7 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     Bucket: {
         "name": name,
+        "parent": name,
         "uid": uid,
         "version": word,
         "hard": _AMOUNTS,

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 KEYS = ("active", "changed", "nominated", "reserving")
 """Fields that are keys of jobs."""
-BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings")
+BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
 """Fields that are records by name, one or several."""
 SUMS_BY_NAME = ("books", "held")
 """Fields that are sums by name."""

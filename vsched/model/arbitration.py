@@ -61,7 +61,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """A group of Consumers with a limit and a guarantee of its own."""
+    """A group of Consumers, and of other buckets, with a limit and a guarantee of its own."""
 
     name: str
     uid: str = ""
@@ -70,6 +70,8 @@ class Bucket(msgspec.Struct, frozen=True):
     hard: Counted = NOTHING
     reserved: Counted = NOTHING
     weight: int = 1
+    parent: str = ""
+    """The bucket it belongs to, as stated; empty for none."""
     deserved: Mapping[str, str] = {}
     """``status.deserved`` as written."""
     allocated: Mapping[str, str] = {}
@@ -171,6 +173,14 @@ class Award(msgspec.Struct, frozen=True):
     """The floor in force."""
     cut: Counted = NOTHING
     """What of its stated reservation is not in force, for want of room or for a limit below it."""
+    own: Counted = NOTHING
+    """Of a namespace: what it keeps, and what else it can use of what it deserves. What it holds beyond is lent."""
+    spare: Counted = NOTHING
+    """Of a bucket: how much may be lent to its namespaces together; what is not named is not limited by it."""
+    parent: str = ""
+    """Of a namespace: the bucket it is in, empty for none."""
+    shared: Counted = NOTHING
+    """Of what the cluster has no total of: what the tightest of its buckets lets its namespaces hold together."""
 
 
 class Division(msgspec.Struct, frozen=True):
@@ -180,12 +190,41 @@ class Division(msgspec.Struct, frozen=True):
     buckets: Mapping[str, Award]
     total: Counted
     """What there was to divide; only resources with a known total."""
+    spare: Counted = NOTHING
+    """What nobody claims of it: so much may be lent, to all namespaces together."""
+    parents: Mapping[str, str] = {}
+    """The bucket that each bucket stands in, empty for none."""
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """How much a namespace may hold of what pods ask for and are limited to: for those who place them. Base units."""
+    """How much a namespace may hold of what pods ask for and are limited to: for those who place them. Base units.
+
+    Requests are by column, limits by counted name (``limits.cpu``); what is not named in ``most`` is not limited.
+    """
 
     most: Mapping[int, int]
-    """Of requests, by column."""
+    """If nobody else is lent anything meanwhile."""
     limits: Counted = NOTHING
-    """Of limits, by counted name (``limits.cpu``); what is not named is not limited."""
+    own: Mapping[int, int] = {}
+    """What it holds beyond this is lent to it, and counts as such in its pools."""
+    own_limits: Counted = NOTHING
+    deserved: Mapping[int, int] = {}
+    """Up to here it is not refused for what others are lent."""
+    deserved_limits: Counted = NOTHING
+    pools: tuple[str, ...] = ()
+    """What it shares with others: the cluster, and the buckets it is in."""
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """How much namespaces may hold together: all of them, or those of one bucket. What is not named is not limited."""
+
+    hard: Mapping[int, int] = {}
+    """What they may keep together."""
+    hard_limits: Counted = NOTHING
+    spare: Mapping[int, int] = {}
+    """What may be lent to them together; below zero where more is held than there is."""
+    spare_limits: Counted = NOTHING
+
+
+WHOLE = ""
+"""The pool that all namespaces share: the cluster."""

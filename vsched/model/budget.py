@@ -19,6 +19,13 @@ class DisruptionBudget(msgspec.Struct, frozen=True):
     """Names of pods whose eviction was granted, and is counted in ``allowed`` already."""
     spares_unready: bool = False
     """Pods that run and are not ready may go without using it up (``unhealthyPodEvictionPolicy``)."""
+    lacking: int = 0
+    """How many more pods have to be healthy before any may be evicted; 0 where some may."""
+
+    def changed(self, by: int) -> DisruptionBudget:
+        """The budget with so many healthy pods more, or fewer, of as many as it expects."""
+        left = self.allowed - self.lacking + by
+        return msgspec.structs.replace(self, allowed=max(0, left), lacking=max(0, -left))
 
 
 class JobBudget(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsched.model.advice import Advice
-from vsched.model.arbitration import Arbitration, Ceiling
+from vsched.model.arbitration import Arbitration, Ceiling, Pool
 from vsched.model.budget import DisruptionBudget
 from vsched.model.counted import Counted
 from vsched.model.durations import Learnt
@@ -94,6 +94,8 @@ class Snapshot:
     """What is to be divided among namespaces; None where nobody arbitrates, or it is not yet time to."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
     """How much namespaces may hold, by the last division; those it does not name are not limited."""
+    pools: Mapping[str, Pool] = field(default_factory=dict)
+    """How much they may hold together, by the names in ``Ceiling.pools``; what is not named is not limited."""
     held: Mapping[str, Vector] = field(default_factory=dict)
     """What pods of each namespace keep of nodes, whoever placed them, those on their way out not counted; empty where
     nobody arbitrates."""

@@ -18,6 +18,7 @@ from vsched.web.routes import Handler, as_json
 
 T = TypeVar("T")
 
+JSON = "application/json"
 BODY_SECONDS = 10.0
 """How long a client may take to send a body."""
 TOGETHER = 4
@@ -44,7 +45,12 @@ class Intake:
 
     @asynccontextmanager
     async def body(self, request: web.Request) -> AsyncIterator[bytes]:
-        """The body of a request, which counts as long as the block runs; raises BadRequest."""
+        """The body of a request, which counts as long as the block runs; raises BadRequest.
+
+        It has to be called JSON: pages of other sites cannot have a browser send that without asking first.
+        """
+        if request.content_type != JSON:
+            raise BadRequest(415, f"Content-Type: {request.content_type!r} (expected {JSON})")
         parts: list[bytes] = []
         length = 0
         try:
