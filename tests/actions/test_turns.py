@@ -26,10 +26,10 @@ class Orders(PluginSet):
     def job_key(self, job: JobView) -> Any:
         return self.had.get(job.key, 0), job.key
 
-    def queue_key(self, queue: Queue) -> Any:
+    def queue_key(self, queue: Queue, *, admitting: bool = False) -> Any:
         return self.had.get(queue.name, 0), queue.name
 
-    def namespace_key(self, queue: str, namespace: str) -> Any:
+    def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> Any:
         return (self.had.get(f"{queue}/{namespace}", 0),)
 
     def take(self, queue: Queue, job: JobView) -> str:
@@ -86,7 +86,7 @@ def test_without_an_order_of_namespaces_only_jobs_count() -> None:
 
 def test_namespaces_that_are_equal_leave_it_to_their_first_jobs() -> None:
     class Equal(Orders):
-        def namespace_key(self, queue: str, namespace: str) -> Any:
+        def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> Any:
             return ()
 
     assert played(Equal(namespaces=True), jobs("p:x/b", "p:y/a", "p:x/c"), 1) == ["x/b", "x/c", "y/a"]
@@ -130,7 +130,7 @@ def test_where_one_queue_moves_others_all_of_them_are_looked_at_again() -> None:
     class Grouped(Orders):
         """Queues of one first letter stand where the letter stands."""
 
-        def queue_key(self, queue: Queue) -> Any:
+        def queue_key(self, queue: Queue, *, admitting: bool = False) -> Any:
             return sum(turns for name, turns in self.had.items() if name[0] == queue.name[0]), queue.name
 
     orders, waiting = Grouped(), jobs("p1:x/a", "p2:x/b", "q1:x/c", "q2:x/d")

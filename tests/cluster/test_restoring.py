@@ -101,7 +101,8 @@ def test_every_sum_is_the_same(text: str, seed: int) -> None:
     for name in ("counts", "terms", "ports"):
         assert getattr(again.placed, name) == getattr(snapshot.placed, name), name
     plain = ("now", "active", "changed", "nominated", "queues", "books", "shares", "namespaces", "total", "used")
-    for name in (*plain, "previous", "budgets", "quotas", "priority_range", "priority_classes", "reserving", "held"):
+    others = ("previous", "budgets", "quotas", "priority_range", "priority_classes", "admitted", "reserving", "held")
+    for name in (*plain, *others):
         left, right = getattr(again, name), getattr(snapshot, name)
         assert (list(left) if isinstance(left, tuple | list) else left) == (
             list(right) if isinstance(right, tuple | list) else right

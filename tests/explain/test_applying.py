@@ -88,6 +88,7 @@ def seen(snapshot: Snapshot) -> dict[str, Any]:
         "used": [snapshot.used[column or 0] for column in order],
         "active": list(snapshot.active),
         "nominated": list(snapshot.nominated),
+        "admitted": list(snapshot.admitted),
         "reserving": list(snapshot.reserving),
         "holders": {queue: sorted(jobs) for queue, jobs in snapshot.holders.items()},
         "queues": {

@@ -78,6 +78,7 @@ def test_what_is_decided_comes_true_as_in_the_mirror(text: str, taking: bool) ->
     there, after = seen(cache.snapshot(NOW)), seen(everything(passing))
     # The mirror learns from the next cycle that jobs run; what goes by their phases differs till then.
     assert set(after.pop("active")) <= set(there.pop("active"))
+    del after["admitted"], there["admitted"]
     books = {name: sums[:4] for name, sums in after.pop("books").items()}
     assert books == {name: sums[:4] for name, sums in there.pop("books").items()}
     assert after == there

@@ -50,6 +50,7 @@ job y/big min=1 pods=1 cpu=99 queue=b roles=ps:1 minResources=cpu:3
 pods y/leaves 1 cpu=1 on=n2 leaving started=60
 job y/kept min=1 pods=1 cpu=1 queue=b nominated=n1
 pods y/lost 1 cpu=1
+job y/admitted min=1 queue=b phase=Inqueue minResources=cpu:1
 {USED}
 """
 SERVICE = {
@@ -273,7 +274,7 @@ def put(*path: str | int, value: object) -> Callable[[Any], None]:
             lambda: edited(put("snapshot", "axis", value=["cpu"])), "amounts of nodes are not", id="too few resources"
         ),
         pytest.param(
-            lambda: edited(put("snapshot", "strays", value=77)), "77 of 7 jobs are strays", id="more strays than jobs"
+            lambda: edited(put("snapshot", "strays", value=77)), "77 of 8 jobs are strays", id="more strays than jobs"
         ),
         pytest.param(
             lambda: edited(put("snapshot", "tasks", 0, "rows", value=10**9)), "has 1000000000 rows", id="a bomb"

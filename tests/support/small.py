@@ -10,7 +10,7 @@ from vsched.framework.extension import Opening, Plugin
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
-from vsched.model.job import Job, JobSpec, claim_of
+from vsched.model.job import Job, JobSpec, claim_of, pledge_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace, Queue
@@ -136,6 +136,7 @@ class SmallCluster:
             active=sorted(key for key, job in self.jobs.items() if job.pending or job.spec.phase == Phase.PENDING),
             changed=sorted(self.jobs),
             nominated=sorted(key for key, job in self.jobs.items() if job.nominated),
+            admitted=sorted(key for key, job in self.jobs.items() if pledge_of(job)),
             holders={
                 queue: {key: job for key, job in self.jobs.items() if job.holding and job.spec.queue == queue}
                 for queue in {job.spec.queue for job in self.jobs.values()}

@@ -1,47 +1,59 @@
-"""enqueue: admits waiting jobs while the plugins agree that there is room for them (reference 3.1)."""
+"""enqueue: admits waiting jobs while the plugins agree that there is room for them (reference 3.1).
+
+Jobs take turns by queue, namespace and job as in ``allocate``, with two differences. What was admitted and is not held
+yet counts as held, so that the shares by which places will be given hold for what is admitted, too. And jobs that
+their queue could not place now, together with what it was admitted for in this cycle, are asked for after all others:
+what may be admitted in all is limited, and they would use it up while nodes stay idle.
+"""
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-from typing import Any
-
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.turns import Turns
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.model.job import shortfall_of
+from vsched.model.queue import Queue
+from vsched.model.resources import Amounts, Vector, add
 from vsched.model.status import Phase
 
 
 def enqueue(session: Session) -> None:
     """Ask for each waiting job in turn; a job that is refused waits for the next cycle and blocks nobody."""
-    ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs))
-    for wave in ordering.waves(job for job in session.jobs.values() if job.waiting_to_enter):
-        ask_in_turn(session, ordering, wave)
-
-
-def ask_in_turn(session: Session, ordering: QueueOrdering, jobs: list[JobView]) -> None:
-    """Queue by queue, one job a turn; the order of queues is looked at again after each."""
-    plugins, queues = session.plugins, session.snapshot.queues
-    waiting: dict[str, list[tuple[Any, JobView]]] = {}
-    for job in jobs:
-        waiting.setdefault(job.queue, []).append((plugins.job_key(job), job))
-    for lane in waiting.values():
-        lane.sort(key=lambda entry: entry[0], reverse=True)
-    heap: list[tuple[Any, str]] = [(ordering.queue_key(queues[name]), name) for name in waiting]
-    heapify(heap)
-    while heap:
-        _, name = heappop(heap)
-        _, job = waiting[name].pop()
+    waiting = [job for job in session.jobs.values() if job.waiting_to_enter]
+    if not waiting:
+        return
+    queues = session.snapshot.queues
+    ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs), admitting=True)
+    admitted: dict[str, Vector] = {}
+    late: list[JobView] = []
+    for queue, job, lane in Turns(ordering, queues, waiting):
+        wanted = shortfall_of(job.job)
+        promised = admitted.setdefault(queue.name, {})
+        if not placeable(session, queue, wanted, promised):
+            late.append(job)
+        elif admit(session, job):
+            add(promised, wanted)
+        lane.end_turn(None)
+    for _, job, lane in Turns(ordering, queues, late):
         admit(session, job)
-        if waiting[name]:
-            heappush(heap, (ordering.queue_key(queues[name]), name))
+        lane.end_turn(None)
 
 
-def admit(session: Session, job: JobView) -> None:
+def placeable(session: Session, queue: Queue, wanted: Amounts, promised: Vector) -> bool:
+    """Whether the queue could hold a job's minimum now, besides what this cycle has admitted for it."""
+    together = tuple((column, amount + promised.get(column, 0)) for column, amount in wanted)
+    return session.plugins.allocatable(queue, together) is None
+
+
+def admit(session: Session, job: JobView) -> bool:
     """Admit one job, or note why not; a job that states no minimum is admitted unasked (reference 3.1.3)."""
     if job.spec.min_resources is not None:
         refusal = session.plugins.job_enqueueable(job)
         if refusal is not None:
             session.job_refusals[job.key] = refusal
-            return
+            return False
     session.plugins.job_enqueued(job)
+    session.holdings.pledges.add(job.job)
     job.phase = Phase.INQUEUE
+    return True

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.framework.extension import SortKey
 from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import OrderKey, PluginSet
 from vsched.model.queue import Queue
@@ -32,15 +33,22 @@ class OrderingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class QueueOrdering:
     """The order of queues, and of jobs across them, that one action was told to keep."""
 
-    def __init__(self, plugins: PluginSet, args: OrderingArgs) -> None:
+    def __init__(self, plugins: PluginSet, args: OrderingArgs, *, admitting: bool = False) -> None:
         self.plugins = plugins
         self._args = args
+        self._admitting = admitting
+        """Whether what was admitted and is not held yet counts as held."""
 
     def queue_key(self, queue: Queue) -> OrderKey:
         """Where a queue stands as of now; smaller goes first. Equal scores go by age, then uid, then name."""
         if not self._args.by_score:
-            return self.plugins.queue_key(queue)
-        return -self.plugins.queue_score(queue, self._args.weights), queue.created, queue.uid, queue.name
+            return self.plugins.queue_key(queue, admitting=self._admitting)
+        score = self.plugins.queue_score(queue, self._args.weights, admitting=self._admitting)
+        return -score, queue.created, queue.uid, queue.name
+
+    def namespace_key(self, queue: str, namespace: str) -> tuple[SortKey, ...]:
+        """Where a namespace stands in a queue as of now; smaller goes first."""
+        return self.plugins.namespace_key(queue, namespace, admitting=self._admitting)
 
     def waves(self, jobs: Iterable[JobView]) -> Iterator[list[JobView]]:
         """Jobs that compete by queue, namespace and the plugins' order, one list after the other.

@@ -14,7 +14,6 @@ from typing import Any
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.framework.jobs import JobView
-from vsched.framework.pluginset import PluginSet
 from vsched.model.queue import Queue
 
 
@@ -37,7 +36,7 @@ class Turns:
         for job in jobs:
             lane = lanes.get(job.queue)
             if lane is None:
-                lane = lanes[job.queue] = QueueLane(self._ordering.plugins, self._queues[job.queue])
+                lane = lanes[job.queue] = QueueLane(self._ordering, self._queues[job.queue])
             lane.add(job)
         heap: list[tuple[Any, int, QueueLane]] = []
         for lane in lanes.values():
@@ -60,11 +59,12 @@ class Turns:
 class QueueLane:
     """The jobs of one queue that wait for a turn, by namespace where a plugin orders namespaces."""
 
-    def __init__(self, plugins: PluginSet, queue: Queue) -> None:
+    def __init__(self, ordering: QueueOrdering, queue: Queue) -> None:
         self.queue = queue
         self.closed = False
         """Set to leave the queue out for the rest of the cycle."""
-        self._plugins = plugins
+        self._ordering = ordering
+        self._plugins = ordering.plugins
         self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
         self._namespaces: list[tuple[Any, Any, int, str]] = []
         self._numbers = count()
@@ -101,7 +101,7 @@ class QueueLane:
                 yield job
 
     def _push_namespace(self, namespace: str) -> None:
-        key = self._plugins.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
+        key = self._ordering.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
         heappush(self._namespaces, (key, self._jobs[namespace][0][0], next(self._numbers), namespace))
 
     def _namespace(self, job: JobView) -> str:

@@ -197,6 +197,7 @@ class Cache(News):
             active=self._jobs.active,
             changed=changed,
             nominated=sorted(self._jobs.nominated),
+            admitted=sorted(self._jobs.admitted),
             reserving=sorted(self._jobs.reserving),
             holders=self._jobs.holders.by_queue,
             queues=queues,

@@ -61,6 +61,8 @@ class JobBooks:
         """Keys of published jobs that a cycle may do something for, sorted."""
         self.nominated: dict[str, None] = {}
         """Keys of published jobs with pending tasks that a node is kept for."""
+        self.admitted: dict[str, None] = {}
+        """Keys of published jobs that were admitted and do not hold all they were admitted for."""
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue keeps room for."""
         self.holders = Holders()
@@ -195,6 +197,7 @@ class JobBooks:
                 self.sums.put(key, None)
                 self.holders.put(key, None)
                 self.nominated.pop(key, None)
+                self.admitted.pop(key, None)
                 self.reserving.pop(key, None)
                 stopped.add(key)
             else:
@@ -203,7 +206,9 @@ class JobBooks:
                 self.holders.put(key, job)
                 _note(self.nominated, key, job.nominated)
                 _note(self.reserving, key, job.reserving)
-                self.sums.put(key, claim_of(job))
+                claim = claim_of(job)
+                _note(self.admitted, key, len(claim.inqueue))
+                self.sums.put(key, claim)
                 (started if _is_active(job) else stopped).add(key)
             changed.append(key)
         self._dirty.clear()
@@ -277,8 +282,8 @@ class JobBooks:
             del self._jobs[key]
 
 
-def _note(keys: dict[str, None], key: str, tasks: int) -> None:
-    if tasks:
+def _note(keys: dict[str, None], key: str, count: int) -> None:
+    if count:
         keys[key] = None
     else:
         keys.pop(key, None)

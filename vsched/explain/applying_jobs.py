@@ -21,7 +21,7 @@ from vsched.explain.edits import (
     SetRoleMinimum,
     Tolerate,
 )
-from vsched.model.job import Claim, Job, JobSpec, claim_of
+from vsched.model.job import Claim, Job, JobSpec, claim_of, pledge_of
 from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.shape import PodAffinity, Shape, Toleration
 from vsched.model.snapshot import QueueBooks, Snapshot
@@ -72,6 +72,7 @@ def with_job(snapshot: Snapshot, job: Job) -> Snapshot:
         active=_listed(snapshot.active, key, _is_active(job)),
         changed=_listed(snapshot.changed, key, True),
         nominated=_listed(snapshot.nominated, key, bool(job.nominated)),
+        admitted=_listed(snapshot.admitted, key, bool(pledge_of(job))),
         reserving=_listed(snapshot.reserving, key, bool(job.reserving)),
         holders=_holders(snapshot.holders, before, job),
         books=books,

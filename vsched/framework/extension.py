@@ -117,6 +117,10 @@ class QueueOrder(Point):
     def queue_key(self, queue: Queue) -> SortKey:
         """Smaller goes first."""
 
+    def queue_admission_key(self, queue: Queue) -> SortKey:
+        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        return self.queue_key(queue)
+
     def queues_move_together(self) -> bool:
         """Whether what one queue is given can change where another stands."""
         return False
@@ -130,6 +134,10 @@ class NamespaceOrder(Point):
     @abstractmethod
     def namespace_key(self, queue: str, namespace: str) -> SortKey:
         """Smaller goes first."""
+
+    def namespace_admission_key(self, queue: str, namespace: str) -> SortKey:
+        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        return self.namespace_key(queue, namespace)
 
 
 class JobValid(Point):
@@ -272,6 +280,10 @@ class QueueScore(Point):
     @abstractmethod
     def queue_score(self, queue: Queue) -> float:
         """Higher goes first; about 0 to 1 before the action's weight for this plugin."""
+
+    def queue_admission_score(self, queue: Queue) -> float:
+        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        return self.queue_score(queue)
 
     def queues_move_together(self) -> bool:
         """Whether what one queue is given can change the score of another."""

@@ -1,13 +1,30 @@
-"""What queues, and namespaces within them, hold in the course of a cycle. Changed by the ledger only."""
+"""What queues, and namespaces within them, hold in the course of a cycle. Changed by the ledger only.
+
+Beside it, what was admitted and is not held yet (``framework.pledges``): admission counts it as held.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
-from vsched.model.resources import Amounts, Vector
+from vsched.framework.pledges import Pledges
+from vsched.model.resources import Amounts, Vector, add
 from vsched.model.snapshot import Snapshot
 
 _NONE: Vector = {}
+
+
+class Books(Protocol):
+    """Amounts by queue and by namespace within a queue, base units by column."""
+
+    def queue(self, name: str) -> Mapping[int, int]:
+        """Of a queue."""
+        ...
+
+    def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
+        """Of a namespace in a queue."""
+        ...
 
 
 class Holdings:
@@ -16,13 +33,15 @@ class Holdings:
     Sums are copied when they first change, so opening a cycle costs nothing however many queues there are.
     """
 
-    __slots__ = ("_base_queues", "_base_shares", "_queues", "_shares")
+    __slots__ = ("_base_queues", "_base_shares", "_queues", "_shares", "pledges")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._base_queues = snapshot.books
         self._base_shares = snapshot.shares
         self._queues: dict[str, Vector] = {}
         self._shares: dict[tuple[str, str], Vector] = {}
+        self.pledges = Pledges(snapshot)
+        """What was admitted and is not held yet."""
 
     def queue(self, name: str) -> Mapping[int, int]:
         """What a queue holds, base units by column."""
@@ -54,3 +73,29 @@ class Holdings:
         for column, value in request:
             held[column] = held.get(column, 0) + sign * value
             share[column] = share.get(column, 0) + sign * value
+
+
+class Admitted:
+    """Holdings with what was admitted counted as held: the books that admission goes by."""
+
+    __slots__ = ("_holdings",)
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings = holdings
+
+    def queue(self, name: str) -> Mapping[int, int]:
+        """What a queue holds and is pledged."""
+        return _together(self._holdings.queue(name), self._holdings.pledges.queue(name))
+
+    def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
+        """What a namespace holds and is pledged in a queue."""
+        held = self._holdings.namespace(queue, namespace)
+        return _together(held, self._holdings.pledges.namespace(queue, namespace))
+
+
+def _together(held: Mapping[int, int], pledged: Vector | None) -> Mapping[int, int]:
+    if not pledged:
+        return held
+    total = dict(held)
+    add(total, pledged.items())
+    return total

@@ -136,9 +136,13 @@ class PluginSet:
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
         self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
         self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
+        self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
         self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
+        self._namespace_admission_keys = [plugin.namespace_admission_key for plugin in self.taking_part(NamespaceOrder)]
         self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
-        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self.taking_part(QueueScore)}
+        scoring = self.taking_part(QueueScore)
+        self._queue_scores = {plugin.name: plugin.queue_score for plugin in scoring}
+        self._queue_admission_scores = {plugin.name: plugin.queue_admission_score for plugin in scoring}
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
         self.queues_move_together = False
@@ -169,17 +173,19 @@ class PluginSet:
         """Where a job stands; smaller goes first."""
         return (*[key(job) for key in self._job_keys], job.created, job.key)
 
-    def queue_key(self, queue: Queue) -> OrderKey:
-        """Where a queue stands; smaller goes first."""
-        return (*[key(queue) for key in self._queue_keys], queue.created, queue.name)
+    def queue_key(self, queue: Queue, *, admitting: bool = False) -> OrderKey:
+        """Where a queue stands; smaller goes first. While jobs are admitted what was admitted counts as held."""
+        keys = self._queue_admission_keys if admitting else self._queue_keys
+        return (*[key(queue) for key in keys], queue.created, queue.name)
 
-    def namespace_key(self, queue: str, namespace: str) -> tuple[SortKey, ...]:
+    def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> tuple[SortKey, ...]:
         """Where a namespace of a queue stands; equal keys leave it to the order of their jobs."""
-        return tuple([key(queue, namespace) for key in self._namespace_keys])
+        keys = self._namespace_admission_keys if admitting else self._namespace_keys
+        return tuple([key(queue, namespace) for key in keys])
 
-    def queue_score(self, queue: Queue, weights: Mapping[str, float]) -> float:
+    def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
         """How urgent a queue is: the sum of the plugins' scores by weight; a plugin without a weight has no say."""
-        scores = self._queue_scores
+        scores = self._queue_admission_scores if admitting else self._queue_scores
         return sum(weight * scores[name](queue) for name, weight in weights.items() if name in scores)
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> tuple[SortKey, ...]:

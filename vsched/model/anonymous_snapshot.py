@@ -14,7 +14,7 @@ from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
-KEYS = ("active", "changed", "nominated", "reserving")
+KEYS = ("active", "changed", "nominated", "admitted", "reserving")
 """Fields that are keys of jobs."""
 BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
 """Fields that are records by name, one or several."""

@@ -232,7 +232,7 @@ def _party(found: PartyParts, tasks: Sequence[Task]) -> Party:
 
 def _check(snapshot: Snapshot) -> None:
     """Raise BadInput where parts do not belong together: cycles take it for granted that they do."""
-    for name in ("active", "nominated", "reserving"):
+    for name in ("active", "nominated", "admitted", "reserving"):
         strangers = [key for key in getattr(snapshot, name) if key not in snapshot.jobs]
         if strangers:
             raise BadInput(f"{strangers[0]!r} is among the {name} jobs, and is no job")

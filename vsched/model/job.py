@@ -203,13 +203,23 @@ def claim_of(job: Job) -> Claim:
     if wanted is None:
         return Claim(spec.queue, spec.namespace, allocated, pending, allocated)
     elastic = exceeded(job.allocated, wanted)
-    wanted = without_gated(job, wanted)
-    inqueue = promised = NOTHING
-    if spec.phase == Phase.INQUEUE:
-        inqueue, promised = shortfall(wanted, job.allocated), wanted
-    elif spec.phase == Phase.RUNNING and job.allocated_count >= spec.min_member:
-        inqueue = promised = shortfall(wanted, job.allocated)
+    inqueue = pledge_of(job)
+    promised = without_gated(job, wanted) if spec.phase == Phase.INQUEUE else inqueue
     return Claim(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
+
+
+def pledge_of(job: Job) -> Amounts:
+    """What a job was admitted for in an earlier cycle and does not hold yet; nothing where it states no minimum."""
+    spec = job.spec
+    if spec.phase == Phase.INQUEUE or (spec.phase == Phase.RUNNING and job.allocated_count >= spec.min_member):
+        return shortfall_of(job)
+    return NOTHING
+
+
+def shortfall_of(job: Job) -> Amounts:
+    """What a job's ``minResources`` are more than it holds, gated pods left out; nothing where it states none."""
+    wanted = job.spec.min_resources
+    return NOTHING if wanted is None else shortfall(without_gated(job, wanted), job.allocated)
 
 
 def without_gated(job: Job, wanted: Amounts) -> Amounts:

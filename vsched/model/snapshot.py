@@ -88,6 +88,8 @@ class Snapshot:
     """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     """What ``priority_range`` and the priorities of jobs rest on, by name; the same object while none changes."""
+    admitted: Sequence[str] = ()
+    """Keys of jobs that were admitted and do not hold all they were admitted for, sorted."""
     reserving: Sequence[str] = ()
     """Keys of jobs with pending tasks that their queue keeps room for, sorted."""
     arbitration: Arbitration | None = None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.holdings import Holdings
+from vsched.framework.holdings import Admitted, Holdings
 from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
@@ -40,7 +40,18 @@ Standing = tuple[float, bool, int]
 class Account:
     """One queue's terms, its place among the queues, and what it and all below it hold."""
 
-    __slots__ = ("_rank", "_standing", "above", "admitted", "best_effort", "name", "reserved", "subtree", "terms")
+    __slots__ = (
+        "_rank",
+        "_standing",
+        "above",
+        "admitted",
+        "best_effort",
+        "name",
+        "pledged",
+        "reserved",
+        "subtree",
+        "terms",
+    )
 
     def __init__(
         self, name: str, terms: Terms, above: tuple[Account, ...] = (), *, inner: bool = False, rank: int = 0
@@ -55,6 +66,8 @@ class Account:
         """What a queue with children and all below it hold; None where holdings say it."""
         self.admitted: Vector = {}
         """Admitted but not held yet, less what jobs hold beyond their minimum; all below included."""
+        self.pledged: Vector = {}
+        """Of a queue with children, what jobs below it were admitted for and do not hold yet."""
         self.reserved: Vector = {}
         """Kept for pods to come; all below included."""
         self.best_effort = not any(amount for column, amount in terms.deserved.items() if column != PODS)
@@ -63,6 +76,14 @@ class Account:
     def held(self, holdings: Holdings) -> Mapping[int, int]:
         """What the queue and all below it hold now."""
         return holdings.queue(self.name) if self.subtree is None else self.subtree
+
+    def held_or_pledged(self, books: Admitted) -> Mapping[int, int]:
+        """The same with what was admitted counted as held."""
+        if self.subtree is None:
+            return books.queue(self.name)
+        together = dict(self.subtree)
+        add(together, self.pledged.items())
+        return together
 
     def taken(self, holdings: Holdings) -> Mapping[int, int]:
         """What the queue and all below it hold, and what is kept there for pods to come."""
@@ -75,9 +96,15 @@ class Account:
 
     def share(self, holdings: Holdings) -> float:
         """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""
+        return self._share_of(self.held(holdings))
+
+    def admission_share(self, books: Admitted) -> float:
+        """The same with what was admitted counted as held."""
+        return self._share_of(self.held_or_pledged(books))
+
+    def _share_of(self, held: Mapping[int, int]) -> float:
         if self.best_effort:
             return 1.0
-        held = self.held(holdings)
         return max(ratio(held.get(column, 0), amount) for column, amount in self.terms.deserved.items() if amount)
 
     def standing(self, holdings: Holdings) -> Standing:
@@ -85,6 +112,10 @@ class Account:
         if self._standing is None:
             self._standing = self.share(holdings), self.best_effort, self._rank
         return self._standing
+
+    def admission_standing(self, books: Admitted) -> Standing:
+        """The same with what was admitted counted as held."""
+        return self.admission_share(books), self.best_effort, self._rank
 
     def shift(self, amounts: Amounts, sign: int) -> None:
         """What the queue and all below it hold changes by these amounts."""

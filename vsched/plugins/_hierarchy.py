@@ -13,6 +13,7 @@ import numpy as np
 
 from vsched.framework.extension import Opening, Standing
 from vsched.framework.jobs import JobView
+from vsched.framework.pledges import Pledges
 from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
 from vsched.model.nodes import Floats, Mask
 from vsched.model.queue import Queue
@@ -54,10 +55,13 @@ class Node:
 
 
 class HierarchyTree:
-    """Shares of queues and of the groups above them, as placements change them."""
+    """Shares of queues and of the groups above them, as placements change them; with pledges, as admissions do, too."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: Opening, pledges: Pledges | None = None) -> None:
         self._standing = opening.standing
+        self._pledges = pledges
+        """What counts as held besides what is; None where only that counts."""
+        self._pledges_seen = 0
         self._total: Floats = np.array(opening.snapshot.total, dtype=np.float64)
         self._root = Node(None, 1.0)
         self._paths: dict[str, tuple[Node, ...]] = {}
@@ -134,6 +138,7 @@ class HierarchyTree:
 
     def _settle(self) -> None:
         """Work out what is stale, from the leaves up."""
+        self._look_at_pledges()
         for key in self._stale_jobs:
             self._read(key)
         self._stale_jobs.clear()
@@ -152,6 +157,16 @@ class HierarchyTree:
                 by_depth.setdefault(depth - 1, set()).add(parent)
         self._stale.clear()
 
+    def _look_at_pledges(self) -> None:
+        if self._pledges is None:
+            return
+        made = self._pledges.made()
+        for pledge in made[self._pledges_seen :]:
+            if pledge.job in self._places:
+                self._take(pledge.amounts, 1)
+                self._stale_jobs.add(pledge.job)
+        self._pledges_seen = len(made)
+
     def _read(self, key: str) -> None:
         job = self._standing(key)
         if job is None:
@@ -160,6 +175,8 @@ class HierarchyTree:
         node.held[row] = 0.0
         for column, value in job.allocated.items():
             node.held[row, column] = value
+        for column, value in self._pledges.job(key) if self._pledges is not None else ():
+            node.held[row, column] += value
         self._weigh(node, row)
 
     def _weigh(self, node: Node, row: int) -> None:
@@ -204,6 +221,8 @@ class HierarchyTree:
                 for amounts in (mirrored.allocated, mirrored.pending_request):
                     for column, value in amounts.items():
                         node.wanted[row, column] += value
+                for column, value in (job.spec.min_resources or ()) if self._pledges is not None else ():
+                    node.wanted[row, column] = max(value, node.wanted[row, column])
 
     def _nodes(self) -> Iterator[Node]:
         waiting = [self._root]

@@ -30,6 +30,7 @@ from vsched.framework.extension import (
     Standing,
     Vote,
 )
+from vsched.framework.holdings import Admitted
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
@@ -89,6 +90,8 @@ class Capacity(
         self._level = self.args.normalised().ancestor_reclaim_level if opening.switches.hierarchy else 0
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
+        self._admitted_too = Admitted(opening.holdings)
+        self._pledges_seen = 0
         self._standing = opening.standing
         self._queues = snapshot.queues
         self._hierarchy = opening.switches.hierarchy
@@ -112,6 +115,28 @@ class Capacity(
             key += one.standing(self._holdings)
         return tuple(key)
 
+    def queue_admission_key(self, queue: Queue) -> tuple[float, ...]:
+        """The same with what was admitted counted as held."""
+        account = self._accounts.get(queue.name)
+        if account is None:
+            return (float("inf"),)
+        if not self._hierarchy:
+            return (-queue.priority, account.admission_share(self._admitted_too), account.best_effort)
+        self._look_at_pledges()
+        key: list[float] = [-queue.priority, account.subtree is not None]
+        for one in (*reversed(account.above[:-1]), account):
+            key += one.admission_standing(self._admitted_too)
+        return tuple(key)
+
+    def _look_at_pledges(self) -> None:
+        """Count what was admitted meanwhile for the queues above."""
+        made = self._holdings.pledges.made()
+        for pledge in made[self._pledges_seen :]:
+            account = self._accounts.get(pledge.queue)
+            for one in () if account is None else account.above:
+                add(one.pledged, pledge.amounts)
+        self._pledges_seen = len(made)
+
     def queues_move_together(self) -> bool:
         """In a tree, what one queue is given counts for those above it, and so for all below these."""
         return self._hierarchy
@@ -120,6 +145,11 @@ class Capacity(
         """What is left of what the queue deserves, as the part of it that it holds least of."""
         account = self._accounts.get(queue.name)
         return 0.0 if account is None else 1.0 - account.share(self._holdings)
+
+    def queue_admission_score(self, queue: Queue) -> float:
+        """The same with what was admitted counted as held."""
+        account = self._accounts.get(queue.name)
+        return 0.0 if account is None else 1.0 - account.admission_share(self._admitted_too)
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> int:
         """The nearer a queue is to the evictor's in the tree, the sooner it is taken from."""

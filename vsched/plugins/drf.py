@@ -20,6 +20,7 @@ from vsched.framework.extension import (
     QueueScore,
     Standing,
 )
+from vsched.framework.holdings import Admitted, Books
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.kernels.fairness import dominant_share
@@ -42,11 +43,13 @@ class Drf(
     def open(self, opening: Opening) -> None:
         """Keep what shares are made of; the tree is built when something is asked that needs it."""
         self._opening = opening
-        self._shares = Shares(opening)
+        self._shares = Shares(opening, opening.holdings)
+        self._admitted = Shares(opening, Admitted(opening.holdings))
         self._standing = opening.standing
         self._by_namespace = opening.switches.namespace_order
         self._by_hierarchy = opening.switches.hierarchy
         self._built: HierarchyTree | None = None
+        self._built_for_admission: HierarchyTree | None = None
 
     # -- orders -------------------------------------------------------------------------------------------------
 
@@ -58,15 +61,29 @@ class Drf(
         """The namespace's dominant share in the queue over its weight."""
         return self._shares.of_namespace(queue, namespace)
 
+    def namespace_admission_key(self, queue: str, namespace: str) -> float:
+        """The same with what was admitted counted as held."""
+        return self._admitted.of_namespace(queue, namespace)
+
     def queue_key(self, queue: Queue) -> TreeKey:
         """With hierarchy, where the queue stands in the tree, from the top down; without, all queues are equal."""
         return self._tree.key(queue.name) if self._by_hierarchy else ()
+
+    def queue_admission_key(self, queue: Queue) -> TreeKey:
+        """The same with what was admitted counted as held."""
+        return self._admission_tree.key(queue.name) if self._by_hierarchy else ()
 
     def queue_score(self, queue: Queue) -> float:
         """One less share over weight: with hierarchy of the queue's node of the tree, else of the queue itself."""
         if self._by_hierarchy:
             return 1.0 - self._tree.weighted_share(queue.name)
         return 1.0 - self._shares.of_queue(queue) / queue.weight
+
+    def queue_admission_score(self, queue: Queue) -> float:
+        """The same with what was admitted counted as held."""
+        if self._by_hierarchy:
+            return 1.0 - self._admission_tree.weighted_share(queue.name)
+        return 1.0 - self._admitted.of_queue(queue) / queue.weight
 
     def queues_move_together(self) -> bool:
         """Queues below one node of the tree share its standing."""
@@ -152,13 +169,16 @@ class Drf(
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """The job's leaf is stale, where there is a tree."""
-        if self._built is not None:
-            self._built.note(job, task.shape.request, 1)
+        self._note(job, task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """The job's leaf is stale, where there is a tree."""
-        if self._built is not None:
-            self._built.note(job, task.shape.request, -1)
+        self._note(job, task, -1)
+
+    def _note(self, job: JobView, task: Task, sign: int) -> None:
+        for tree in (self._built, self._built_for_admission):
+            if tree is not None:
+                tree.note(job, task.shape.request, sign)
 
     @property
     def _tree(self) -> HierarchyTree:
@@ -166,13 +186,19 @@ class Drf(
             self._built = HierarchyTree(self._opening)
         return self._built
 
+    @property
+    def _admission_tree(self) -> HierarchyTree:
+        if self._built_for_admission is None:
+            self._built_for_admission = HierarchyTree(self._opening, self._opening.holdings.pledges)
+        return self._built_for_admission
+
 
 class Shares:
-    """Dominant shares of the cluster."""
+    """Dominant shares of the cluster, by what some books say."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: Opening, books: Books) -> None:
         self._total = opening.snapshot.total
-        self._holdings = opening.holdings
+        self._holdings = books
         self._namespaces = opening.snapshot.namespaces
 
     def of(self, held: Mapping[int, int], request: Amounts = NOTHING) -> float:

@@ -28,6 +28,7 @@ from vsched.framework.extension import (
     Standing,
     Vote,
 )
+from vsched.framework.holdings import Admitted, Books
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.victim_points import Reclaimable
@@ -68,6 +69,7 @@ class Proportion(
         snapshot = opening.snapshot
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
+        self._admitted_too = Admitted(opening.holdings)
         self._standing = opening.standing
         self._queues = snapshot.queues
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
@@ -88,9 +90,9 @@ class Proportion(
             add(admitted, ((column, -value) for column, value in books.elastic.items()))
             self._admitted[queue.name] = admitted
 
-    def share(self, queue: Queue) -> float:
-        """The largest part the queue holds of anything it deserves."""
-        held = self._holdings.queue(queue.name)
+    def share(self, queue: Queue, books: Books | None = None) -> float:
+        """The largest part the queue holds of anything it deserves, by these books; else by what is held."""
+        held = (books or self._holdings).queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
         return max((ratio(held.get(column, 0), amount) for column, amount in deserved.items()), default=0.0)
 
@@ -98,9 +100,17 @@ class Proportion(
         """Higher priority first, then the smaller share."""
         return (-queue.priority, self.share(queue))
 
+    def queue_admission_key(self, queue: Queue) -> tuple[float, float]:
+        """The same with what was admitted counted as held."""
+        return (-queue.priority, self.share(queue, self._admitted_too))
+
     def queue_score(self, queue: Queue) -> float:
         """One less the share: a queue that has what it deserves scores 0, one that has more scores less (seed 004)."""
         return 1.0 - self.share(queue)
+
+    def queue_admission_score(self, queue: Queue) -> float:
+        """The same with what was admitted counted as held."""
+        return 1.0 - self.share(queue, self._admitted_too)
 
     def overused(self, queue: Queue) -> bool:
         """The queue holds all it deserves, of every resource."""
