@@ -14,6 +14,8 @@ A refusal of the scheduler ("does not fit") is a value, never an exception.
 
 from __future__ import annotations
 
+import msgspec
+
 
 class VschedError(Exception):
     """Base of every error that vsched raises on purpose; its text is one line for a person."""
@@ -45,3 +47,21 @@ class BadPolicy(BadInput):
 
 class Unavailable(VschedError):
     """Something outside this process did not answer in time, or not at all."""
+
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What decoders raise over bytes that others sent: no JSON, not UTF-8, another type, too long a number, too deep."""
+
+UNUSABLE = (*UNREADABLE, VschedError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What reading one object raises over what is in it, expected or not; one object must not stop all the others."""
+
+
+def why_unreadable(error: Exception) -> str:
+    """What is wrong with bytes that a decoder raised this over, for a person."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"the text is not UTF-8 (byte {error.object[error.start]:#04x})"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply to be read"
+    if isinstance(error, VschedError | msgspec.MsgspecError):
+        return str(error)
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

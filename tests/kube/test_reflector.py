@@ -41,6 +41,7 @@ QUICK = ReflectorSettings(
     steady_seconds=0.5,
     missing_seconds=0.01,
     back_off=BackOffSettings(first_seconds=0.001, ceiling_seconds=0.02, asked_ceiling_seconds=0.05),
+    garbled=BackOffSettings(first_seconds=0.001, ceiling_seconds=0.02),
 )
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (593)"))
@@ -212,7 +213,13 @@ START_OVERS: dict[str, list[Reply]] = {
     "the kind is gone for a while": [refusal(404, "NotFound", "no such thing")],
     "the server keeps refusing the watch": [refusal(504, "Timeout", "too large a version")] * 3,
     "watches keep falling silent": [stream(hold=True)] * 3,
-    "lines keep being no events": [stream(b"{]\n"), stream(b'{"type":"X","object":{}}\n'), stream(b"<html>\n")],
+    "a line is no event": [stream(b"{]\n", hold=True)],
+    "a line is no event after one that is": [stream(event("ADDED", pod("d", 11)) + b"{]\n", hold=True)],
+    "a line is an event of an unknown type": [stream(b'{"type":"X","object":{}}\n', hold=True)],
+    "a line is a page": [stream(b"<html>\n", hold=True)],
+    "a line is an error nobody can read": [
+        stream(b'{"type":"ERROR","object":{"code":' + b"9" * 400 + b"}}\n", hold=True)
+    ],
     "a proxy answers with a page": [body(b"<html>\n</html>", content_type="text/html")] * 3,
 }
 
@@ -227,7 +234,8 @@ async def test_a_watch_that_is_lost_is_followed_by_a_new_list(
     settings = msgspec.structs.replace(QUICK, silence_seconds=0.3)
     async with reflecting(server, settings) as running:
         await eventually(lambda: "c" in running.mirror.pods)
-        assert running.mirror.diary[:3] == ["replace a @10", "replace b @20", "ADDED c @21"]
+        told = [line for line in running.mirror.diary if line != "ADDED d @11"]
+        assert told[:3] == ["replace a @10", "replace b @20", "ADDED c @21"]
         assert running.statistics.relists >= 1
 
 
@@ -357,9 +365,56 @@ async def test_a_line_of_megabytes_in_small_chunks_arrives_whole(server: StubSer
         assert running.statistics.restarts == 0
 
 
+async def test_a_server_that_keeps_sending_lines_nobody_can_read_is_asked_ever_less(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", page(version=10))
+    server.script("watch", stream(event("ADDED", pod("a", 11)) + b"{]\n", hold=True))
+    slow = BackOffSettings(first_seconds=0.02, ceiling_seconds=10.0)
+    began = time.monotonic()
+    async with reflecting(server, msgspec.structs.replace(QUICK, garbled=slow)) as running:
+        await eventually(lambda: len(server.of("watch")) == 5)
+        assert "a line that is not a watch event" in dict(running.told)[State.UNAVAILABLE]
+    assert time.monotonic() - began >= (0.02 + 0.04 + 0.08 + 0.16) / 2
+
+
+def holding(value: bytes) -> bytes:
+    """A pod with this in a field that nobody reads, and a good name."""
+    return orjson.dumps(pod("b", 12)).replace(b'"spec":{}', b'"spec":{"x":' + value + b"}")
+
+
+HOSTILE = {
+    "nested two thousand deep": b"[" * 2000 + b"]" * 2000,
+    "maps nested two thousand deep": b'{"a":' * 2000 + b"1" + b"}" * 2000,
+    "no number": b"NaN",
+    "no finite number": b"-Infinity",
+    "half of a surrogate pair": b'"\\ud800"',
+    "an unknown escape": b'"\\x41"',
+    "a control character": b'"a\x01b"',
+    "bytes that are no text": b'"\xff\xfe"',
+    "a number of 400 digits": b"9" * 400,
+    "a number of 5000 digits": b"9" * 5000,
+}
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+async def test_what_one_object_holds_keeps_no_other_from_being_listed_or_watched(
+    server: StubServer, eventually: Eventually, value: bytes
+) -> None:
+    listed = orjson.dumps({"metadata": {"resourceVersion": "10"}, "items": [pod("a", 1), "@", pod("c", 3)]})
+    server.script("list", body(listed.replace(b'"@"', holding(value))))
+    watched = b'{"type":"MODIFIED","object":' + holding(value) + b"}\n" + event("ADDED", pod("d", 13))
+    server.script("watch", stream(watched, hold=True))
+    async with reflecting(server) as running:
+        await eventually(lambda: "d" in running.mirror.pods)
+        assert {"a", "c", "d"} <= running.mirror.pods.keys()
+        assert "b" in running.mirror.pods or running.mirror.complaints
+        assert running.statistics.relists == 0
+
+
 async def test_a_line_beyond_the_bound_ends_the_watch(server: StubServer, eventually: Eventually) -> None:
     server.script("list", page(version=10), page(version=20))
-    server.script("watch", *[stream(b"x" * 2000, hold=True)] * 3, stream(event("ADDED", pod("a", 21)), hold=True))
+    server.script("watch", stream(b"x" * 2000, hold=True), stream(event("ADDED", pod("a", 21)), hold=True))
     async with reflecting(server, msgspec.structs.replace(QUICK, line_bytes=1000)) as running:
         await eventually(lambda: "a" in running.mirror.pods)
         assert running.statistics.relists == 1

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.cli.asking import Target, address_of, ask_daemon, daemon_client, expect_role, told
-from vsched.errors import BadInput, Unavailable, VschedError
+from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
 from vsched.web.deltas import Delta, apply
@@ -44,7 +44,7 @@ async def picture_of(daemon: ApiClient) -> Overview:
     answer = await daemon.request("GET", "/overview")
     try:
         return _OVERVIEW.decode(answer.body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         problem = f"the picture cannot be read: {error}"
         raise unexpected("GET /overview", answer.code, answer.headers, answer.body, problem) from None
 
@@ -156,5 +156,5 @@ class Events:
 def _decoded(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(data)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadInput(f"the picture cannot be read: {error} (is it vsched, and of this version?)") from None

@@ -14,6 +14,7 @@ import orjson
 
 from vsched.cluster.writer import Write
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.kube.paths import ApiResource
 from vsched.model.job import Condition
 from vsched.model.plan import Evict, JobOutcome
 from vsched.model.resources import format_amount
@@ -21,6 +22,9 @@ from vsched.model.resources import format_amount
 BATCH_GROUP = "scheduling.volcano.sh"
 BATCH_VERSION = f"{BATCH_GROUP}/v1beta1"
 GROUP_PATH = f"/apis/{BATCH_VERSION}"
+PODS, EVENTS = ApiResource("", "v1", "pods"), ApiResource("", "v1", "events")
+PODGROUPS = ApiResource(BATCH_GROUP, "v1beta1", "podgroups")
+QUEUES = ApiResource(BATCH_GROUP, "v1beta1", "queues", namespaced=False)
 
 
 class Reference(NamedTuple):
@@ -92,7 +96,7 @@ def podgroup_complaint(key: str, reason: str, message: str, now: float, subresou
 
 def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> Write:
     namespace, _, name = key.partition("/")
-    path = f"{GROUP_PATH}/namespaces/{namespace}/podgroups/{name}{'/status' if subresource else ''}"
+    path = PODGROUPS.path(namespace, name, "status" if subresource else "")
     return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
 
 
@@ -128,7 +132,7 @@ def queue_write(
 
 def queue_path(name: str, subresource: bool) -> str:
     """Where a queue is, or its status where that has a path of its own."""
-    return f"{GROUP_PATH}/queues/{name}{'/status' if subresource else ''}"
+    return QUEUES.path(name=name, subresource="status" if subresource else "")
 
 
 def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:
@@ -151,7 +155,7 @@ def eviction_write(eviction: Evict) -> Write:
         "metadata": {"name": eviction.name, "namespace": eviction.namespace},
         "deleteOptions": {"preconditions": {"uid": eviction.uid}},
     }
-    return Write("eviction", "POST", f"{_pod_path(eviction)}/eviction", orjson.dumps(body))
+    return Write("eviction", "POST", _pod_path(eviction, "eviction"), orjson.dumps(body))
 
 
 def deletion_write(eviction: Evict) -> Write:
@@ -160,8 +164,8 @@ def deletion_write(eviction: Evict) -> Write:
     return Write("eviction", "DELETE", _pod_path(eviction), orjson.dumps(body))
 
 
-def _pod_path(eviction: Evict) -> str:
-    return f"/api/v1/namespaces/{eviction.namespace}/pods/{eviction.name}"
+def _pod_path(eviction: Evict, subresource: str = "") -> str:
+    return PODS.path(eviction.namespace, eviction.name, subresource)
 
 
 def taken_by(eviction: Evict) -> str:
@@ -184,7 +188,7 @@ def disruption_write(eviction: Evict, now: float) -> Write:
 def pod_status_write(namespace: str, name: str, uid: str, status: Mapping[str, Any]) -> Write:
     """A strategic merge patch of a pod's status."""
     body = orjson.dumps({"metadata": {"uid": uid}, "status": status})
-    return Write("pod", "PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, STRATEGIC_PATCH)
+    return Write("pod", "PATCH", PODS.path(namespace, name, "status"), body, STRATEGIC_PATCH)
 
 
 def event_create(
@@ -208,12 +212,11 @@ def event_create(
         "reportingComponent": component,
         "reportingInstance": "",
     }
-    return Write("event", "POST", f"/api/v1/namespaces/{namespace}/events", orjson.dumps(body))
+    return Write("event", "POST", EVENTS.path(namespace), orjson.dumps(body))
 
 
 def event_count(namespace: str, name: str, count: int, now: float, message: str | None = None) -> Write:
     """Say that an Event happened again, and what is to be said of it now where that has changed."""
     told = {} if message is None else {"message": message[:1024]}
     body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **told})
-    path = f"/api/v1/namespaces/{namespace or 'default'}/events/{name}"
-    return Write("event", "PATCH", path, body, STRATEGIC_PATCH)
+    return Write("event", "PATCH", EVENTS.path(namespace or "default", name), body, STRATEGIC_PATCH)

@@ -34,7 +34,7 @@ from vsched.cluster.notes import Broken, Notes, ObjectNotes
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.pod_books import PodBooks
 from vsched.cluster.refused_bindings import RefusedBindings
-from vsched.errors import BadObject, NoColumn
+from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling, Pool
 from vsched.model.nodes import NodeAttributes
@@ -46,6 +46,11 @@ from vsched.model.shape import Selector
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.model.usage import Reading
+
+
+def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
+    """What is wrong with an object, as a line; reading it should have raised nothing but BadObject."""
+    return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
 
 
 class Cache(News):
@@ -305,14 +310,14 @@ class Cache(News):
                 matters |= self._jobs.workloads.put(kind, key, found)
             if self.arbitrating and kind != "Pod":
                 matters |= self._parties.put(key, found)
-        except BadObject as error:
+        except UNUSABLE as error:
             if not isinstance(found, wire.Pod):
                 self._drop(kind, key)
             if self.arbitrating:
                 self._parties.leave_out(kind, key)
             if isinstance(error, NoColumn):
                 self._crowding.put(kind, key, found)
-            self._notes.put_broken(kind, key, found.metadata, str(error))
+            self._notes.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
             return True
         if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
             self._notes.put_foreign(key, found)

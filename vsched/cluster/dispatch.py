@@ -16,8 +16,11 @@ from enum import StrEnum
 import msgspec
 import orjson
 
+from vsched.cluster.bodies import PODS
 from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Answer, Write, Writer
+from vsched.cluster.surviving import tell
+from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, UNSENT, Answer, Write, Writer
+from vsched.errors import why_unreadable
 from vsched.model.plan import Bind
 
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')
@@ -71,7 +74,7 @@ def binding_write(bind: Bind) -> Write:
             "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
         }
     )
-    return Write("binding", "POST", f"/api/v1/namespaces/{bind.namespace}/pods/{bind.name}/binding", body)
+    return Write("binding", "POST", PODS.path(bind.namespace, bind.name, "binding"), body)
 
 
 def judge(bind: Bind, answer: Answer) -> Verdict:
@@ -142,6 +145,9 @@ class Dispatcher:
         self.in_flight += 1
         try:
             answer = await self._writer.send(binding_write(bind), self._settings.attempts)
+        except Exception as error:  # what one pod holds must not keep all the others from being placed
+            tell(error, f"the binding of {bind.namespace}/{bind.name} is dropped")
+            answer = Answer(UNSENT, f"not sent: {why_unreadable(error)}")
         finally:
             self.in_flight -= 1
         self._on_outcome(Outcome(bind, judge(bind, answer), answer.code, answer.message, answer.seconds))

@@ -17,6 +17,7 @@ from vsched.cluster.bodies import Reference, event_count, event_create
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts, Recent, TokenBucket
 from vsched.cluster.writer import Writer
+from vsched.kube.paths import is_name
 
 NORMAL, WARNING = "Normal", "Warning"
 
@@ -123,7 +124,8 @@ class EventRecorder:
         known = self._known.get(key)
         if known is not None and await self._count(key, known, occurrence):
             return
-        name = f"{key.name[:230]}.{uuid.uuid4().hex[:16]}"
+        about = key.name[:230] if is_name(key.name) else "unnamed"
+        name = f"{about}.{uuid.uuid4().hex[:16]}"
         write = event_create(
             occurrence.about,
             name,

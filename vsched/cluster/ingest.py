@@ -17,9 +17,9 @@ from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, expe
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper, bound_labels
-from vsched.cluster.wire_base import Timestamp
+from vsched.cluster.wire_base import Timestamp, check_names, seconds_of
 from vsched.cluster.wire_pods import ContainerState
-from vsched.errors import BadInput, BadObject, NoColumn
+from vsched.errors import UNUSABLE, BadInput, BadObject, NoColumn
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
@@ -70,6 +70,7 @@ class PodReader:
         ours = (spec.scheduler_name or "") in self.scheduler_names
         if not ours and not spec.node_name and not self._strangers:
             return None
+        check_names("Pod", pod.metadata)
         try:
             return self._read(pod, ours)
         except BadInput as error:
@@ -82,7 +83,7 @@ class PodReader:
             return None
         try:
             shape, status = self.shaper.occupant(pod), _pod_status(pod)
-        except BadInput:
+        except UNUSABLE:
             return None
         metadata = pod.metadata
         namespace = intern(metadata.namespace or "default")
@@ -127,7 +128,7 @@ class PodReader:
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
             intern(spec.priority_class_name or ""),
             _scheduled_condition(pod),
-            0.0 if pod.status.start_time is None else pod.status.start_time.timestamp(),
+            seconds_of(pod.status.start_time),
             _protected_until(pod, remarks),
             annotations.get(PREFERRED_VICTIM) == "true",
             _returns(metadata),
@@ -189,7 +190,7 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
         if condition.type == "PodScheduled" and condition.status == "True":
             at = "status.conditions[PodScheduled].lastTransitionTime"
             since = decoded(condition.last_transition_time, Timestamp, at)
-            return 0.0 if since is None else since.timestamp() + seconds
+            return seconds_of(since) + seconds if seconds_of(since) else 0.0
     return 0.0
 
 
@@ -200,7 +201,7 @@ def _finished_at(pod: wire.Pod) -> float:
         for found in pod.status.container_statuses or ()
     )
     times = (end.terminated.finished_at for end in ends if end is not None and end.terminated is not None)
-    return max((time.timestamp() for time in times if time is not None), default=0.0)
+    return max(map(seconds_of, times), default=0.0)
 
 
 def _is_owned(metadata: wire.Metadata) -> bool:

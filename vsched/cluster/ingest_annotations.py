@@ -13,7 +13,7 @@ import msgspec
 
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.wire_base import Metadata, ResourceList, located
-from vsched.errors import BadObject
+from vsched.errors import UNREADABLE, BadObject
 from vsched.model.budget import JobBudget
 from vsched.model.resources import Amounts, ResourceAxis
 from vsched.model.shape import Strategy
@@ -89,7 +89,7 @@ def group_limits_of(
             (group, tuple(sorted(quantities(axis, amounts, f"{at}.{group}").items())))
             for group, amounts in sorted(groups.items())
         )
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         complaint = f'{located(error, at)} (expected amounts by node group, such as {{"g1": {{"cpu": 8}}}})'
     except BadObject as error:
         complaint = str(error)
@@ -107,7 +107,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
         return None
     try:
         weights = msgspec.json.decode(text or "", type=dict[str, _Weight])
-    except msgspec.DecodeError:
+    except UNREADABLE:
         _remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
         return None
     return Strategy(STRATEGIES[kind], tuple(sorted(weights.items())))

@@ -17,7 +17,7 @@ from vsched.cluster import wire
 from vsched.cluster.ingest_objects import created_of
 from vsched.cluster.wire_arbitration import AllocationSpec, Standing
 from vsched.cluster.wire_base import ObjectCondition, Raw, ResourceList, Wire, moment_of
-from vsched.errors import BadInput, BadObject
+from vsched.errors import UNREADABLE, BadInput, BadObject
 from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
 
@@ -174,5 +174,5 @@ def _read(raw: Raw, kind: type[Part]) -> Part | None:
     """A part of an object that the arbitrator wrote; None where it is not there or makes no sense."""
     try:
         return msgspec.json.decode(raw, type=kind) if bytes(raw) else None
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None

@@ -34,12 +34,12 @@ from vsched.cluster.ingest_annotations import (
 from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
-from vsched.cluster.wire_base import ResourceList, moment_of
+from vsched.cluster.wire_base import ResourceList, moment_of, seconds_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
 from vsched.errors import BadInput, BadObject, BadQuantity, NoColumn
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
-from vsched.model.quantity import parse_quantity
+from vsched.model.quantity import MOST, parse_quantity
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
 from vsched.model.resources import NOTHING, Amounts, AskedColumns, Columns, ResourceAxis, plus
 from vsched.model.shape import Selector
@@ -223,7 +223,8 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
             key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
         },
     )
-    return NodeFacts(attributes, plus(allocatable, lent) if lent else allocatable)
+    amounts = plus(allocatable, lent) if lent else allocatable
+    return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts))
 
 
 def class_of(found: wire.PriorityClass) -> PriorityClass:
@@ -273,8 +274,7 @@ def selected_by(found: wire.Selecting) -> Selector | None:
 
 def created_of(metadata: wire.Metadata) -> float:
     """Seconds since the epoch, 0 where the object does not say."""
-    stamp = metadata.creation_timestamp
-    return 0.0 if stamp is None else stamp.timestamp()
+    return seconds_of(metadata.creation_timestamp)
 
 
 def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:

@@ -15,6 +15,7 @@ from vsched.cluster.wire_base import Raw, ResourceList, Wire
 from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
 from vsched.errors import BadObject, BadQuantity, NoColumn
 from vsched.model.counted import LIMITS
+from vsched.model.quantity import MOST, MOST_HELD
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns, is_schedulable, parse_amount
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
@@ -61,10 +62,12 @@ def request_of(pod: Pod, axis: Columns) -> Request:
         sums.update(pod_level)
         _add(sums, overhead)
     total[PODS] = 1
-    amounts = tuple(sorted((column, value) for column, value in total.items() if value))
+    most = MOST_HELD if spec.node_name else MOST
+    amounts = tuple(sorted((column, min(value, most)) for column, value in total.items() if value))
     limits = _limits(pod, axis)
     cpu, memory = (max(0, limits.get(column, 0) - total.get(column, 0)) for column in (CPU, MEMORY))
-    return Request(amounts, scoring.get(CPU, 0), scoring.get(MEMORY, 0), (cpu, memory))
+    scoring_cpu, scoring_memory = (min(scoring.get(column, 0), most) for column in (CPU, MEMORY))
+    return Request(amounts, scoring_cpu, scoring_memory, (min(cpu, most), min(memory, most)))
 
 
 def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:

@@ -22,7 +22,7 @@ from vsched.cluster.bounds import (
     read,
 )
 from vsched.cluster.wire_base import Raw, Wire, located
-from vsched.errors import BadObject
+from vsched.errors import UNREADABLE, BadObject
 from vsched.model.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
         return None
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadObject(located(error, at)) from None
 
 

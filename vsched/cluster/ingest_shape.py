@@ -181,6 +181,7 @@ def _key(pod: Pod) -> Hashable:
         spec.host_network,
         tuple([_container_key(container) for container in spec.containers or ()]),
         tuple([_container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
+        bool(spec.node_name),
         _resize_key(pod) if spec.node_name else None,
     )
 

@@ -15,7 +15,7 @@ from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
 from vsched.model.advice import WOULD_START, about, headline_of
 from vsched.model.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
@@ -96,7 +96,7 @@ def version_of(answer: Answer) -> str | None:
         return None
     try:
         return msgspec.json.decode(answer.body, type=_Object).metadata.resource_version
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return ""
 
 

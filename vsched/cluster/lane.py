@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vsched.cluster.limits import TokenBucket
+from vsched.cluster.surviving import tell
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -145,6 +146,8 @@ class Lane(Generic[K, V]):
         self._writing.add(key)
         try:
             await self._write(key, value)
+        except Exception as error:  # what one object holds must not keep all the others from being written
+            tell(error, f"what was to be written of {key!a} is dropped")
         finally:
             self._writing.discard(key)
             self._ended.set()

@@ -15,11 +15,14 @@ from vsched.cluster.ingest_objects import NodeFacts
 from vsched.cluster.usage_books import UsageBooks
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
-from vsched.model.quantity import UNLIMITED
+from vsched.model.quantity import MOST
 from vsched.model.resources import NOTHING, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.status import HOLDS
 from vsched.model.task import Task
 from vsched.model.usage import Reading
+
+_FULL = 2 * MOST
+"""What is written of a sum at most: twice what any node has."""
 
 
 class NodeRecord:
@@ -271,10 +274,12 @@ def _dense(vectors: list[Vector], width: int) -> Ints:
 
 def _integers(values: list[list[int]]) -> npt.NDArray[np.int64]:
     try:
-        return np.array(values, dtype=np.int64)
+        found = np.array(values, dtype=np.int64)
     except OverflowError:
-        # Absurd requests add up beyond int64; "no limit" is as much as any of them can mean.
-        return np.array([[min(value, UNLIMITED) for value in row] for row in values], dtype=np.int64)
+        # Absurd requests add up beyond int64.
+        found = np.array([[min(value, _FULL) for value in row] for row in values], dtype=np.int64)
+    # A cycle adds and subtracts: there has to be room for that.
+    return np.minimum(found, _FULL, out=found)
 
 
 def _same_burden(old: Task, new: Task) -> bool:

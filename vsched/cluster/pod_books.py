@@ -19,7 +19,7 @@ from vsched.cluster.job_books import JobBooks
 from vsched.cluster.node_books import NodeBooks
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.seen import Seen, as_number
-from vsched.errors import BadObject
+from vsched.errors import UNUSABLE
 from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
@@ -70,7 +70,7 @@ class PodBooks:
         """A pod as its object says it; raises BadObject, and then keeps no more of it than the room it takes."""
         try:
             facts = self._reader.read(pod)
-        except BadObject:
+        except UNUSABLE:
             self.drop(uid)
             occupant = self._reader.occupant(pod)
             if occupant is not None:

@@ -19,7 +19,7 @@ from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
 from vsched.model.plan import CycleReport
 from vsched.model.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
@@ -229,7 +229,7 @@ def _resources_in(answer: Answer) -> set[str]:
     """The resources that a queue is said to hold in the answer to a write."""
     try:
         status = msgspec.json.decode(answer.body, type=_Written).status
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return set()
     return set(status.allocated or ()) if isinstance(status, _WrittenStatus) else set()
 

@@ -18,7 +18,7 @@ from vsched.cluster.wire_arbitration import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from vsched.cluster.wire_base import Metadata, OwnerReference, Wire, located, named, uid_of
+from vsched.cluster.wire_base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
 from vsched.cluster.wire_objects import (
     Command,
     DaemonSet,
@@ -37,7 +37,9 @@ from vsched.cluster.wire_objects import (
     StatefulSet,
 )
 from vsched.cluster.wire_pods import Pod
-from vsched.errors import BadObject
+from vsched.errors import UNREADABLE, BadObject
+from vsched.kube import framing
+from vsched.kube.mending import mended
 from vsched.model.arbitration import ARBITRATOR_GROUP
 
 __all__ = [
@@ -214,25 +216,15 @@ def namespace_in(key: str) -> str:
     return key.partition("/")[0]
 
 
-class _Identity(Wire):
-    """Just enough of any object to say which one it is."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Identified(Wire):
-    metadata: _Identity = msgspec.field(default_factory=_Identity)
-
-
 def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
     """An object of ``kind`` (one of the two tables) from JSON; raises BadObject naming the object and the field."""
     try:
-        return _DECODERS[kind].decode(data)  # type: ignore[no-any-return]  # the table maps a kind to its struct
-    except msgspec.DecodeError as error:
+        found = _decoded(kind, data)
+    except UNREADABLE as error:
         raise BadObject(f"{named(kind, _identity(data))}: {located(error)}") from None
+    if kind != "Pod":  # one that is on a node takes room there, whatever it is called: that is found out later
+        check_names(kind, found.metadata)
+    return found
 
 
 def read(kind: str, data: bytes | msgspec.Raw) -> Object:
@@ -243,9 +235,16 @@ def read(kind: str, data: bytes | msgspec.Raw) -> Object:
         return Malformed(kind, _identity(data), str(error))
 
 
-def _identity(data: bytes | msgspec.Raw) -> Metadata:
+def _decoded(kind: str, data: bytes | msgspec.Raw) -> Object:
+    decoder = _DECODERS[kind]
     try:
-        found = msgspec.json.decode(data, type=_Identified).metadata
-    except msgspec.DecodeError:
-        return Metadata()
+        return decoder.decode(data)  # type: ignore[no-any-return]  # the table maps a kind to its struct
+    except msgspec.ValidationError:
+        raise
+    except UNREADABLE:  # perhaps only in a field that nobody reads
+        return decoder.decode(mended(bytes(data)))  # type: ignore[no-any-return]
+
+
+def _identity(data: bytes | msgspec.Raw) -> Metadata:
+    found = framing.identity_of(bytes(data))
     return Metadata(found.name, found.namespace, found.uid, found.resource_version)

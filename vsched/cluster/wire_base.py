@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
+
+from vsched.errors import UNREADABLE, BadObject, why_unreadable
+from vsched.kube.paths import NAME_LIMIT, is_name
 
 Raw = msgspec.Raw
 NO_BYTES = Raw()
 Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 ResourceList = dict[str, str | int | float]
+NAMES = f"1 to {NAME_LIMIT} letters, digits, '-', '.', '_', '~' and ':'"
+_END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_SHOWN = 60
+"""Letters of a bad name that are told."""
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
@@ -55,9 +62,15 @@ class ObjectCondition(Wire):
 def moment_of(raw: Raw) -> float:
     """A time as seconds since the epoch; 0 where there is none, or what stands there is none."""
     try:
-        return msgspec.json.decode(raw, type=Timestamp).timestamp() if bytes(raw) else 0.0
-    except (msgspec.DecodeError, OverflowError, ValueError):
+        return seconds_of(msgspec.json.decode(raw, type=Timestamp)) if bytes(raw) else 0.0
+    except UNREADABLE:
         return 0.0
+
+
+def seconds_of(stamp: datetime | None) -> float:
+    """A time as seconds since the epoch; 0 where there is none, and for what lies before it or after the year 9999."""
+    seconds = 0.0 if stamp is None else stamp.timestamp()
+    return seconds if 0.0 < seconds < _END_OF_TIME else 0.0
 
 
 def uid_of(metadata: Metadata) -> str:
@@ -71,9 +84,18 @@ def named(kind: str, metadata: Metadata) -> str:
     return f"{kind} {metadata.namespace}/{name}" if metadata.namespace else f"{kind} {name}"
 
 
-def located(error: msgspec.DecodeError, at: str = "") -> str:
-    """msgspec's complaint with the field first: ``spec.weight: expected int, got str``."""
-    text, _, path = str(error).partition(" - at `")
+def check_names(kind: str, metadata: Metadata) -> None:
+    """Raise BadObject where nothing can be asked or written of an object: its name cannot stand in a URL."""
+    for field, text in (("name", metadata.name), ("namespace", metadata.namespace or "default")):
+        if not is_name(text):
+            whole = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+            shown = ascii(whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}...")
+            raise BadObject(f"{kind} {shown}: metadata.{field}: cannot stand in a URL (expected {NAMES})")
+
+
+def located(error: Exception, at: str = "") -> str:
+    """A decoder's complaint with the field first: ``spec.weight: expected int, got str``."""
+    text, _, path = why_unreadable(error).partition(" - at `")
     text = text.replace("`", "").replace(" | null", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
     field = f"{at}.{path}" if at and path and not path.startswith("[") else at + path

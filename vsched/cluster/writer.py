@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vsched.cluster.limits import Attempts, TokenBucket
-from vsched.errors import Unavailable
+from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
 
@@ -20,6 +20,9 @@ NO_ANSWER = 0
 
 NOT_PERMITTED = -1
 """The code of a write that was not sent, because this process may not write any more; never tried again."""
+
+UNSENT = -2
+"""The code of a write that cannot be put into a request at all; never tried again."""
 
 RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
 
@@ -39,7 +42,7 @@ class Answer(NamedTuple):
     """How a write ended, after all attempts."""
 
     code: int
-    """HTTP status, ``NO_ANSWER`` or ``NOT_PERMITTED``."""
+    """HTTP status, ``NO_ANSWER``, ``NOT_PERMITTED`` or ``UNSENT``."""
     message: str = ""
     body: bytes = b""
     seconds: float = 0.0
@@ -127,5 +130,7 @@ class Writer:
             answer = Answer(error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0)
         except Unavailable as error:
             answer = Answer(NO_ANSWER, str(error))
+        except BadInput as error:
+            answer = Answer(UNSENT, f"not sent: {error}")
         self._tell(write.kind, answer.code, time.perf_counter() - began)
         return answer

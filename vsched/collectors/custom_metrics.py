@@ -16,7 +16,7 @@ from vsched.collectors.endpoint import misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import Collected, SourceError, Target, together
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import segment
@@ -132,6 +132,6 @@ def parse_values(metric: str, body: bytes) -> dict[str, tuple[float, float]]:
     """Percent and time by node; raises SourceError."""
     try:
         items = _LIST.decode(body).items
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise misread(metric, error, body) from error
     return {item.described.name: (100.0 * number_of(item.value), moment(item.timestamp)) for item in items}

@@ -17,6 +17,7 @@ from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, together
+from vsched.errors import UNREADABLE
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
@@ -159,7 +160,7 @@ def parse_hosts(index: str, body: bytes) -> list[Host]:
     """The hosts of an answer; raises SourceError."""
     try:
         answer = _ANSWER.decode(body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise misread(index, error, body) from error
     if answer.timed_out:
         raise SourceError(f"{index}: the search ran out of time")

@@ -13,7 +13,7 @@ from yarl import URL
 
 from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
-from vsched.errors import BadInput
+from vsched.errors import UNREADABLE, BadInput
 from vsched.kube.client import NO_ANSWER, ApiClient, why_no_answer
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
 from vsched.kube.tls import Material, client_context
@@ -151,7 +151,7 @@ def reason_in(body: bytes) -> str:
     """Why something was refused, out of a body as Prometheus and Elasticsearch write it, or any other text."""
     try:
         told = orjson.loads(body)
-    except orjson.JSONDecodeError:
+    except UNREADABLE:
         return one_line(body.decode("utf-8", "replace"))
     for key in ("error", "reason", "message"):
         if isinstance(told, dict):

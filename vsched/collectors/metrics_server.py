@@ -18,7 +18,7 @@ from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, As
 from vsched.collectors.history import History
 from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import Collected, SourceError, Target
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.model.usage import period_seconds
@@ -109,7 +109,7 @@ def parse_nodes(body: bytes) -> dict[str, tuple[float, float, float]]:
     """Time, cores and bytes by node, NaN for what is not told; raises SourceError."""
     try:
         items = _LIST.decode(body).items
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise misread(GROUP, error, body) from error
     return {
         item.metadata.name: (moment(item.timestamp), number_of(item.usage.cpu), number_of(item.usage.memory))

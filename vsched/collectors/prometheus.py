@@ -18,6 +18,7 @@ from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import Collected, SourceError, Target, together
+from vsched.errors import UNREADABLE
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource, Queries
 
@@ -164,7 +165,7 @@ def parse_vector(figure: str, body: bytes, instance: str) -> Vector:
         if data.result_type != "vector":
             raise SourceError(f"{figure}: the query gives a {data.result_type}, expected one number a node (a vector)")
         series = _SERIES.decode(data.result)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise misread(figure, error, body) from error
     numbers: dict[str, float] = {}
     at: float | None = None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import orjson
 
+from vsched.cluster.bodies import PODS
 from vsched.cluster.lane import Lane, LaneSettings
 from vsched.cluster.limits import Attempts
 from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
@@ -79,4 +80,4 @@ class GateKeeper:
 def gate_write(ungate: Ungate) -> Write:
     """Take the gate off a pod: it is the only one, and gates are never added to a pod; the uid makes it this pod."""
     body = orjson.dumps({"metadata": {"uid": ungate.uid}, "spec": {"schedulingGates": None}})
-    return Write("pod", "PATCH", f"/api/v1/namespaces/{ungate.namespace}/pods/{ungate.name}", body, MERGE_PATCH)
+    return Write("pod", "PATCH", PODS.path(ungate.namespace, ungate.name), body, MERGE_PATCH)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 
-from vsched.cluster.bodies import GROUP_PATH, Reference
+from vsched.cluster.bodies import PODGROUPS, PODS, Reference
 from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.implied import GROUP_NAME, StandIn
 from vsched.cluster.lane import Lane, LaneSettings
@@ -159,7 +159,7 @@ class PodGroupController:
                 return None
             namespace, _, name = key.partition("/")
             body = creation(namespace, name, content, live.owner)
-            return Write("podgroup", "POST", f"{GROUP_PATH}/namespaces/{namespace}/podgroups", orjson.dumps(body))
+            return Write("podgroup", "POST", PODGROUPS.path(namespace), orjson.dumps(body))
         patch = correction(group, content, live.owner)
         return None if patch is None else Write("podgroup", "PATCH", _path(key), orjson.dumps(patch), MERGE_PATCH)
 
@@ -188,7 +188,7 @@ class PodGroupController:
         namespace, _, name = pod.partition("/")
         note = {GROUP_NAME: member.group.partition("/")[2]}
         body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": note}})
-        write = Write("pod", "PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}", body, MERGE_PATCH)
+        write = Write("pod", "PATCH", PODS.path(namespace, name), body, MERGE_PATCH)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done or answer.code in (404, 409):
             self._succeeded(pod, write)
@@ -227,7 +227,7 @@ class PodGroupController:
 
 def _path(key: str) -> str:
     namespace, _, name = key.partition("/")
-    return f"{GROUP_PATH}/namespaces/{namespace}/podgroups/{name}"
+    return PODGROUPS.path(namespace, name)
 
 
 def _deletion(key: str, group: Standing) -> Write:

@@ -13,6 +13,7 @@ from vsched.cluster.ingest_objects import IMPLIED, QUEUE_NAME, is_made, scheduli
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amounts_of, passed_on
 from vsched.controllers.queue_records import Feed
 from vsched.errors import BadQuantity
+from vsched.kube.paths import is_name
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 ENDED = ("Succeeded", "Failed")
@@ -122,7 +123,7 @@ class PodGroupRecords:
             return None
         metadata = item.metadata
         name = implied_name(metadata)
-        if not name:
+        if not name or not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
             return None
         live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
         group = intern(f"{metadata.namespace or 'default'}/{name}")

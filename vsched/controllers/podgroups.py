@@ -14,7 +14,7 @@ from vsched.cluster.bodies import BATCH_VERSION
 from vsched.cluster.implied import StandIn
 from vsched.cluster.ingest_annotations import JOB_BUDGET, WAITING_TIME
 from vsched.cluster.ingest_objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
-from vsched.errors import BadQuantity
+from vsched.errors import UNREADABLE, BadQuantity
 from vsched.model.resources import format_amount, parse_amount
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
@@ -137,7 +137,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
         return None
     try:
         return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
-    except (msgspec.DecodeError, BadQuantity):
+    except (*UNREADABLE, BadQuantity):
         expected = 'amounts by resource, such as {"cpu": "4"}'
         remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): passed over")
         return None

@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from vsched.cluster import wire
-from vsched.cluster.bodies import GROUP_PATH, queue_path, queue_reference
+from vsched.cluster.bodies import QUEUES, queue_path, queue_reference
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder
 from vsched.cluster.job_statuses import version_of
 from vsched.cluster.lane import Lane, LaneSettings
@@ -257,7 +257,7 @@ class QueueController:
         for name, body in boot_queues(self._default_queue).items():
             back_off = BackOff(self._settings.retry)
             while self._records.queue(name) is None:
-                write = Write("queue", "POST", f"{GROUP_PATH}/queues", orjson.dumps(body))
+                write = Write("queue", "POST", QUEUES.path(), orjson.dumps(body))
                 answer = await self._writer.send(write, self._settings.attempts)
                 if answer.done or answer.code == 409:
                     break

@@ -20,7 +20,7 @@ from vsched.cluster.limits import Attempts
 from vsched.cluster.wire_base import Metadata, Wire
 from vsched.cluster.writer import Write, Writer
 from vsched.daemon.reload import PolicyInForce, Reading
-from vsched.errors import BadInput, BadPolicy, Unavailable
+from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
 from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
@@ -95,7 +95,7 @@ class PolicyMap(PolicyInForce):
                 return cls(at, _DECODER.decode(answer.body), client, registry, clock)
             except NotFound:
                 raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 raise BadInput(f"--scheduler-configmap: {at}: {error}") from None
             except Unavailable as error:
                 wait_seconds = back_off.next_seconds()
@@ -204,7 +204,7 @@ def _same(written: str, status: dict[str, object]) -> bool:
     """Whether an annotation says so already: another process may have read the same at another time."""
     try:
         before = orjson.loads(written)
-    except orjson.JSONDecodeError:
+    except UNREADABLE:
         return False
     if not isinstance(before, dict) or before.get("state") != status["state"]:
         return False

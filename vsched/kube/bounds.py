@@ -30,6 +30,10 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     missing_seconds: float = 5.0
     """A kind the server does not know is asked for at least this often."""
     back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)
+    garbled: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
+    """After a watch that told something nobody can read: the kind is listed again, which costs more than a watch."""
+    calm_seconds: float = 120.0
+    """So long after the last of them the next one counts as the first."""
 
 
 class Turns:

@@ -6,6 +6,7 @@ It knows no kinds and keeps no state but its connections. Watching (resuming, re
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,7 +18,7 @@ import msgspec
 import orjson
 from yarl import URL
 
-from vsched.errors import Unavailable
+from vsched.errors import UNREADABLE, BadInput, Unavailable, why_unreadable
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import Headers
@@ -32,6 +33,9 @@ JSON_PATCH = "application/json-patch+json"
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
 """Methods that may be sent again after a failure that leaves open whether they were carried out."""
+
+_IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
+"""Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
 
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError)
 """What aiohttp raises where a connection is not made, breaks or falls silent."""
@@ -146,8 +150,8 @@ class ApiClient:
     def _parse(self, where: str, answer: Answer) -> Json:
         try:
             content = orjson.loads(answer.body)
-        except orjson.JSONDecodeError as error:
-            problem = f"answered with something that is not JSON: {error}"
+        except UNREADABLE as error:
+            problem = f"answered with something that is not JSON: {why_unreadable(error)}"
             raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
         if not isinstance(content, dict):
             problem = f"answered with a JSON {type(content).__name__}, expected an object"
@@ -247,6 +251,8 @@ class ApiClient:
         content_type: str,
         credentials: Headers,
     ) -> aiohttp.ClientResponse:
+        if not _IN_A_REQUEST.fullmatch(path):
+            raise BadInput(f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot stand in a URL")
         headers = list(credentials)
         if body is not None:
             headers.append(("Content-Type", content_type))

@@ -19,7 +19,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
 
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _TEXT_LIMIT = 500
@@ -191,7 +191,7 @@ def error_from_answer(where: str, code: int, headers: Mapping[str, str], body: b
         return UnexpectedAnswer(where, code, f"redirects to {target}: is the server URL that of a Kubernetes API?")
     try:
         return error_from_status(where, body, code, retry_after)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         text = one_line(body[:_TEXT_LIMIT].decode("utf-8", "replace")) or phrase(code)
         return class_of(code)(where, code, text, retry_after_seconds=retry_after_seconds(retry_after))
 

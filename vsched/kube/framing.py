@@ -6,11 +6,14 @@ What an object means is decided by whoever decodes it; here it has at most a nam
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, VschedError
+from vsched.kube.mending import mended
+
+T = TypeVar("T")
 
 
 class PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -87,27 +90,44 @@ class LineSplitter:
         self._parts.append(part)
 
 
-decode_page: Callable[[bytes], Page] = msgspec.json.Decoder(Page).decode
-decode_event: Callable[[bytes], WatchEvent] = msgspec.json.Decoder(WatchEvent).decode
+_decode_page = msgspec.json.Decoder(Page).decode
+_decode_event = msgspec.json.Decoder(WatchEvent).decode
 _decode_field = msgspec.json.Decoder(_Field).decode
 _decode_version = msgspec.json.Decoder(_Version).decode
 _decode_loose = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
 
 
+def decode_page(data: bytes) -> Page:
+    """A page of a list; raises one of UNREADABLE. What is wrong within one object is for its decoder to find."""
+    return _patiently(_decode_page, data)
+
+
+def decode_event(data: bytes) -> WatchEvent:
+    """A line of a watch, likewise."""
+    return _patiently(_decode_event, data)
+
+
+def _patiently(decode: Callable[[bytes], T], data: bytes) -> T:
+    try:
+        return decode(data)
+    except UNREADABLE:
+        return decode(mended(data))
+
+
 def version_of(raw: bytes) -> str:
     """The resourceVersion of an object; empty where there is none to be read."""
     try:
-        return _decode_version(_decode_field(raw).metadata).resource_version
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_version(_patiently(_decode_field, raw).metadata).resource_version
+    except UNREADABLE:
         return ""
 
 
 def identity_of(raw: bytes) -> Identity:
     """Who an object is, read field by field, so that one that is wrong does not hide the others."""
     try:
-        metadata = _decode_loose(_decode_field(raw).metadata)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        metadata = _decode_loose(_patiently(_decode_field, raw).metadata)
+    except UNREADABLE:
         return Identity()
     fields = ("namespace", "name", "uid", "resourceVersion")
     return Identity(*(_text(metadata.get(field)) for field in fields))
@@ -116,5 +136,5 @@ def identity_of(raw: bytes) -> Identity:
 def _text(raw: msgspec.Raw | None) -> str:
     try:
         return "" if raw is None else _decode_text(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return ""

@@ -10,10 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from vsched.clock import Clock
-from vsched.errors import VschedError
+from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
 from vsched.kube.bounds import ReflectorSettings, Turns
 from vsched.kube.client import Answer, ApiClient
 from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
@@ -22,9 +20,6 @@ from vsched.kube.framing import Page, decode_page, identity_of
 from vsched.kube.paths import Params
 
 T = TypeVar("T")
-
-UNDECODABLE = (msgspec.MsgspecError, VschedError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What decoding raises over an object's content, as opposed to a bug that must be seen."""
 
 PATIENT_LISTS = 2
 """After so many lists whose pages ran out of time under us, one long answer is asked for."""
@@ -106,8 +101,8 @@ class Lister(Generic[T]):
         where = f"{self._client.connection.server}: GET {self._path}"
         try:
             page = decode_page(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problem = f"answered with something that is not a list: {error}"
+        except UNREADABLE as error:
+            problem = f"answered with something that is not a list: {why_unreadable(error)}"
             raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
         if not page.metadata.resource_version:
             problem = "answered with a list that has no resourceVersion"
@@ -123,7 +118,7 @@ class Lister(Generic[T]):
             raw = bytes(part)
             try:
                 item = decode(raw)
-            except UNDECODABLE as error:
+            except UNUSABLE as error:
                 self._broken.append((raw, complaint(statistics, raw, None, error)))
             else:
                 include(item)
@@ -150,7 +145,7 @@ async def put_down(task: asyncio.Task[Any]) -> None:
 def complaint(statistics: Statistics, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:
     """What is to be said of an object that cannot be decoded; counts it."""
     statistics.broken += 1
-    problem = one_line(str(error)) or type(error).__name__
+    problem = one_line(why_unreadable(error))
     broken = BrokenObject(statistics.resource, identity_of(raw), delta, problem)
     broken.__cause__ = error
     return broken

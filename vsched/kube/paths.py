@@ -5,6 +5,7 @@ Knows the layout of URLs, not which kinds exist.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -55,11 +56,22 @@ class ApiResource(msgspec.Struct, frozen=True):
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
+_SAFE = "._~:-"
+NAME_LIMIT = 253
+"""Letters in a name of an object, at most."""
+_NAME = re.compile(rf"[A-Za-z0-9{_SAFE}]{{1,{NAME_LIMIT}}}")
+
+
+def is_name(text: str) -> bool:
+    """Whether an object can have this name: it stands in a URL as it is. API servers let in still fewer."""
+    return _NAME.fullmatch(text) is not None and text not in {".", ".."}
+
+
 def segment(text: str) -> str:
     """One path segment, quoted; what would walk to another path is refused."""
-    if text in {".", ".."}:
+    if text in {"", ".", ".."}:
         raise BadInput(f"{text!r} is not the name of an object")
-    return quote(text, safe="-._~:")
+    return quote(text, safe=_SAFE)
 
 
 def target(path: str, params: Params | None = None) -> str:

@@ -13,10 +13,8 @@ import random
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
-import msgspec
-
 from vsched.clock import Clock, SystemClock
-from vsched.errors import Unavailable, VschedError
+from vsched.errors import UNREADABLE, UNUSABLE, Unavailable, VschedError, why_unreadable
 from vsched.kube.backoff import BackOff
 from vsched.kube.bounds import ReflectorSettings, Turns
 from vsched.kube.client import ApiClient
@@ -41,7 +39,7 @@ from vsched.kube.framing import (
     decode_event,
     version_of,
 )
-from vsched.kube.listing import UNDECODABLE, Lister, complaint, put_down
+from vsched.kube.listing import Lister, complaint, put_down
 from vsched.kube.paths import ApiResource, Params
 
 __all__ = ["Reflector", "ReflectorSettings"]
@@ -57,6 +55,10 @@ STATES: tuple[tuple[type[VschedError], State], ...] = (
     (VschedError, State.UNAVAILABLE),
 )
 """The state each failure means; the first that fits."""
+
+
+class Garbled(VschedError):
+    """A watch told something that cannot be read, so what it would still have told is lost."""
 
 
 class Reflector(Generic[T]):
@@ -92,6 +94,8 @@ class Reflector(Generic[T]):
         self._lister = Lister(client, self._path, self._selectors, decode, self._sink, settings, self.statistics, clock)
         self._list_back_off = BackOff(self._settings.back_off)
         self._watch_back_off = BackOff(self._settings.back_off)
+        self._garbled_back_off = BackOff(self._settings.garbled)
+        self._garbled_at = 0.0
         self._version = ""
         self._latest: bytes | None = None
         """The last object of a watch: its version is read only when a watch has to be resumed."""
@@ -143,11 +147,21 @@ class Reflector(Generic[T]):
             self.settled.set()
             try:
                 await (following or self._follow())
+            except Garbled as error:
+                await self._wait_out(error, self._after_garbled())
             except (ApiError, Unavailable) as error:
                 await self._wait_out(error, self._watch_back_off)
         finally:
             if following is not None:
                 await put_down(following)
+
+    def _after_garbled(self) -> BackOff:
+        """How long to wait before listing again; a server that sends the same again and again is asked ever less."""
+        now = self._clock.monotonic()
+        if now - self._garbled_at > self._settings.calm_seconds:
+            self._garbled_back_off.reset()
+        self._garbled_at = now
+        return self._garbled_back_off
 
     # ---- watching
 
@@ -185,6 +199,8 @@ class Reflector(Generic[T]):
                 async for chunk in chunks:
                     await self._take(splitter.feed(chunk))
         except (UnexpectedAnswer, LineTooLong) as failure:
+            if opened:  # Resumed from where it stands, it would say the same again.
+                raise Garbled(str(failure)) from failure
             self._fruitless += 1
             return failure
         except (ServerError, TooManyRequests) as failure:
@@ -225,8 +241,9 @@ class Reflector(Generic[T]):
     def _take_line(self, line: bytes) -> None:
         try:
             event = decode_event(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise unexpected(self._where, 200, {}, line, f"sent a line that is not a watch event: {error}") from error
+        except UNREADABLE as error:
+            problem = f"sent a line that is not a watch event: {why_unreadable(error)}"
+            raise unexpected(self._where, 200, {}, line, problem) from error
         delta = DELTAS.get(event.type)
         if delta is None:
             self._take_notice(event)
@@ -239,7 +256,7 @@ class Reflector(Generic[T]):
     def _deliver(self, delta: Delta, raw: bytes) -> None:
         try:
             item = self._decode(raw)
-        except UNDECODABLE as error:
+        except UNUSABLE as error:
             broken = complaint(self.statistics, raw, delta, error)
             if broken.identity.resource_version:
                 self._version, self._latest = broken.identity.resource_version, None
@@ -260,7 +277,7 @@ class Reflector(Generic[T]):
     def _error_in(self, raw: bytes) -> ApiError:
         try:
             return error_from_status(self._where, raw, 0)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return unexpected(self._where, 200, {}, raw, "sent an ERROR event without a Status")
 
     # ---- what goes wrong

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from vsched.errors import BadInput
+from vsched.errors import UNREADABLE, BadInput, why_unreadable
 from vsched.model.dump_report import ReportParts, report_of, report_parts
 from vsched.model.dump_snapshot import SnapshotParts, Writing, snapshot_of
 from vsched.model.dump_tables import Parts, written
@@ -144,7 +144,7 @@ def decode(data: bytes) -> Recording:
     text = _unpacked(data) if data.startswith(_GZIP) else data
     try:
         label = msgspec.json.decode(text, type=_Label)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise BadInput(f"no recording: {_why(error)}") from None
     if label.kind != KIND:
         raise BadInput(f"no recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
@@ -154,7 +154,7 @@ def decode(data: bytes) -> Recording:
         found = msgspec.json.decode(text, type=_Document)
         snapshot, tasks = snapshot_of(found.snapshot)
         report = None if found.report is None else report_of(found.report, tasks)
-    except (msgspec.DecodeError, BadInput) as error:
+    except (*UNREADABLE, BadInput) as error:
         raise BadInput(f"a recording that is broken: {_why(error)}") from None
     except (LookupError, StopIteration, ValueError, OverflowError) as error:
         raise BadInput(f"a recording that is broken: its parts do not belong together ({_why(error)})") from None
@@ -176,7 +176,7 @@ def _unpacked(data: bytes) -> bytes:
 
 def _why(error: Exception) -> str:
     """What is wrong, in one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(why_unreadable(error).split()) or type(error).__name__
     return "it is cut off" if text == "Input data was truncated" else text
 
 

@@ -14,6 +14,11 @@ from vsched.errors import BadQuantity
 UNLIMITED = 1 << 62
 """Stands for "no limit"; larger quantities are clipped to it so that int64 sums of a few of them cannot be written."""
 
+MOST = 1 << 60
+"""What is read of any amount at most, 1Ei of bytes: sums of several such can be written, and no node has as much."""
+MOST_HELD = 1 << 52
+"""What counts at most of what one pod holds of its node, however much it says: sums of a thousand can be written."""
+
 _PATTERN = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z")
 _MAXIMUM_LENGTH = 100
 """Longer texts are no quantities anyone means, and Python refuses to read numbers of thousands of digits."""

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 import msgspec
 
-from vsched.errors import Unavailable
+from vsched.errors import UNREADABLE, Unavailable
 from vsched.framework.callout import Callout, Endpoint
 
 AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
 
 SILENT = "the extender did not answer"
-UNREADABLE = "the extender's answer is not what was expected"
+MISFIT = "the extender's answer is not what was expected"
 """Sentences for people; always the same words, so that the conditions of pods do not change with every time-out."""
 
 
@@ -40,8 +40,8 @@ class Line:
         found = self._call(verb, request)
         try:
             return msgspec.json.decode(found, type=answer)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise NoAnswer(UNREADABLE) from None
+        except UNREADABLE:
+            raise NoAnswer(MISFIT) from None
 
     def _call(self, verb: str, request: msgspec.Struct) -> bytes:
         if self._callout is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from vsched.errors import UNREADABLE
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -204,7 +205,7 @@ def _renamed_call(call: Call, names: Pseudonyms) -> Call:
         return Call(call.verb, "", None)
     try:
         found = msgspec.json.decode(call.answer)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return Call(call.verb, "", b"unreadable")
     return Call(call.verb, "", msgspec.json.encode(_renamed_answer(found, "", names)))
 
