@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from vsched.cluster.notes import Broken
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.settings.built_in import REGISTRY
-from vsched.web.explanations import MOST_AT_ONCE, explanation_routes
+from vsched.web.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
 from vsched.web.server import serving
 from vsched.web.sights import Look, Sight
 
@@ -44,9 +45,11 @@ async def look() -> Sight:
 
 
 @asynccontextmanager
-async def pages(look: Look = look, left_out: Iterable[Broken] = LEFT_OUT) -> AsyncIterator[Get]:
+async def pages(
+    look: Look = look, left_out: Iterable[Broken] = LEFT_OUT, longest_seconds: float = LONGEST_SECONDS
+) -> AsyncIterator[Get]:
     """The pages at one address; gives a function from a path to code, document and headers."""
-    routes = explanation_routes(look, REGISTRY, lambda: left_out, lambda seconds: None)
+    routes = explanation_routes(look, REGISTRY, lambda: left_out, lambda seconds: None, longest_seconds)
     async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
 
         async def get(path: str) -> tuple[int, dict[str, Any], Any]:
@@ -175,3 +178,32 @@ async def test_too_many_at_once_are_sent_away_and_the_others_answered() -> None:
     codes = sorted(one.result()[0] for one in asked)
 
     assert codes == [200] * MOST_AT_ONCE + [503] * 3
+
+
+@pytest.mark.parametrize("path", ["/explain/ns/train", "/explain/ns/train.0", "/explain-queue/research"])
+async def test_an_explanation_that_takes_too_long_ends_and_gives_its_thread_back(path: str) -> None:
+    async with pages(longest_seconds=0.0) as get:
+        answers = [await get(path) for _ in range(5)]
+        assert {code for code, _, _ in answers} == {503}
+        assert answers[0][1] == {"error": "it takes longer than 0 s to explain: too much waits"}
+        assert answers[0][2]["Retry-After"] == "2"
+    async with pages() as get:
+        code, _, _ = await asyncio.wait_for(get(path), 60.0)
+        assert code == 200, "threads are free again"
+
+
+async def test_whoever_goes_away_leaves_no_work_behind() -> None:
+    """Nobody waits for the answer any more, so the thread stops in the midst of a session."""
+    began, goes_on = threading.Event(), threading.Event()
+
+    async def slow() -> Sight:
+        began.set()
+        await asyncio.to_thread(goes_on.wait, 60.0)
+        return sight()
+
+    async with pages(slow) as get:
+        asked = asyncio.create_task(get("/explain/ns/train"))
+        await asyncio.to_thread(began.wait, 60.0)
+        asked.cancel()
+        goes_on.set()
+        await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(EXPLAINING, lambda: None), 60.0)

@@ -47,7 +47,7 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     job_seconds: float = 0.25
     """Of processor time for one job; the simulation under way is brought to its end."""
     longest_seconds: float = 10.0
-    """By the clock for one job, however much of that sessions took."""
+    """By the clock for one job, however much of that sessions took; the simulation under way is given up then."""
     simulations: int = 300
     """For one job."""
     patience_seconds: float = 1.0
@@ -180,6 +180,9 @@ class Advisor:
             self._lookout.at_rest.wait(AT_REST_SECONDS)
             return self._ended or time.thread_time() > until or time.monotonic() > at_latest
 
+        def over() -> bool:
+            return self._ended or time.monotonic() > at_latest
+
         found = changes(
             snapshot,
             sight.policy,
@@ -189,6 +192,7 @@ class Advisor:
             order=order,
             simulations=settings.simulations,
             spent=spent,
+            over=over,
         )
         return Answer(key, headline_of(sight.report.jobs[key].message), sentence_of(found.changes), found.complete)
 

@@ -6,6 +6,7 @@ queues it is in. Each answer is bounded, however big the cluster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -33,13 +34,15 @@ from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, raising
 from vsched.model.counted import LIMITS, counted_scale
 from vsched.model.job import Job
 from vsched.model.quota import Quota, QuotaLine
-from vsched.model.resources import scale_of
+from vsched.model.resources import PODS, scale_of
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.overcommit import OvercommitArgs
 from vsched.plugins.usage import UsageArgs
 
 BUDGETS_MAX, CLASSES_MAX = 16, 64
+ADDED_MAX = 4096
+"""So many pods at most are made up to see whether a job would start with them."""
 EVICTIONS_MAX = 64
 """How many more evictions a budget may be asked for."""
 HALVES = 2
@@ -84,6 +87,8 @@ def _undone(wants: Wants) -> Iterator[Lever]:
         return
     like = min(job.tasks.values(), key=lambda task: (bool(task.node), task.name))
     missing = _missing_pods(job)
+    if sum(missing.values()) > min(ADDED_MAX, 2 * _slots(wants)):
+        return
     of_role = {
         task.role: task for task in sorted(job.tasks.values(), key=lambda task: (bool(task.node), task.name))[::-1]
     }
@@ -100,13 +105,18 @@ def _missing_pods(job: Job) -> dict[str, int]:
     """How many pods do not exist of the minimum of each role; of the job's own where those of roles are all there."""
     living = job.ready + len(job.pending)
     missing: dict[str, int] = {}
+    there = Counter(task.role for uid, task in job.tasks.items() if uid in job.pending or task.node)
     for role, minimum in job.spec.min_task_member:
-        there = sum(task.role == role and (uid in job.pending or bool(task.node)) for uid, task in job.tasks.items())
-        if there < minimum:
-            missing[role] = minimum - there
+        if there[role] < minimum:
+            missing[role] = minimum - there[role]
     if not missing and living < job.spec.min_member:
         missing[""] = job.spec.min_member - living
     return missing
+
+
+def _slots(wants: Wants) -> int:
+    """How many pods all nodes together could hold; with as many nodes again it would be twice as many."""
+    return int(wants.situation.snapshot.total[PODS])
 
 
 def _smaller(wants: Wants) -> Iterator[Lever]:

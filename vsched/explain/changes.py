@@ -20,7 +20,7 @@ from vsched.explain.edits import AddNodes, Edit, LabelNodes, RemoveTaint, SetNod
 from vsched.explain.levers import Lever, wants_of
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
-from vsched.explain.simulation import Goal, Result, Simulations, Spent
+from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
 from vsched.explain.telling import change_of
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -69,12 +69,13 @@ def changes(
     order: WaitingOrder | None = None,
     most: int = CHANGES_MAX,
     simulations: int = SIMULATIONS_MAX,
-    spent: Callable[[], bool] = lambda: False,
+    spent: Asked = never,
+    over: Asked = never,
 ) -> Found:
     """What would let a job of this key have its minimum (or one pod more, if it has that); or this pod of it, by uid.
 
     ``report`` is what a cycle decided on the snapshot, ``order`` the one of its waiting jobs where it is known already.
-    ``spent`` is asked before each simulation whether to stop.
+    ``spent`` is asked before each simulation whether to stop, ``over`` in the midst of one.
     """
     known = job in snapshot.jobs or job in snapshot.strays
     if not known or _has_places(report, job, pod):
@@ -82,7 +83,7 @@ def changes(
     order = order or waiting_order(snapshot, policy, registry)
     rivals = rivals_of(snapshot, report, order, job)
     search = Search(
-        Situation(snapshot, policy), Simulations(registry, Goal(job, pod), rivals, simulations, spent), most
+        Situation(snapshot, policy), Simulations(registry, Goal(job, pod), rivals, simulations, spent, over), most
     )
     complete = search.run()
     return Found(search.told(), complete)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -139,10 +140,10 @@ class Examiner:
         if tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
             told = f"queue {queue.name} holds all that it deserves"
             asked.append(Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
+        counts = Counter(task.shape for task in tasks)
         for task in _kinds(tasks):
-            count = sum(other.shape is task.shape for other in tasks)
             limits = plugins.taking_part(NamespaceLimit)
-            asked += [one.namespace_limit(view.namespace, task.shape, count) for one in limits]
+            asked += [one.namespace_limit(view.namespace, task.shape, counts[task.shape]) for one in limits]
         return [one for one in asked if isinstance(one, Refusal) and self._is_worth_telling(one)]
 
     def _is_worth_telling(self, refusal: Refusal) -> bool:

@@ -18,12 +18,11 @@ from vsched.explain.estimate_words import DAY_SECONDS, Foreseen, not_to_be_said,
 from vsched.explain.order import WaitingOrder
 from vsched.explain.passing import Decided, Passing
 from vsched.explain.records import Estimate
-from vsched.explain.simulation import Goal, reached
+from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.framework.closing import decided
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS
@@ -75,14 +74,15 @@ def estimate(
     report: CycleReport,
     goal: Goal,
     order: WaitingOrder,
-    spent: Callable[[], bool] = lambda: False,
+    spent: Asked = never,
+    over: Asked = never,
 ) -> Estimate:
     """When a waiting job may have its minimum (or one pod more, if it has that), or one pod of it its place.
 
     ``report`` is what a cycle decided on the snapshot, ``order`` the order of its waiting jobs. ``spent`` is asked
-    before each cycle whether to stop.
+    before each cycle whether to stop, ``over`` in the midst of one.
     """
-    foreseeing = Foreseeing(snapshot, policy, registry, report, goal, order, spent)
+    foreseeing = Foreseeing(snapshot, policy, registry, report, goal, order, spent, over)
     found = foreseeing.closest()
     if isinstance(found, Stop):
         return not_to_be_said(_why_not(found, foreseeing))
@@ -130,7 +130,8 @@ class Foreseeing:
         report: CycleReport,
         goal: Goal,
         order: WaitingOrder,
-        spent: Callable[[], bool],
+        spent: Asked,
+        over: Asked,
     ) -> None:
         self._snapshot = snapshot
         self._policy = policy
@@ -138,6 +139,7 @@ class Foreseeing:
         self._report = report
         self._goal = goal
         self._spent = spent
+        self._over = over
         self._cycles = CYCLES_MAX
         self._known: dict[str, Left] = {}
         places = order.overall()
@@ -195,7 +197,10 @@ class Foreseeing:
         if not self._cycles or self._spent():
             return Stop.SPENT
         self._cycles -= 1
-        session = run_actions(passing.at(now, self._among), self._policy, self._registry, Trace())
+        try:
+            session = run_actions(passing.at(now, self._among), self._policy, self._registry, until(self._over))
+        except Spent:
+            return Stop.SPENT
         made = None
         if not reached(session, self._goal):
             phases = {key: view.phase for key, view in session.jobs.items() if view.phase != view.spec.phase}

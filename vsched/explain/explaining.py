@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -14,14 +14,13 @@ from vsched.explain.estimate import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
 from vsched.explain.records import SAYS, Constraint, Explanation, State
-from vsched.explain.simulation import Goal
+from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.framework.callout import Callout
 from vsched.framework.closing import no_such_group
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.trace import Trace
 from vsched.model.advice import headline_of
 from vsched.model.job import Job
 from vsched.model.plan import CycleReport
@@ -49,17 +48,19 @@ def explain(
     kind: str = "",
     callout: Callout | None = None,
     simulations: int = SIMULATIONS_MAX,
-    spent: Callable[[], bool] = lambda: False,
-    foreseen: Callable[[], bool] | None = None,
+    spent: Asked = never,
+    foreseen: Asked | None = None,
+    over: Asked = never,
 ) -> Explanation | None:
     """Why a PodGroup, else a pod, of this name stands where it stands; None where neither is known.
 
     ``report`` is what the session decided on the snapshot. ``simulations`` bounds the search for what would help (none
     for 0), and ``spent`` is asked whether to end it. ``foreseen`` is asked whether to give up estimating when it may
     start; without it, nobody estimates. Where both kinds have the name, ``kind`` says which is meant.
+    Once it is ``over``, all of it ends, and Spent is raised where nothing can be said yet.
     """
     key = f"{namespace}/{name}"
-    explaining = Explaining(snapshot, policy, registry, report, callout)
+    explaining = Explaining(snapshot, policy, registry, report, callout, over)
     known = explaining.known(key) if not kind else (kind,)
     if POD_GROUP in known and (job := explaining.job(key)) is not None:
         found, pod = explaining.of_job(job), ""
@@ -78,11 +79,13 @@ def explain(
             order=explaining.order,
             simulations=simulations,
             spent=spent,
+            over=over,
         )
         found = replace(found, changes=helping.changes)
     if foreseen is not None and found.state is State.WAITS:
         goal = Goal(found.job or key, pod)
-        found = replace(found, start=estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen))
+        start = estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen, over)
+        found = replace(found, start=start)
     return found
 
 
@@ -96,13 +99,20 @@ class Explaining:
     """Explains the pods and PodGroups of one session."""
 
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, registry: Registry, report: CycleReport, callout: Callout | None
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        registry: Registry,
+        report: CycleReport,
+        callout: Callout | None,
+        over: Asked = never,
     ) -> None:
         self._snapshot = snapshot
         self._policy = policy
         self._registry = registry
         self._report = report
         self._callout = callout
+        self._over = over
 
     @cached_property
     def order(self) -> WaitingOrder:
@@ -179,7 +189,7 @@ class Explaining:
 
     def _examined(self, found: Explanation, job: Job, task: Task | None) -> Explanation:
         """The same with all that stands in the way, and the place in the order."""
-        session = run_actions(self._snapshot, self._policy, self._registry, Trace(), self._callout)
+        session = run_actions(self._snapshot, self._policy, self._registry, until(self._over), self._callout)
         view = session.view(job.key) or session.stranded.get(job.key)
         if view is None:
             return found

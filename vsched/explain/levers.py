@@ -71,11 +71,8 @@ class Wants(NamedTuple):
     """Pods without a place, by name; the one that is asked about first."""
     missing: int
     """How many more are needed: of the minimum, or one."""
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        """What is asked for, each once; that of the first pod first."""
-        return tuple(dict.fromkeys(task.shape for task in self.waiting))
+    shapes: tuple[Shape, ...]
+    """What is asked for, each once; that of the first pod first."""
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -92,7 +89,7 @@ class Wants(NamedTuple):
         """The most that one pod asks for; of a job without pods its whole minimum."""
         if not self.waiting:
             return dict(self.job.spec.min_resources or ()).get(column, 0)
-        return max((dict(task.shape.request).get(column, 0) for task in self.waiting), default=0)
+        return max((dict(shape.request).get(column, 0) for shape in self.shapes), default=0)
 
     def needed(self, column: int) -> int:
         """What everything that is missing asks for at most."""
@@ -109,7 +106,8 @@ def wants_of(situation: Situation, key: str, pod: str = "") -> Wants:
     """What the job of this key wants."""
     job = situation.snapshot.jobs[key]
     waiting = sorted(job.pending.values(), key=lambda task: (task.uid != pod, task.name))
-    return Wants(situation, job, tuple(waiting), max(1, job.spec.min_member - job.ready))
+    shapes = tuple(dict.fromkeys(task.shape for task in waiting))
+    return Wants(situation, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
 
 
 def grain_of(column: int, name: str) -> int:

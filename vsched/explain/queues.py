@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vsched.actions.taking import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.constraints import Examiner, ordered
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, State
+from vsched.explain.simulation import Asked, never, until
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
-from vsched.framework.trace import Trace
 from vsched.framework.wording import counted, in_words
 from vsched.model.advice import headline_of
 from vsched.model.job import Job
@@ -47,11 +47,13 @@ def explain_queue(
     *,
     callout: Callout | None = None,
     simulations: int = SIMULATIONS_MAX,
-    spent: Callable[[], bool] = lambda: False,
+    spent: Asked = never,
+    over: Asked = never,
 ) -> Explanation | None:
     """Why a queue's jobs wait, those of the queues below it included; None where nobody knows or names the queue.
 
-    What would help is looked for on behalf of the first of the jobs.
+    What would help is looked for on behalf of the first of the jobs. Once it is ``over``, Spent is raised where nothing
+    can be said yet.
     """
     queue = snapshot.queues.get(name)
     if queue is None:
@@ -63,7 +65,7 @@ def explain_queue(
     lane = [view.key for one in branch for view in order.lane(one) if _still_waits(report, view.key)]
     if len(branch) > 1:
         lane.sort(key=order.overall().__getitem__)
-    session = run_actions(snapshot, policy, registry, Trace(), callout)
+    session = run_actions(snapshot, policy, registry, until(over), callout)
     first: tuple[Constraint, ...] = ()
     if lane and (view := session.view(lane[0])) is not None:
         first = Examiner(session).of_job(view)
@@ -73,7 +75,7 @@ def explain_queue(
     helping: tuple[Change, ...] = ()
     if lane and simulations:
         helping = changes(
-            snapshot, policy, registry, report, lane[0], order=order, simulations=simulations, spent=spent
+            snapshot, policy, registry, report, lane[0], order=order, simulations=simulations, spent=spent, over=over
         ).changes
     return Explanation(
         QUEUE,

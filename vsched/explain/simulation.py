@@ -1,7 +1,7 @@
 """Whether a job, or one pod of it, would get its places in a cycle: the daemon's own cycle on an edited situation.
 
 Whoever asks bounds the work: every simulation is counted, and a search that has used up its number, or is told that
-its time is over, ends with what it has.
+its time is over, ends with what it has. A simulation that is under way ends, too, once nobody waits for it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,27 @@ from vsched.model.status import Status
 PLACED = (Status.ALLOCATED, Status.PIPELINED)
 
 
+Asked = Callable[[], bool]
+"""Whether work is to end."""
+
+
 class Spent(Exception):
-    """No more simulations are to be made."""
+    """No more simulations are to be made, or the one under way is not to be finished."""
+
+
+def never() -> bool:
+    """Work goes on to its end."""
+    return False
+
+
+def until(over: Asked) -> Trace:
+    """Lets a cycle go on until it is over; then it raises Spent."""
+
+    def checkpoint() -> None:
+        if over():
+            raise Spent
+
+    return Trace(checkpoint=checkpoint)
 
 
 class Goal(NamedTuple):
@@ -53,13 +72,17 @@ class Simulations:
         goal: Goal,
         rivals: Sequence[str],
         most: int,
-        spent: Callable[[], bool] = lambda: False,
+        spent: Asked = never,
+        over: Asked = never,
     ) -> None:
         self.registry = registry
         self.goal = goal
         self._rivals = rivals
         self.left = most
         self._spent = spent
+        """Whether to begin no other."""
+        self._over = over
+        """Whether to give up the one that is under way."""
 
     def alone(self, situation: Situation) -> Result:
         """With nobody else to be worked on; what others hold they hold. Raises Spent."""
@@ -85,7 +108,7 @@ class Simulations:
         if self.left <= 0 or self._spent():
             raise Spent
         self.left -= 1
-        return run_actions(snapshot, situation.policy, self.registry, Trace())
+        return run_actions(snapshot, situation.policy, self.registry, until(self._over))
 
 
 def reached(session: Session, goal: Goal) -> bool:

@@ -29,8 +29,16 @@ class Choice(NamedTuple):
 class Fitting:
     """Chooses nodes for tasks over one cycle's node table."""
 
-    def __init__(self, nodes: NodeTable, journal: list[int], judges: Judges, queue_of: Callable[[Task], str]) -> None:
+    def __init__(
+        self,
+        nodes: NodeTable,
+        journal: list[int],
+        judges: Judges,
+        queue_of: Callable[[Task], str],
+        checkpoint: Callable[[], None] = lambda: None,
+    ) -> None:
         self._nodes = nodes
+        self._checkpoint = checkpoint
         self._journal = journal
         self._fits = Fits(nodes, journal, judges, queue_of)
         self._looks = 0
@@ -41,6 +49,7 @@ class Fitting:
         A nominated row is taken before any other, and waited for (reference 3.2.1 e), as long as the task fits there.
         A row that others are looked for ``besides`` is out of the question.
         """
+        self._checkpoint()
         fit = self._fits.current(task)
         masks = self._dynamic_masks(fit, task)
         if besides is not None:

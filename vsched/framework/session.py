@@ -64,6 +64,7 @@ class Session:
             (self.jobs if job.spec.queue in snapshot.queues else self.stranded)[key] = JobView(job)
         self.victimised: dict[str, JobView] = {}
         """Jobs without work of their own that others take from, by key."""
+        self._checkpoint = trace.checkpoint
         self.plugins = PluginSet(policy, registry, trace)
         self.committed: list[Entry] = []
         """Placements and evictions to carry out, in decision order."""
@@ -85,7 +86,11 @@ class Session:
         self.ungated: list[Task] = []
         """Tasks whose gates are to be opened, in the order decided."""
         self.fitting = Fitting(
-            self.nodes, self.ledger.journal, self.plugins.judges, lambda task: snapshot.jobs[task.job].spec.queue
+            self.nodes,
+            self.ledger.journal,
+            self.plugins.judges,
+            lambda task: snapshot.jobs[task.job].spec.queue,
+            trace.checkpoint,
         )
 
     def view(self, key: str) -> JobView | None:
@@ -106,6 +111,7 @@ class Session:
 
     def statement(self) -> Statement:
         """A try that leaves no trace unless committed or kept."""
+        self._checkpoint()
         return Statement(self.ledger, self.committed)
 
     def dispatch(self, job: JobView) -> None:

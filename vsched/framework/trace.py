@@ -1,4 +1,7 @@
-"""Where a cycle's time goes, for those who ask. Wraps the work from outside; the timer is the caller's."""
+"""Where a cycle's time goes, for those who ask, and whether it is to go on. Wraps the work from outside.
+
+The timer, and the clock behind a ``checkpoint``, are the caller's.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,16 @@ R = TypeVar("R")
 class Trace:
     """Sums of seconds by (kind, name). Without a timer it measures nothing and costs nothing."""
 
-    def __init__(self, timer: Callable[[], float] | None = None, *, plugins: bool = False) -> None:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        *,
+        plugins: bool = False,
+        checkpoint: Callable[[], None] = lambda: None,
+    ) -> None:
         self._timer = timer
+        self.checkpoint = checkpoint
+        """Called at each try and each choice of a node; raises to end a cycle that nobody waits for any more."""
         self.measures_plugins = plugins and timer is not None
         """Whether every question to a plugin is measured too; that costs about as much as the answers."""
         self.seconds: dict[tuple[str, str], float] = {}

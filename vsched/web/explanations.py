@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from itertools import islice
+from threading import Event
 from typing import TypeVar
 
 from aiohttp import web
@@ -21,12 +22,15 @@ from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
 from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue, kinds_of
 from vsched.explain.records import Explanation
+from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
 from vsched.web.routes import Handler, Route, as_json
 from vsched.web.sights import Look, Sight
 
 T = TypeVar("T")
+Make = Callable[[Sight, Asked], Explanation | None]
+"""Makes an explanation of a session; asks now and then whether it is over."""
 Unused = Callable[[], Iterable[Broken]]
 """Objects that nothing is done for, and why."""
 
@@ -40,6 +44,8 @@ ESTIMATE_SECONDS = 1.0
 """Of a core, for when it may start."""
 SEARCH_LONGEST_SECONDS = 3.0
 """By the clock, on a machine that is busy."""
+LONGEST_SECONDS = 20.0
+"""By the clock, from when it is asked for to when its thread is given back, whatever it is doing."""
 REST_SECONDS = 0.05
 """How long a search stands aside for a session, each time it comes upon one."""
 NAMES_MAX = 20_000
@@ -55,8 +61,16 @@ SEARCHES = {"": True, "true": True, "1": True, "false": False, "0": False}
 class Explainer:
     """Makes explanations, a few at once."""
 
-    def __init__(self, look: Look, registry: Registry, unused: Unused, at_rest: Callable[[float], object]) -> None:
+    def __init__(
+        self,
+        look: Look,
+        registry: Registry,
+        unused: Unused,
+        at_rest: Callable[[float], object],
+        longest_seconds: float,
+    ) -> None:
         self._look = look
+        self._longest_seconds = longest_seconds
         self._registry = registry
         self._unused = unused
         self._at_rest = at_rest
@@ -66,7 +80,7 @@ class Explainer:
     async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
         """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
 
-        def make(sight: Sight) -> Explanation | None:
+        def make(sight: Sight, over: Asked) -> Explanation | None:
             simulations = SIMULATIONS_MAX if search else 0
             return explain(
                 sight.snapshot,
@@ -80,6 +94,7 @@ class Explainer:
                 simulations=simulations,
                 spent=self._spent(),
                 foreseen=self._spent(ESTIMATE_SECONDS) if search else None,
+                over=over,
             )
 
         sight, found = await self._made(make)
@@ -98,7 +113,7 @@ class Explainer:
     async def of_queue(self, name: str, search: bool) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
 
-        def make(sight: Sight) -> Explanation | None:
+        def make(sight: Sight, over: Asked) -> Explanation | None:
             return explain_queue(
                 sight.snapshot,
                 sight.policy,
@@ -108,6 +123,7 @@ class Explainer:
                 callout=Repeating(sight.calls),
                 simulations=SIMULATIONS_MAX if search else 0,
                 spent=self._spent(),
+                over=over,
             )
 
         sight, found = await self._made(make)
@@ -119,14 +135,18 @@ class Explainer:
         close = get_close_matches(name, list(sight.snapshot.queues), CLOSE_MAX)
         return f"no queue {name} is known here{_meant(close)}"
 
-    async def _made(self, make: Callable[[Sight], Explanation | None]) -> tuple[Sight, Explanation | None]:
+    async def _made(self, make: Make) -> tuple[Sight, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
             raise Unavailable(f"{self._asked} explanations are being made already")
         self._asked += 1
+        until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
             sight = await self._look()
-            return sight, await self._aside(lambda: make(sight))
+            return sight, await self._aside(lambda: make(sight, lambda: ended.is_set() or time.monotonic() > until))
+        except Spent:
+            raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
         finally:
+            ended.set()  # nobody waits for it any more: its thread is for others
             self._asked -= 1
 
     async def _aside(self, make: Callable[[], T]) -> T:
@@ -146,10 +166,14 @@ class Explainer:
 
 
 def explanation_routes(
-    look: Look, registry: Registry, unused: Unused, at_rest: Callable[[float], object]
+    look: Look,
+    registry: Registry,
+    unused: Unused,
+    at_rest: Callable[[float], object],
+    longest_seconds: float = LONGEST_SECONDS,
 ) -> Sequence[Route]:
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
-    explainer = Explainer(look, registry, unused, at_rest)
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds)
     return [
         Route("/explain/{namespace}/{name}", _explain(explainer), "why a pod or a PodGroup waits; ?kind=, ?changes="),
         Route("/explain-queue/{name}", _explain_queue(explainer), "why the jobs of a queue wait; ?changes="),
