@@ -10,7 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
+from textwrap import indent
 from urllib.request import urlopen
 
 import pytest
@@ -18,8 +20,11 @@ import yaml
 from click.testing import CliRunner
 
 from vsched.cli import cli
+from vsched.cli.cluster import FLEET
 from vsched.errors import VschedError
+from vsched.sim.fleet import NodeGroup, read_fleet
 
+README = Path(__file__).parents[2] / "README.md"
 COMMAND = [sys.executable, "-m", "vsched", "cluster"]
 
 
@@ -30,6 +35,16 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             yield child
         finally:
             child.kill()
+
+
+def test_the_description_of_nodes_that_help_and_readme_show_is_whole_and_good(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(cli, ["cluster", "--help"]).stdout
+    assert indent(FLEET, "    ") in shown
+    assert FLEET in README.read_text(encoding="utf-8")
+    path = tmp_path / "fleet.yaml"
+    path.write_text(FLEET)
+    assert [node["metadata"]["name"] for node in read_fleet(path)][99:101] == ["cpu-99", "gpu-0"]
+    assert {key for group in yaml.safe_load(FLEET)[:2] for key in group} == {each.name for each in fields(NodeGroup)}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

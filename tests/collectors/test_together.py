@@ -9,7 +9,7 @@ import pytest
 
 from vsched.clock import SystemClock
 from vsched.collectors.poll import Poller, PollSettings
-from vsched.collectors.source import Collected, SourceError, Target, together
+from vsched.collectors.source import Collected, SourceError, Target, answers_to
 
 
 async def answer(number: int, seconds: float = 0.0) -> int:
@@ -32,14 +32,14 @@ async def reluctant(leaving: asyncio.Event) -> int:
 
 
 async def test_all_answers_by_their_questions() -> None:
-    assert await together({"a": answer(1, 0.01), "b": answer(2)}) == {"a": 1, "b": 2}
-    assert await together({}) == {}
+    assert await answers_to({"a": answer(1, 0.01), "b": answer(2)}) == {"a": 1, "b": 2}
+    assert await answers_to({}) == {}
 
 
 async def test_the_first_failure_ends_all() -> None:
     leaving = asyncio.Event()
     with pytest.raises(SourceError, match="no"):
-        await together({"a": reluctant(leaving), "b": failure()})
+        await answers_to({"a": reluctant(leaving), "b": failure()})
     assert leaving.is_set()
 
 
@@ -52,7 +52,7 @@ class Reluctant:
         self.leaving = asyncio.Event()
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
-        await together({"a": reluctant(self.leaving), "b": failure()})
+        await answers_to({"a": reluctant(self.leaving), "b": failure()})
         raise AssertionError("it has failed")
 
     async def close(self) -> None:

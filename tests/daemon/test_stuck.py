@@ -1,10 +1,13 @@
-"""Jobs that cannot start, at an embedded cluster: what binds is named, and what is said to help is made and does."""
+"""Jobs that cannot start, at an embedded cluster: what binds is named, and what is said to help is made and does.
+
+Where a change comes with commands, they are run as they are told, with the real kubectl.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +20,12 @@ from tests.daemon.making import GROUP, WISH, Making
 from tests.daemon.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
 from tests.daemon.sharing import RULES, consumer, rounds
 from tests.daemon.situations import SITUATIONS, Stuck
+from tests.support.contents import contents, kept_but_for
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
+from tests.support.shell import KUBECTL, shell
 from vsched.daemon.app import Daemon
-from vsched.explain.edits import Edit
-from vsched.explain.records import Explanation, State
+from vsched.explain.records import Change, Explanation, State
 from vsched.framework.codes import Code
 from vsched.model.job import Job, JobSpec
 from vsched.model.status import Phase
@@ -152,10 +156,8 @@ async def explained(daemon: Daemon) -> Explanation:
         return msgspec.json.decode(await answer.read(), type=Explanation)
 
 
-async def made(cluster: Cluster, daemon: Daemon, making: Making, edits: Sequence[Edit]) -> None:
-    """The edits made, and seen by sessions."""
-    for edit in edits:
-        making.make(edit)
+async def noticed(cluster: Cluster, daemon: Daemon) -> None:
+    """Sessions have seen what was changed."""
     before = daemon.policy.last
     daemon.policy.nudge()
     await until(lambda: daemon.policy.last is not before)
@@ -163,6 +165,17 @@ async def made(cluster: Cluster, daemon: Daemon, making: Making, edits: Sequence
     if daemon.arbitration is not None:
         await rounds(daemon, 2)
         await digested(cluster, daemon)
+
+
+async def made_as_told(cluster: Cluster, making: Making, change: Change, folder: Path) -> None:
+    """The change made by the commands that are told with it; where there are none, as a person would."""
+    if not change.command or not KUBECTL:
+        for edit in change.edits:
+            making.make(edit)
+        return
+    before = contents(cluster)
+    await shell(cluster, folder, change.command)
+    kept_but_for(change, before, contents(cluster))
 
 
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
@@ -182,10 +195,12 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
         assert len(messages) >= len(stuck.helps), messages
         assert all(one.startswith(start) for one, start in zip(messages, stuck.helps, strict=False)), messages
 
-        edits = told.changes[len(stuck.helps) - 1].edits
+        change = told.changes[len(stuck.helps) - 1]
         making = Making(cluster, policy_file, sight.snapshot, sight.policy)
-        less = [a_notch_less(edit) for edit in edits]
-        await made(cluster, daemon, making, [edit for edit in less if edit is not None])
+        for less in filter(None, map(a_notch_less, change.edits)):
+            making.make(less)
+        await noticed(cluster, daemon)
         assert not started(cluster, stuck), "less would have done"
-        await made(cluster, daemon, making, edits)
+        await made_as_told(cluster, making, change, tmp_path)
+        await noticed(cluster, daemon)
         await until(lambda: started(cluster, stuck))

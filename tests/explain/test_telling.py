@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.applying import Situation
+from vsched.explain.commands import command
 from vsched.explain.edits import (
     AddNodeGroup,
     AddNodes,
@@ -42,7 +43,7 @@ from vsched.explain.edits import (
     UseAction,
 )
 from vsched.explain.records import Change
-from vsched.explain.telling import change_of, command, told
+from vsched.explain.telling import change_of, told
 from vsched.model.snapshot import Snapshot
 
 GIB = 1 << 30
@@ -50,7 +51,7 @@ WORLD = """
 node n1 cpu=8 memory=32Gi gpu=4
 node n2 taint=gpu:yes
 queue a capability=cpu:6 weight=2 guarantee=cpu:1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}
-quota x/small requests.cpu=8
+quota x/small requests.cpu=8 requests.memory=6Gi
 pdb x/guard selector=job:a allowed=1
 job x/b min=8 pods=8 cpu=2 queue=a minResources=cpu:16,memory:8Gi roles=ps:1,worker:7 role=worker
 job x/g min=2
@@ -77,8 +78,8 @@ SAID: list[tuple[Edit, str, str]] = [
     (RemoveGates("x/g"), "the scheduling gates of its pods removed", '{"spec":{"schedulingGates":null}}'),
     (AddPods("x/b", "b.0", 1, "ps"), "1 more pod of role ps", ""),
     (AddPods("x/b", "b.0", 2), "2 more pods", ""),
-    (CreatePodGroup("x/new", "a"), "PodGroup x/new created in queue a", "kubectl apply -f -"),
-    (CreateQueue("q"), "queue q created", "kubectl apply -f -"),
+    (CreatePodGroup("x/new", "a"), "PodGroup x/new created in queue a", "kubectl create -f -"),
+    (CreateQueue("q"), "queue q created", "kubectl create -f -"),
     (OpenQueue("a"), "queue a opened", "vsched queue open a"),
     (
         SetQueueAmount("a", "capability", "cpu", 7500),
@@ -97,12 +98,25 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (SetQueueWeight("a", 5), "weight 5 for queue a (now 2)", '{"spec":{"weight":5}}'),
     (SetReclaimable("a"), "queue a made reclaimable", '{"spec":{"reclaimable":true}}'),
-    (AddNodeGroup("a", "g2"), "node group g2 added to those of queue a", ""),
-    (SetGroupLimit("a", "g1", "cpu", 3000), "1 more cpu in queue a on node group g1 (limit 3)", ""),
+    (
+        AddNodeGroup("a", "g2"),
+        "node group g2 added to those of queue a",
+        '{"spec":{"affinity":{"nodeGroupAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":["g2"]}}}}',
+    ),
+    (
+        SetGroupLimit("a", "g1", "cpu", 3000),
+        "1 more cpu in queue a on node group g1 (limit 3)",
+        'volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"3"}}',
+    ),
     (
         SetQuota("x", "small", "requests.cpu", 9000),
         "1 more requests.cpu in resource quota x/small (9 in all)",
         '{"spec":{"hard":{"requests.cpu":"9"}}}',
+    ),
+    (
+        SetQuota("x", "small", "requests.memory", 7 * GIB),
+        "1Gi more requests.memory in resource quota x/small (7Gi in all)",
+        '{"spec":{"hard":{"requests.memory":"7Gi"}}}',
     ),
     (
         SetConsumerLimit("x", "cpu", 6000),
@@ -160,6 +174,46 @@ def test_a_command_is_one_that_a_shell_takes(snapshot: Snapshot, edit: Edit, par
 def test_programs_get_an_edit_back_as_it_was(edit: Edit) -> None:
     change = Change("said", (edit,))
     assert msgspec.json.decode(msgspec.json.encode(change), type=Change) == change
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(CreateQueue("q'; rm -rf ~ #"), id="a quote"),
+        pytest.param(CreateQueue("$(reboot)"), id="a command in a command"),
+        pytest.param(CreateQueue("--all"), id="a flag"),
+        pytest.param(SetQueueWeight("a\nreboot", 2), id="a line of its own"),
+        pytest.param(SetQueueAmount("a", "capability", "x\u202ey/z", 1000), id="a mark that turns text around"),
+        pytest.param(SetJobQueue("x/b", "`id`"), id="backquotes"),
+        pytest.param(LabelNodes(("n1",), {"zone": "a b"}), id="a blank in a label"),
+        pytest.param(Uncordon(("n1", "-l")), id="a flag among nodes"),
+        pytest.param(RemoveTaint(("n1",), "k", "\x1b[2J"), id="a terminal's own words"),
+    ],
+)
+def test_of_a_name_that_kubernetes_would_not_let_in_no_command_is_made(snapshot: Snapshot, edit: Edit) -> None:
+    assert command(snapshot, edit) == ""
+
+
+def test_lists_are_changed_as_long_as_they_are_as_they_were_seen() -> None:
+    text = WORLD.replace("queue a ", "queue a required=g1,g3 antiRequired=g4,g2 ")
+    line = command(mirror(manifests(text)).snapshot(NOW), AddNodeGroup("a", "g2"))
+    steps = json.loads(shlex.split(line)[-1])
+    wanted = "/spec/affinity/nodeGroupAffinity/requiredDuringSchedulingIgnoredDuringExecution"
+    avoided = "/spec/affinity/nodeGroupAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/1"
+    assert steps == [
+        {"op": "test", "path": avoided, "value": "g2"},
+        {"op": "remove", "path": avoided},
+        {"op": "test", "path": wanted, "value": ["g1", "g3"]},
+        {"op": "add", "path": f"{wanted}/-", "value": "g2"},
+    ]
+
+
+def test_limits_of_other_groups_stay_as_they_are_written() -> None:
+    limits = '{"g1":{"cpu":"2","memory":"9G"},"g2":{"cpu":1}}'
+    text = WORLD.replace('{"g1":{"cpu":"2"}}', limits)
+    line = command(mirror(manifests(text)).snapshot(NOW), SetGroupLimit("a", "g1", "cpu", 3000))
+    written = shlex.split(line)[4].partition("=")[2]
+    assert json.loads(written) == {"g1": {"cpu": "3", "memory": "9G"}, "g2": {"cpu": 1}}
 
 
 def test_every_edit_there_is_has_words_and_is_in_the_table() -> None:

@@ -38,6 +38,10 @@ def test_what_is_written_is_counted_under_one_name(written: str, counted: str) -
         ("limits.cpu", "2", 2000),
         ("memory", "1Gi", 1 << 30),
         ("limits.memory", "1Gi", 1 << 30),
+        ("requests.memory", "7Gi", 7 << 30),
+        ("requests.cpu", "2", 2000),
+        ("requests.nvidia.com/gpu", "3", 3000),
+        ("requests.ephemeral-storage", "5Gi", 5 << 30),
         ("requests.storage", "10Gi", 10 << 30),
         (GOLD, "1Ti", 1 << 40),
         ("persistentvolumeclaims", "12", 12),
@@ -47,6 +51,7 @@ def test_what_is_written_is_counted_under_one_name(written: str, counted: str) -
 )
 def test_amounts_are_read_in_base_units_and_written_back(name: str, text: str, value: int) -> None:
     assert parse_counted(name, text) == value
+    assert format_counted(name, value) == text
     assert parse_counted(name, format_counted(name, value)) == value
 
 

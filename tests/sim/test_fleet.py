@@ -86,6 +86,9 @@ def test_other_forms(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        pytest.param(
+            "# nothing\n", r"fleet.yaml: nothing in it \(expected groups of nodes, or Nodes\)", id="an empty file"
+        ),
         pytest.param("- count: many", r"document 1\[0\]: count is 'many'", id="a count that is no number"),
         pytest.param("- count: true", "count is True", id="a truth is no number"),
         pytest.param("- {count: 1, zone: a}", "unknown key 'zone'", id="an unknown key"),

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
@@ -22,7 +23,26 @@ from vsched.log import LEVELS, LogFormat, configure
 if TYPE_CHECKING:
     from vsched.sim.cluster import Authorization, Cluster
 
-EPILOG = """\b
+FLEET = """\
+- count: 100                                    # the one key that is needed; nodes are called prefix + number
+  prefix: cpu-                                  # node- by default
+  start: 0                                      # the first number
+  capacity: {cpu: 64, memory: 256Gi}            # 32 cpu, 128Gi, 512Gi ephemeral-storage and 110 pods, unless said
+  allocatable: {cpu: 62}                        # where it differs from the capacity
+  labels: {pool: batch}
+  zones: [zone-a, zone-b, zone-c]               # taken in turn; [] for none
+- count: 8
+  prefix: gpu-
+  capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
+  taints: ["nvidia.com/gpu=present:NoSchedule"] # or {key: …, value: …, effect: …}
+  annotations: {vsched.io/cpu-usage: 10%}       # used besides pods, with --usage
+- {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
+"""
+"""What ``--nodes FILE`` reads, with every key."""
+EPILOG = f"""\b
+The YAML of --nodes FILE:
+{indent(FLEET, "  ")}
+\b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig
   kubectl --kubeconfig /tmp/sim.kubeconfig get nodes
@@ -72,7 +92,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     callback=_nodes,
     default="3",
     show_default=True,
-    help="How many, or a YAML file of them.",
+    help="How many, or a YAML file of them (see below).",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")

@@ -26,9 +26,10 @@ from vsched.cli.plan_edits import InOrder, editing, edits_of
 from vsched.cli.plan_live import OUR_NAMES, WhatIf, fetch, load, what_if
 from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
+from vsched.cli.plan_workloads import decode_with_pods
 from vsched.cli.usage_file import read_usage
 from vsched.cluster.cache import Cache
-from vsched.cluster.manifests import Manifests, decode_manifests, read
+from vsched.cluster.manifests import Manifests, read
 from vsched.daemon.calling import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
@@ -161,6 +162,9 @@ def command(
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
 
+    Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs among the manifests count as the pods that their
+    controllers would make; other kinds that make pods are named as left out.
+
     With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
     drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
     """
@@ -189,7 +193,7 @@ def command(
         raise click.UsageError(f"{flags}: for running clusters (expected --live, or --from DUMP, with it)")
     settings = _policy(config)
     note_extender(settings.policy)
-    manifests = decode_manifests(read(files, sys.stdin))
+    manifests = decode_with_pods(read(files, sys.stdin))
     moment = _moment(now) if now else _newest(manifests)
     reading = read_usage(usage, moment) if usage else None
     if reading is not None:

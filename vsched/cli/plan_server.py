@@ -192,7 +192,7 @@ class PaperServer:
                 return replicas.reconcile(workload, pods, (), self._now)
             case "StatefulSet":
                 # One after the other means: when the one before is ready. All of them are asked about here.
-                spec = {**workload["spec"], "podManagementPolicy": "Parallel", "volumeClaimTemplates": []}
+                spec = {**workload["spec"], "podManagementPolicy": "Parallel"}
                 return ordinals.reconcile({**workload, "spec": spec}, pods, {}, self._now)
             case "DaemonSet":
                 return daemons.reconcile(workload, pods, self._client.list("nodes"), self._now)

@@ -91,7 +91,7 @@ def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
         raise BadInput(f"{origin}: {failure.message}") from None
     except BadInput as error:
         raise BadInput(f"{origin}: {error}") from None
-    _admit(trial, origin, kind, made, _names_scheduler(wanted))
+    _admit(trial, origin, kind, made, names_scheduler(wanted))
 
 
 def _is_of_group(kind: Kind) -> bool:
@@ -145,7 +145,7 @@ def _replace(trial: Trial, wanted: Manifest) -> None:
 def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
     """A new object and what is made of it, as the watch tells of them."""
     sent = Sent(kind.kind, _name_of(made.obj))
-    objects = [_told(obj, named) for obj in (made.obj, *made.others)]
+    objects = [as_told(obj, named) for obj in (made.obj, *made.others)]
     there = _there_already(trial, kind, made.obj)
     pods = [obj for obj in objects if obj["kind"] == "Pod"]
     charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
@@ -205,14 +205,14 @@ def _scheduler_of(pod: Manifest) -> str:
     return str(pod["spec"].get("schedulerName") or "")
 
 
-def _names_scheduler(manifest: Manifest) -> bool:
+def names_scheduler(manifest: Manifest) -> bool:
     """Whether a pod or the template of a workload says which scheduler is to place it."""
     spec = manifest.get("spec") or {}
     pod = spec if manifest["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
     return bool(pod.get("schedulerName"))
 
 
-def _told(obj: Manifest, named: bool) -> Manifest:
+def as_told(obj: Manifest, named: bool) -> Manifest:
     """An object as a watch brings it: versions on paper say nothing about those of the cluster.
 
     The server names a scheduler for pods that name none; who plans for such pods wants to know them.

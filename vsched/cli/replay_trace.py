@@ -31,6 +31,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.ages import short_duration
 from vsched.sim.trace_load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 from vsched.sim.traces import WHOLE_GPU, Trace, read_trace
+from vsched.together import together
 
 BUILT_IN = "default"
 """What the built-in policy is called."""
@@ -170,7 +171,7 @@ async def _side_by_side(asked: Asked, say: Say) -> list[Document]:
             for name, path in names_of(asked.policies).items()
             if path is not None
         ]
-        return list(await asyncio.gather(*running))
+        return await together(*running)
 
 
 async def _in_a_process(

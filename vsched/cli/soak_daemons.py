@@ -19,6 +19,7 @@ from vsched.cli.soak_ledger import Violations
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.together import together
 
 AGAIN_SECONDS = 0.2
 """Until a daemon that has ended is started again, as a supervisor would."""
@@ -163,7 +164,7 @@ def _records(log: Path) -> Iterator[Mapping[str, Any]]:
 
 async def leader_of(daemons: list[Daemon]) -> Daemon | None:
     """The one that leads, by what they say themselves."""
-    roles = await asyncio.gather(*(daemon.role() for daemon in daemons))
+    roles = await together(*(daemon.role() for daemon in daemons))
     return next((daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"), None)
 
 

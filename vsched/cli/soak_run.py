@@ -36,6 +36,7 @@ from vsched.kube.credentials import FixedHeaders
 from vsched.kube.lease_record import LeaseSettings
 from vsched.kube.reflector import Reflector
 from vsched.sim.fleet import DEFAULT_CAPACITY
+from vsched.together import together
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LINE_SECONDS = 10.0
@@ -108,8 +109,8 @@ class Soak:
             await until(lambda: not self.ledger.waiting() and not self.ledger.partial(), PATIENCE_SECONDS)
             self._ended = time.perf_counter()
             self._judge()
-            await asyncio.gather(*(daemon.close() for daemon in self._daemons))
-            await asyncio.gather(*running)
+            await together(*(daemon.close() for daemon in self._daemons))
+            await together(*running)
             for task in tasks:
                 task.cancel()
 

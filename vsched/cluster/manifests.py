@@ -168,7 +168,7 @@ def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str,
 
 def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object:
     try:
-        data = msgspec.json.encode(_without_nulls(manifest))
+        data = msgspec.json.encode(without_nulls(manifest))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadObject(f"{origin}: {kind} {manifest['metadata']['name']}: {error} (expected plain values)") from None
     try:
@@ -177,12 +177,12 @@ def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object
         raise BadObject(f"{origin}: {error}") from None
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """A copy without null fields: to the API server they are fields that are not there."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

@@ -7,7 +7,7 @@ Everything is coalesced, rate-limited and off the cycle: ``submit`` only takes n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
@@ -28,6 +28,7 @@ from vsched.cluster.writer import Writer
 from vsched.kube.client import ApiClient
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
+from vsched.together import together
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Writeback:
 
     async def drain(self, deadline_seconds: float) -> int:
         """Write what waits, pods' conditions aside (the next scheduler finds those anew); counts what is left."""
-        left: Iterable[int] = await asyncio.gather(
+        left = await together(
             self.jobs.lane.drain(deadline_seconds),
             self.queues.lane.drain(deadline_seconds),
             self.nominations.lane.drain(deadline_seconds),

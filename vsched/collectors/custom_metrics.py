@@ -15,7 +15,7 @@ from vsched.clock import Clock
 from vsched.collectors.endpoint import misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.quantities import moment, number_of
-from vsched.collectors.source import Collected, SourceError, Target, together
+from vsched.collectors.source import Collected, SourceError, Target, answers_to
 from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -79,7 +79,7 @@ class CustomMetrics:
         }
         try:
             self._version = self._version or await self._served_version()
-            bodies = await together({metric: self._ask(metric) for metric in {*wanted.values()}})
+            bodies = await answers_to({metric: self._ask(metric) for metric in {*wanted.values()}})
         except SourceError:
             self._version = ""
             raise

@@ -16,7 +16,7 @@ import orjson
 from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, together
+from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, answers_to
 from vsched.errors import UNREADABLE
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
@@ -101,7 +101,7 @@ class Elasticsearch:
         taken = self._clock.now()
         names = [target.instance or target.name for target in targets]
         portions = {start: names[start : start + NODES_A_QUESTION] for start in range(0, len(names), NODES_A_QUESTION)}
-        bodies = await together(
+        bodies = await answers_to(
             {
                 (period, start): self._ask(self._body(period, portion))
                 for period in periods

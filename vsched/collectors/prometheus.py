@@ -17,7 +17,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.source import Collected, SourceError, Target, together
+from vsched.collectors.source import Collected, SourceError, Target, answers_to
 from vsched.errors import UNREADABLE
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource, Queries
@@ -93,7 +93,7 @@ class Prometheus:
         """One query a figure and period, and one for the newest samples."""
         questions = self._questions(periods)
         taken = self._clock.now()
-        bodies = await together({key: self._ask(key, query) for key, query in questions.items()})
+        bodies = await answers_to({key: self._ask(key, query) for key, query in questions.items()})
         return await asyncio.to_thread(self._put_together, taken, targets, bodies)
 
     async def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -10,6 +9,7 @@ import msgspec
 
 from vsched.errors import Unavailable
 from vsched.model.usage import Reading
+from vsched.together import together
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -63,14 +63,6 @@ class Source(Protocol):
         ...
 
 
-async def together(questions: Mapping[Key, Coroutine[Any, Any, Answer]]) -> dict[Key, Answer]:
+async def answers_to(questions: Mapping[Key, Coroutine[Any, Any, Answer]]) -> dict[Key, Answer]:
     """The answers to several questions asked at once; the first that fails ends them all. Raises SourceError."""
-    # No TaskGroup: in Python 3.11 one that fails forgets that it was cancelled, and whoever asks could not be stopped.
-    tasks = [asyncio.ensure_future(question) for question in questions.values()]
-    try:
-        answers = await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    return dict(zip(questions, answers, strict=True))
+    return dict(zip(questions, await together(*questions.values()), strict=True))

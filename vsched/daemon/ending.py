@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from vsched.cluster.dispatch import Dispatcher
 from vsched.cluster.evictions import Evictor
+from vsched.together import together
 
 Drain = Callable[[float], Awaitable[int]]
 """Writes what waits within so many seconds; returns how much is left."""
@@ -45,7 +46,7 @@ async def wind_down(
 
     await asyncio.wait((sessions,), timeout=seconds)
     left_seconds = left_of(seconds)
-    left = sum(await asyncio.gather(evictor.drain(left_seconds), dispatcher.drain(left_seconds)))
+    left = sum(await together(evictor.drain(left_seconds), dispatcher.drain(left_seconds)))
     if dispatcher.in_flight:
         await dispatcher.drain(left_of(longest_seconds))
     for drain in telling:

@@ -1,13 +1,11 @@
-"""What an edit says to people, to be read after "would start with", and what does it in a shell."""
+"""What an edit says to people, to be read after "would start with"."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import msgspec
 
 from vsched.explain.applying import Situation, apply
+from vsched.explain.commands import command, consumer_of, taint_of
 from vsched.explain.edits import (
     AddNodeGroup,
     AddNodes,
@@ -47,8 +45,6 @@ from vsched.model.snapshot import Snapshot
 
 NAMED_MAX = 3
 """So many nodes are named in a sentence; of more the first, and how many others."""
-GATED_MAX = 16
-"""Of more pods with gates no command is made: one each would be too long to read."""
 RULES = {
     "nodeSelector": "its node selector and node affinity",
     "hostPorts": "its host ports",
@@ -56,8 +52,6 @@ RULES = {
     "podAntiAffinity": "its required pod anti-affinity",
     "topologySpread": "its topology spread constraints",
 }
-QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
-CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
 
 
 def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
@@ -79,7 +73,7 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetJobQueue():
             return f"queue {edit.queue} as its queue"
         case Tolerate():
-            return f"a toleration of the taint {_taint(edit)}"
+            return f"a toleration of the taint {taint_of(edit)}"
         case DropRule():
             return f"{RULES[edit.rule]} dropped"
         case RemoveGates():
@@ -101,7 +95,7 @@ def told(situation: Situation, edit: Edit) -> str:
         case Uncordon():
             return f"{_nodes(edit.nodes)} uncordoned"
         case RemoveTaint():
-            return f"the taint {_taint(edit)} removed from {_nodes(edit.nodes)}"
+            return f"the taint {taint_of(edit)} removed from {_nodes(edit.nodes)}"
         case LabelNodes():
             return f"{_nodes(edit.nodes)} labelled {_pairs(edit.labels)}"
         case AddNodes():
@@ -116,48 +110,6 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"overcommit-factor {edit.factor:g} in the policy"
         case UseAction():
             return f"action {edit.action} in the policy"
-
-
-def command(snapshot: Snapshot, edit: Edit) -> str:
-    """What makes the edit in a shell; empty where it takes more than a command."""
-    match edit:
-        case SetMinMember() | SetPriority() | SetJobQueue() | SetRoleMinimum():
-            return _patch_group(snapshot, edit)
-        case RemoveGates():
-            return _ungate(snapshot, edit.job)
-        case CreateQueue():
-            return _create("Queue", {"name": edit.queue}, {"weight": 1, "reclaimable": True})
-        case CreatePodGroup():
-            namespace, _, name = edit.job.partition("/")
-            spec = {"queue": edit.queue, "minMember": edit.minimum}
-            return _create("PodGroup", {"namespace": namespace, "name": name}, spec)
-        case OpenQueue():
-            return f"vsched queue open {edit.queue}"
-        case SetQueueAmount():
-            amounts = {edit.resource: format_amount(edit.resource, edit.amount)}
-            return _patch_queue(
-                edit.queue, {edit.field: {"resource": amounts} if edit.field == "guarantee" else amounts}
-            )
-        case SetQueueWeight():
-            return _patch_queue(edit.queue, {"weight": edit.weight})
-        case SetReclaimable():
-            return _patch_queue(edit.queue, {"reclaimable": True})
-        case SetQuota():
-            hard = {edit.resource: format_counted(edit.resource, edit.hard)}
-            return _patch("resourcequota", f"{edit.namespace}/{edit.quota}", {"spec": {"hard": hard}})
-        case SetConsumerLimit():
-            hard = {edit.resource: format_counted(edit.resource, edit.amount)}
-            return _patch(
-                CONSUMERS, f"{edit.namespace}/{_consumer(snapshot, edit.namespace)}", {"spec": {"hard": hard}}
-            )
-        case Uncordon():
-            return f"kubectl uncordon {' '.join(edit.nodes)}"
-        case RemoveTaint():
-            return f"kubectl taint nodes {' '.join(edit.nodes)} {_taint(edit)}-"
-        case LabelNodes():
-            pairs = " ".join(f"{key}={value}" for key, value in sorted(edit.labels.items()))
-            return f"kubectl label nodes {' '.join(edit.nodes)} {pairs} --overwrite"
-    return ""
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -211,7 +163,7 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             more = _more(edit.resource, has, edit.hard)
             return f"{more} in resource quota {edit.namespace}/{edit.quota} ({whole} in all)"
         case SetConsumerLimit():
-            name, amount = _consumer(snapshot, edit.namespace), format_counted(edit.resource, edit.amount)
+            name, amount = consumer_of(snapshot, edit.namespace), format_counted(edit.resource, edit.amount)
             return f"a limit of {amount} {edit.resource} in Consumer {edit.namespace}/{name}"
         case AllowDisruptions():
             budgets = snapshot.budgets[edit.namespace]
@@ -235,65 +187,5 @@ def _nodes(names: Sequence[str]) -> str:
     return f"nodes {shown} and {others} more" if others > 0 else f"nodes {shown}"
 
 
-def _taint(edit: Tolerate | RemoveTaint) -> str:
-    return f"{edit.key}={edit.value}:{edit.effect}" if edit.value else f"{edit.key}:{edit.effect}"
-
-
 def _pairs(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
-
-
-def _consumer(snapshot: Snapshot, namespace: str) -> str:
-    """The Consumer that counts for a namespace; every namespace has one of this name where nobody made another."""
-    party = None if snapshot.arbitration is None else snapshot.arbitration.parties.get(namespace)
-    return "defaults" if party is None or party.claim is None else party.claim.name
-
-
-# -- commands ---------------------------------------------------------------------------------------------------------
-
-
-def _patch_group(snapshot: Snapshot, edit: SetMinMember | SetPriority | SetJobQueue | SetRoleMinimum) -> str:
-    """A PodGroup that stands for pods without one says what these say: there is nothing in it to change."""
-    spec = snapshot.jobs[edit.job].spec
-    if spec.implicit or spec.made:
-        return ""
-    match edit:
-        case SetMinMember():
-            amounts = {name: format_amount(name, amount) for name, amount in edit.min_resources.items()}
-            fields: dict[str, Any] = {"minMember": edit.minimum} | ({"minResources": amounts} if amounts else {})
-        case SetRoleMinimum():
-            fields = {"minMember": edit.members, "minTaskMember": {edit.role: edit.minimum}}
-        case SetPriority():
-            if not edit.priority_class:
-                return ""
-            fields = {"priorityClassName": edit.priority_class}
-        case SetJobQueue():
-            fields = {"queue": edit.queue}
-    return _patch(PODGROUPS, edit.job, {"spec": fields})
-
-
-def _ungate(snapshot: Snapshot, key: str) -> str:
-    gated = sorted(task.name for task in snapshot.jobs[key].pending.values() if task.gated and not task.awaits_queue)
-    if len(gated) > GATED_MAX:
-        return ""
-    namespace = snapshot.jobs[key].spec.namespace
-    return "\n".join(_patch("pod", f"{namespace}/{name}", {"spec": {"schedulingGates": None}}) for name in gated)
-
-
-def _create(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:
-    manifest = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
-    return f"echo '{_json(manifest)}' | kubectl apply -f -"
-
-
-def _patch_queue(name: str, spec: Mapping[str, Any]) -> str:
-    return f"kubectl patch {QUEUES} {name} --type merge -p '{_json({'spec': spec})}'"
-
-
-def _patch(kind: str, key: str, body: Mapping[str, Any]) -> str:
-    namespace, _, name = key.partition("/")
-    return f"kubectl patch {kind} {name} -n {namespace} --type merge -p '{_json(body)}'"
-
-
-def _json(found: Mapping[str, Any]) -> str:
-    """As one word for a shell in single quotes: names and amounts of Kubernetes have none in them."""
-    return msgspec.json.encode(found).decode()

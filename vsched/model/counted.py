@@ -58,10 +58,11 @@ def of_class(storage_class: str, what: str) -> str:
 
 @lru_cache(maxsize=4096)
 def counted_scale(name: str) -> int:
-    """Base units in one unit: bytes and things count as they are, everything else in thousandths."""
-    if is_storage(name):
-        return 1
-    return scale_of(name.removeprefix("limits."))
+    """Base units in one unit: bytes and things count as they are, everything else in thousandths.
+
+    A quota's own word for requests (``requests.memory``) is in the unit of what is requested.
+    """
+    return 1 if is_storage(name) else scale_of(_resource(name))
 
 
 def parse_counted(name: str, quantity: object) -> int:
@@ -73,7 +74,12 @@ def format_counted(name: str, value: int) -> str:
     """Base units under a counted name as a canonical quantity."""
     if counted_scale(name) == 1000:
         return format_milli(value)
-    return str(value) if name == "pods" or name.endswith(CLAIMS) else format_bytes(value)
+    return str(value) if _resource(name) == "pods" or name.endswith(CLAIMS) else format_bytes(value)
+
+
+def _resource(name: str) -> str:
+    """What is requested or limited."""
+    return name.removeprefix("limits.").removeprefix(_REQUESTS)
 
 
 def render_counted(amounts: Counted) -> dict[str, str]:

@@ -1,17 +1,7 @@
 """Fleets: the nodes of an embedded cluster, from a number or from a YAML description.
 
-A description is a list (or several documents) of groups and of plain Node objects:
-
-    - count: 100
-      prefix: cpu-
-      capacity: {cpu: 64, memory: 256Gi}
-      labels: {pool: batch}
-    - count: 8
-      prefix: gpu-
-      capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
-      taints: ["nvidia.com/gpu=present:NoSchedule"]
-      zones: [zone-a, zone-b]
-      annotations: {vsched.io/cpu-usage: 10%}     # used besides pods, where usage is measured
+A description is a list (or several documents) of groups and of plain Node objects; ``vsched cluster --help`` shows one
+with every key.
 
 Makes Node manifests only; nothing here talks to a server.
 """
@@ -75,12 +65,14 @@ def fleet(groups: list[NodeGroup], now: datetime | None = None) -> list[Obj]:
 def read_fleet(path: Path, now: datetime | None = None) -> list[Obj]:
     """The nodes a file describes; raises BadInput with file and place for one that cannot be read."""
     nodes: list[Obj] = []
-    for document in read_documents(path):
-        for where, entry in _entries(document):
-            if entry.get("kind") == "Node":
-                nodes.append(_plain_node(where, entry))
-            else:
-                nodes += fleet([_group(where, entry)], now)
+    found = [each for document in read_documents(path) for each in _entries(document)]
+    if not found:
+        raise BadInput(f"{path}: nothing in it (expected groups of nodes, or Nodes)")
+    for where, entry in found:
+        if entry.get("kind") == "Node":
+            nodes.append(_plain_node(where, entry))
+        else:
+            nodes += fleet([_group(where, entry)], now)
     _no_doubles(path, nodes)
     return nodes
 

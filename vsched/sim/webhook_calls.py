@@ -22,6 +22,7 @@ from vsched.sim.kinds import Obj
 from vsched.sim.status import Failure
 from vsched.sim.store import Store
 from vsched.sim.webhooks import Question, Reviews, not_called, review_of, verdict
+from vsched.together import together
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class WebhookCaller:
 
     async def ask(self, questions: Sequence[Question], reviews: Reviews) -> None:
         """Asks all of them at once; the first refusal, in their order, is raised as a Failure."""
-        said = await asyncio.gather(*(self._ask(question, reviews) for question in questions))
+        said = await together(*(self._ask(question, reviews) for question in questions))
         for refusal in said:
             if refusal is not None:
                 raise refusal

@@ -1,0 +1,139 @@
+"""Workloads among the manifests of a plan: their pods are made, or it is said that they are not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.support.plans import manifests
+from vsched.cli import cli
+
+Manifest = dict[str, Any]
+CLUSTER = """
+    node n1 cpu=4
+    node n2 cpu=4
+    class high 100
+"""
+
+
+def workload(kind: str, version: str = "apps/v1", *, pod: Manifest | None = None, **spec: Any) -> Manifest:
+    containers = [{"name": "main", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}]
+    template = {
+        "metadata": {"labels": {"app": "w"}},
+        "spec": {"containers": containers, **({"restartPolicy": "Never"} if kind == "Job" else {}), **(pod or {})},
+    }
+    selector = {"selector": {"matchLabels": {"app": "w"}}} if version == "apps/v1" else {}
+    metadata = {"name": "w", "namespace": "x"}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"template": template, **selector, **spec},
+    }
+
+
+def plan(*objects: Manifest, cluster: str = CLUSTER) -> Result:
+    text = yaml.safe_dump_all([*manifests(cluster), *objects])
+    return CliRunner().invoke(cli, ["plan", "-f", "-", "-o", "json"], input=text)
+
+
+def bound(result: Result) -> list[str]:
+    assert result.exit_code == 0, result.output
+    return [bind["node"] for cycle in json.loads(result.stdout)["cycles"] for bind in cycle["binds"]]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "nodes"),
+    [
+        pytest.param(workload("Deployment", replicas=3), ["n1", "n1", "n2"], id="a Deployment has its replicas"),
+        pytest.param(workload("ReplicaSet", replicas=2), ["n1", "n2"], id="a ReplicaSet has its replicas"),
+        pytest.param(
+            workload("StatefulSet", replicas=2, serviceName="w"), ["n1", "n2"], id="a StatefulSet has all its pods"
+        ),
+        pytest.param(workload("DaemonSet"), ["n1", "n2"], id="a DaemonSet has a pod for each node"),
+        pytest.param(
+            workload("Job", "batch/v1", parallelism=2, completions=5), ["n1", "n1"], id="a Job has what runs at once"
+        ),
+        pytest.param(workload("Deployment", replicas=0), [], id="none are made where none are wanted"),
+        pytest.param(
+            workload("Deployment", pod={"schedulerName": "default-scheduler"}, replicas=2),
+            [],
+            id="pods of another scheduler are left to it",
+        ),
+        pytest.param(
+            workload("Deployment", pod={"priorityClassName": "high"}, replicas=1), ["n1"], id="classes are known"
+        ),
+    ],
+)
+def test_a_plan_has_the_pods_that_controllers_would_make(manifest: Manifest, nodes: list[str]) -> None:
+    assert sorted(bound(plan(manifest))) == nodes
+
+
+def test_the_same_input_makes_the_same_pods() -> None:
+    first, again = (plan(workload("Deployment", replicas=3)).stdout for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        pytest.param(
+            workload("CronJob", "batch/v1", schedule="* * * * *"),
+            "CronJob w: no pods are made of it here",
+            id="a CronJob is named as left out",
+        ),
+        pytest.param(
+            workload("Job", "batch.volcano.sh/v1alpha1"),
+            "Job w: no pods are made of it here",
+            id="Volcano's Job is no Job of Kubernetes",
+        ),
+        pytest.param(
+            {**workload("Deployment", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}},
+            "Deployment w: it is from a cluster, and none of its pods is among the manifests",
+            id="a workload from a cluster without its pods is named",
+        ),
+    ],
+)
+def test_what_is_left_out_is_said(manifest: Manifest, said: str) -> None:
+    result = plan(manifest)
+    assert bound(result) == []
+    assert result.stderr == f"vsched: stdin:document 4: {said}\n"
+
+
+def test_pods_that_came_with_their_workload_are_not_made_again() -> None:
+    owner = {**workload("ReplicaSet", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}}
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w", "uid": "u-1", "controller": True}
+    metadata = {"name": "w-1", "namespace": "x", "ownerReferences": [reference]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": []}}
+    result = plan(owner, pod)
+    assert (bound(result), result.stderr) == (["n1"], "")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        pytest.param(
+            workload("Deployment", "apps/v1beta2", replicas=1),
+            'stdin:document 4: no kind "Deployment" is served in version "apps/v1beta2" (expected apps/v1)',
+            id="a version that nobody serves",
+        ),
+        pytest.param(
+            workload("Deployment", replicas=100_000),
+            "stdin:document 4: Deployment w: 100000 pods (expected 20000 at most)",
+            id="more pods than anybody means",
+        ),
+        pytest.param(
+            workload("Deployment", replicas="three"),
+            "stdin:document 4: Deployment in version",
+            id="text where a number belongs",
+        ),
+    ],
+)
+def test_a_workload_that_no_server_takes_is_refused_in_one_line(manifest: Manifest, said: str) -> None:
+    result = plan(manifest)
+    assert result.exit_code != 0
+    assert str(result.exception or result.output).startswith(said)

@@ -1,0 +1,221 @@
+"""What makes an edit in a shell, one command a line.
+
+A command changes what the edit is about and nothing else of the object: amounts are entries of maps, which are merged;
+a list is changed by a patch that tests first whether it is still the one that was seen. Whatever a name holds, a shell
+reads it as one word; of names that Kubernetes would not have let in, no command is made.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vsched.explain.edits import (
+    AddNodeGroup,
+    CreatePodGroup,
+    CreateQueue,
+    Edit,
+    LabelNodes,
+    OpenQueue,
+    RemoveGates,
+    RemoveTaint,
+    SetConsumerLimit,
+    SetGroupLimit,
+    SetJobQueue,
+    SetMinMember,
+    SetPriority,
+    SetQueueAmount,
+    SetQueueWeight,
+    SetQuota,
+    SetReclaimable,
+    SetRoleMinimum,
+    Tolerate,
+    Uncordon,
+)
+from vsched.model.counted import format_counted
+from vsched.model.queue import NodeGroups
+from vsched.model.snapshot import Snapshot
+
+GATED_MAX = 16
+"""Of more pods with gates no command is made: one each would be too long to read."""
+QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
+CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
+GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
+GROUPS_AT = "/spec/affinity/nodeGroupAffinity/requiredDuringSchedulingIgnoredDuringExecution"
+AVOIDED_AT = "/spec/affinity/nodeGroupAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+"""What names, keys, label values and keys of jobs are made of: never a word that a shell or kubectl takes for more."""
+
+
+def command(snapshot: Snapshot, edit: Edit) -> str:
+    """What makes the edit in a shell; empty where it takes more than a command."""
+    return "\n".join(_lines(snapshot, edit)) if _is_plain(msgspec.structs.astuple(edit)) else ""
+
+
+def taint_of(edit: Tolerate | RemoveTaint) -> str:
+    """``key=value:effect``, as kubectl has it."""
+    return f"{edit.key}={edit.value}:{edit.effect}" if edit.value else f"{edit.key}:{edit.effect}"
+
+
+def consumer_of(snapshot: Snapshot, namespace: str) -> str:
+    """The Consumer that counts for a namespace; every namespace has one of this name where nobody made another."""
+    party = None if snapshot.arbitration is None else snapshot.arbitration.parties.get(namespace)
+    return "defaults" if party is None or party.claim is None else party.claim.name
+
+
+def _texts(found: object) -> Iterator[str]:
+    """Every text in a record's fields."""
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, Mapping):
+        for pair in found.items():
+            yield from _texts(pair)
+    elif isinstance(found, tuple):
+        for one in found:
+            yield from _texts(one)
+
+
+def _is_plain(found: object) -> bool:
+    return all(_NAME.fullmatch(text) for text in _texts(found) if text)
+
+
+def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
+    match edit:
+        case SetMinMember() | SetPriority() | SetJobQueue() | SetRoleMinimum():
+            return _of_group(snapshot, edit)
+        case RemoveGates():
+            return _ungated(snapshot, edit.job)
+        case CreateQueue():
+            return [_created("Queue", {"name": edit.queue}, {"weight": 1, "reclaimable": True})]
+        case CreatePodGroup():
+            namespace, _, name = edit.job.partition("/")
+            spec = {"queue": edit.queue, "minMember": edit.minimum}
+            return [_created("PodGroup", {"namespace": namespace, "name": name}, spec)]
+        case OpenQueue():
+            return [_line("vsched", "queue", "open", edit.queue)]
+        case SetQueueAmount() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit():
+            return _of_queue(snapshot, edit)
+        case SetQuota():
+            hard = {edit.resource: format_counted(edit.resource, edit.hard)}
+            return [_patch("resourcequota", f"{edit.namespace}/{edit.quota}", {"spec": {"hard": hard}})]
+        case SetConsumerLimit():
+            hard = {edit.resource: format_counted(edit.resource, edit.amount)}
+            name = consumer_of(snapshot, edit.namespace)
+            return [_patch(CONSUMERS, f"{edit.namespace}/{name}", {"spec": {"hard": hard}})] if _is_plain(name) else []
+        case Uncordon():
+            return [_line("kubectl", "uncordon", *edit.nodes)]
+        case RemoveTaint():
+            return [_line("kubectl", "taint", "nodes", *edit.nodes, f"{taint_of(edit)}-")]
+        case LabelNodes():
+            pairs = [f"{key}={value}" for key, value in sorted(edit.labels.items())]
+            return [_line("kubectl", "label", "nodes", *edit.nodes, *pairs, "--overwrite")]
+    return []
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def _of_group(snapshot: Snapshot, edit: SetMinMember | SetPriority | SetJobQueue | SetRoleMinimum) -> list[str]:
+    """A PodGroup that stands for pods without one says what these say: there is nothing in it to change."""
+    spec = snapshot.jobs[edit.job].spec
+    if spec.implicit or spec.made:
+        return []
+    match edit:
+        case SetMinMember():
+            amounts = {name: format_counted(name, amount) for name, amount in edit.min_resources.items()}
+            fields: dict[str, Any] = {"minMember": edit.minimum} | ({"minResources": amounts} if amounts else {})
+        case SetRoleMinimum():
+            fields = {"minMember": edit.members, "minTaskMember": {edit.role: edit.minimum}}
+        case SetPriority():
+            if not edit.priority_class:
+                return []
+            fields = {"priorityClassName": edit.priority_class}
+        case SetJobQueue():
+            fields = {"queue": edit.queue}
+    return [_patch(PODGROUPS, edit.job, {"spec": fields})]
+
+
+def _ungated(snapshot: Snapshot, key: str) -> list[str]:
+    gated = sorted(task.name for task in snapshot.jobs[key].pending.values() if task.gated and not task.awaits_queue)
+    if len(gated) > GATED_MAX or not _is_plain(tuple(gated)):
+        return []
+    namespace = snapshot.jobs[key].spec.namespace
+    return [_patch("pod", f"{namespace}/{name}", {"spec": {"schedulingGates": None}}) for name in gated]
+
+
+# -- queues -----------------------------------------------------------------------------------------------------------
+
+
+def _of_queue(
+    snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit
+) -> list[str]:
+    match edit:
+        case SetQueueAmount():
+            amounts = {edit.resource: format_counted(edit.resource, edit.amount)}
+            spec: dict[str, Any] = {edit.field: {"resource": amounts} if edit.field == "guarantee" else amounts}
+        case SetQueueWeight():
+            spec = {"weight": edit.weight}
+        case SetReclaimable():
+            spec = {"reclaimable": True}
+        case AddNodeGroup():
+            return [_with_group(snapshot.queues[edit.queue].affinity or NodeGroups(), edit)]
+        case SetGroupLimit():
+            return _limited(dict(snapshot.queues[edit.queue].annotations).get(GROUP_LIMITS, ""), edit)
+    return [_line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", _json({"spec": spec}))]
+
+
+def _with_group(groups: NodeGroups, edit: AddNodeGroup) -> str:
+    """The lists of groups changed as long as they are as they were seen; one that is not there is made."""
+    steps: list[dict[str, Any]] = []
+    if edit.group in groups.anti_required:
+        at = f"{AVOIDED_AT}/{groups.anti_required.index(edit.group)}"
+        steps += [{"op": "test", "path": at, "value": edit.group}, {"op": "remove", "path": at}]
+    if groups.required:
+        steps += [
+            {"op": "test", "path": GROUPS_AT, "value": groups.required},
+            {"op": "add", "path": f"{GROUPS_AT}/-", "value": edit.group},
+        ]
+    elif not steps:
+        name = GROUPS_AT.rpartition("/")[2]
+        spec = {"affinity": {"nodeGroupAffinity": {name: [edit.group]}}}
+        return _line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", _json({"spec": spec}))
+    else:
+        steps.append({"op": "add", "path": GROUPS_AT, "value": [edit.group]})
+    return _line("kubectl", "patch", QUEUES, edit.queue, "--type", "json", "-p", _json(steps))
+
+
+def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
+    """The annotation with one amount of it changed."""
+    limits: dict[str, dict[str, Any]] = msgspec.json.decode(stated or "{}", type=dict[str, dict[str, Any]])
+    amount = format_counted(edit.resource, edit.amount)
+    limits[edit.group] = {**limits.get(edit.group, {}), edit.resource: amount}
+    if not stated.isascii() or not stated.isprintable():
+        return []
+    annotation = f"{GROUP_LIMITS}={_json(limits)}"
+    return [_line("kubectl", "annotate", QUEUES, edit.queue, annotation, "--overwrite")]
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def _created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:
+    """``create`` and not ``apply``: what somebody made meanwhile stays as it is."""
+    manifest = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+    return f"{_line('echo', _json(manifest))} | kubectl create -f -"
+
+
+def _patch(kind: str, key: str, body: Mapping[str, Any]) -> str:
+    namespace, _, name = key.partition("/")
+    return _line("kubectl", "patch", kind, name, "-n", namespace, "--type", "merge", "-p", _json(body))
+
+
+def _line(*words: str) -> str:
+    return shlex.join(words)
+
+
+def _json(found: Mapping[str, Any] | Sequence[Any]) -> str:
+    return msgspec.json.encode(found).decode()

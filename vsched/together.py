@@ -1,0 +1,30 @@
+"""Several things at once: all their results, or the first failure; and whoever waits can be cancelled at any moment.
+
+``asyncio.gather`` loses a cancellation where one of its own fails in the same turn of the loop: whoever waits is told
+of the failure and never hears that it was to end. A TaskGroup of Python 3.11 does the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def together(*wanted: Awaitable[Result]) -> list[Result]:
+    """The results, in the order of what was asked for; the first failure cancels the rest and is raised."""
+    tasks = [asyncio.ensure_future(each) for each in wanted]
+    if not tasks:
+        return []
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in tasks:
+            if task in done:
+                task.result()
+        return [task.result() for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
