@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint fix bench binary binary-test install clean
+.PHONY: help demo test check lint fix bench binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -52,6 +52,12 @@ binary: ## dist/vsched, one file that needs no Python where it runs, and dist/im
 	rm -rf dist/vsched dist/image
 	$(BUILD)/bin/pyinstaller --noconfirm --log-level ERROR --workpath build/pyinstaller --distpath dist helm/image/vsched.spec
 	@ls -sh dist/vsched
+
+DOCKER ?= docker
+IMAGE ?= vsched:$(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}/\1/p' helm/vsched/Chart.yaml)
+
+image: binary ## the image that the chart names by default, by docker (DOCKER=podman, IMAGE=...)
+	$(DOCKER) build -f helm/image/Dockerfile -t $(IMAGE) dist
 
 binary-test: ## whether dist/vsched and dist/image are whole
 	helm/image/smoke dist/vsched

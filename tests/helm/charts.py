@@ -21,7 +21,7 @@ helm = pytest.importorskip("helm_python", reason="Helm's library is not installe
 Obj = dict[str, Any]
 CHART = Path(__file__).parents[2] / "helm" / "vsched"
 RELEASE, NAMESPACE = "vsched", "batch"
-POD_IP = "10.1.2.3"
+POD = "vsched-6d5f8-x2k4l"
 OF_THE_PROCESS = ("kubeconfig", "context", "log_level", "log_format", "window_ms")
 """Flags of ``vsched run`` that are not options of a daemon."""
 
@@ -115,8 +115,8 @@ def options_in(objects: Sequence[Obj]) -> Options:
     """What ``vsched run`` makes of the container's arguments."""
     arguments = container_of(objects)["args"]
     assert arguments[0] == "run"
-    more = [f"--advertise-address={POD_IP}"] if "env" in container_of(objects) else []
-    context = command.make_context("run", [*arguments[1:], *more])
+    # As a kubelet puts them in.
+    context = command.make_context("run", [each.replace("$(POD_NAME)", POD) for each in arguments[1:]])
     flags = {name: value for name, value in context.params.items() if name not in OF_THE_PROCESS}
     return options_of(flags, context.params["window_ms"])
 

@@ -15,11 +15,12 @@ import pytest
 from tests.daemon.owners import queue
 from tests.daemon.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
 from tests.daemon.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
-from tests.helm.charts import NAMESPACE, POD_IP, RELEASE, Obj, objects_of, options_in
+from tests.helm.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.helm.releases import Released, secret_of, there
 from tests.support.prometheus import free_port
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
+from vsched.daemon.leading import LEADER_LABEL
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right, needed
 from vsched.daemon.policy_map import PolicyMap, map_key
@@ -119,11 +120,12 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
         await Released(cluster, tmp_path).install(VALUES)
         options = options_at_home(cluster, tmp_path)
         stand_behind_the_service(cluster, options)
+        stand_in_pods(cluster)
         token = await token_of(cluster)
         async with daemon_of(cluster, options, token) as daemon:
             await until(lambda: daemon.telemetry.findings.arbitrated is not None)
             assert daemon.health.ready().details["absent"] == {}
-            second = {"listen_address": "127.0.0.1:0", "webhook_address": "", "leader_endpoints": ""}
+            second = {"listen_address": "127.0.0.1:0", "webhook_address": "", "leader_pod": ""}
             async with daemon_of(cluster, msgspec.structs.replace(options, **second), token) as standby:
                 await until(lambda: standby.health.ready().ok)
                 assert standby.election.role == "standby"
@@ -133,8 +135,8 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
             codes = answers(daemon)
             assert {"200", "201"} <= codes
             assert not codes & {"401", "403"}
-        endpoints = there(cluster, "endpoints", "vsched-leader", NAMESPACE)
-        assert endpoints["subsets"][0]["addresses"] == [{"ip": POD_IP}]
+        assert leads(there(cluster, "pods", POD, NAMESPACE))
+        assert not leads(there(cluster, "pods", "killed", NAMESPACE))
     wanted = needed(options)
     unused = {right for right in wanted if not any(covers(right, seen) for seen in recorder.rights)}
     assert {(right.verb, right.resource) for right in unused} <= set(LATER)
@@ -161,6 +163,23 @@ def stand_behind_the_service(cluster: Cluster, options: Options) -> None:
     cluster.client.create(
         "endpoints", {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": [subset]}
     )
+
+
+def stand_in_pods(cluster: Cluster) -> None:
+    """The pod of the daemon, and one that was killed while it led."""
+    selected = one(objects_of(VALUES), "Service", "vsched-leader")["spec"]["selector"]
+    of_all = {key: value for key, value in selected.items() if key != LEADER_LABEL}
+    for name, labels in ((POD, of_all), ("killed", selected)):
+        made = pod(name)
+        made["metadata"] = {"name": name, "namespace": NAMESPACE, "labels": labels}
+        made["spec"]["schedulerName"] = "default-scheduler"
+        cluster.client.create("pods", made)
+
+
+def leads(obj: Obj) -> bool:
+    """Whether the chart's Service for the leader selects the pod."""
+    selected = one(objects_of(VALUES), "Service", "vsched-leader")["spec"]["selector"]
+    return selected.items() <= obj["metadata"]["labels"].items()
 
 
 async def work(cluster: Cluster) -> None:

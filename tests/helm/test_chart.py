@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import subprocess
 from collections.abc import Iterator
 from importlib import resources
 from itertools import product
@@ -16,6 +17,7 @@ import yaml
 from tests.helm.charts import (
     CHART,
     NAMESPACE,
+    POD,
     VALUES,
     Obj,
     container_of,
@@ -27,13 +29,15 @@ from tests.helm.charts import (
 )
 from tests.helm.foreign import SCHEMAS
 from vsched.cli.run import command
-from vsched.daemon.options import check
+from vsched.daemon.leading import LEADER_LABEL
+from vsched.daemon.options import check, leader_pod_of
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text, load_text
 from vsched.sim.crds import shipped_definitions
 
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
 DEFINITION = "CustomResourceDefinition"
+ROOT = CHART.parents[1]
 OLDEST, NEWEST = "1.29", "1.37"
 CASES = pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
 
@@ -291,6 +295,26 @@ def test_every_flag_that_is_an_everyday_choice_has_a_value() -> None:
 
 
 # -- notes
+
+
+def test_the_image_is_the_one_that_the_steps_of_the_readme_make() -> None:
+    image = container_of(objects_of({}))["image"]
+    made = subprocess.run(["make", "--dry-run", "image"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"docker build -f helm/image/Dockerfile -t {image} dist" in made
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"kind load docker-image {image} " in readme
+    assert "helm install vsched helm/vsched --namespace vsched --create-namespace\n" in readme
+
+
+@CASES
+def test_a_service_with_a_selector_always_leads_to_the_pod_of_the_leader(values: Obj) -> None:
+    objects = objects_of(values)
+    leader = one(objects, "Service", "vsched-leader")["spec"]["selector"]
+    pods = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert leader.items() - pods.items() == {(LEADER_LABEL, options_in(objects).lease.name)}
+    assert leader_pod_of(options_in(objects)) == (NAMESPACE, POD)
+    assert "port-forward service/vsched-leader 8080" in files_of(values)["NOTES.txt"]
+
 
 NOTES = {
     "names whom pods are to choose": ({}, "spec.schedulerName: vsched"),

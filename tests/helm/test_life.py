@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.daemon.running import until
 from tests.daemon.sharing import BUCKETS, bucket
-from tests.helm.charts import NAMESPACE, POD_IP, Obj
+from tests.helm.charts import NAMESPACE, Obj
 from tests.helm.releases import DEFINITIONS, HOOKS, Released, found, secret_of, there
 from vsched.sim.cluster import Cluster, ClusterSettings
 
@@ -20,16 +20,10 @@ async def test_install_upgrade_uninstall(tmp_path: Path) -> None:
         assert there(cluster, "apps/deployments", "vsched", NAMESPACE)["spec"]["replicas"] == 2
         assert found(cluster, HOOKS, "vsched")
         certificate = secret_of(cluster)
-        # What the leader has written stays over an upgrade, and so does the certificate.
-        subsets = [{"addresses": [{"ip": POD_IP}], "ports": [{"name": "http", "port": 8080}]}]
-        cluster.client.patch("endpoints", NAMESPACE, "vsched-leader", lambda found: {**found, "subsets": subsets})
-
         done = await release.upgrade({"arbitration": {"enabled": True}, "replicas": 3})
         assert done["revision"] == 2
         assert there(cluster, "apps/deployments", "vsched", NAMESPACE)["spec"]["replicas"] == 3
         assert secret_of(cluster) == certificate
-        endpoints = there(cluster, "endpoints", "vsched-leader", NAMESPACE)
-        assert endpoints["subsets"][0]["addresses"] == [{"ip": POD_IP}]
 
         await release.upgrade({"arbitration": {"enabled": False}})
         assert found(cluster, HOOKS, "vsched") is None

@@ -168,9 +168,15 @@ _DEFAULTS = Options()
 @click.option(
     "--leader-endpoints",
     default=_DEFAULTS.leader_endpoints,
-    help="Endpoints, as NAMESPACE/NAME, that the leader writes its address into, so that kube-scheduler asks no other",
+    help="Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
+    "that kube-scheduler asks no other",
 )
 @click.option("--advertise-address", default=_DEFAULTS.advertise_address, help="that address; in a pod, the pod's")
+@click.option(
+    "--leader-pod",
+    default=_DEFAULTS.leader_pod,
+    help="this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
+)
 @click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(

@@ -27,6 +27,7 @@ from vsched.daemon.ending import wind_down
 from vsched.daemon.heartbeat import BEAT_SECONDS, Heartbeat
 from vsched.daemon.housekeeping import Housekeeping
 from vsched.daemon.leader import Election, LeaseElection, NoElection, led
+from vsched.daemon.leading import leader_signs
 from vsched.daemon.listening import Doors, Served
 from vsched.daemon.loop import Hands, Loop
 from vsched.daemon.numbers import Numbers, of_hands, of_watches
@@ -153,6 +154,7 @@ class Daemon:
             self.housekeeping.gates,
             self.showing.recorder,
         )
+        self._signs = leader_signs(options, client, writer, self.telemetry.worry)
         self.loop = Loop(hands, trigger, clock, self.health.turned)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
@@ -175,7 +177,7 @@ class Daemon:
             LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
             for kind, reflector in self.reflectors.items()
         )
-        more = [*self.housekeeping.tasks, *self.doors.tasks, *self.showing.tasks]
+        more = [*self.housekeeping.tasks, *self.doors.tasks, *self.showing.tasks, *self._signs]
         if self.arbitration is not None:
             more += self.arbitration.tasks
         if self._policy_status is not None:

@@ -13,7 +13,6 @@ from vsched.cluster.writer import Writer
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.admitting import Admission, Review
 from vsched.daemon.arbitrating import Arbiter
-from vsched.daemon.leading import LeaderEndpoints
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
@@ -45,17 +44,11 @@ class Arbitration:
         self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge)
         self._admission = Admission(cache, telemetry.findings, clock, idle)
         self._review = Review(cache, incomplete)
-        self._endpoints: LeaderEndpoints | None = None
-        if options.leader_endpoints:
-            self._endpoints = LeaderEndpoints(options, writer, telemetry.worry)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        tasks = [LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True)]
-        if self._endpoints is not None:
-            tasks.append(LongLived("leader endpoints", self._endpoints.run, "says where the leader is", acts=True))
-        return tuple(tasks)
+        return (LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True),)
 
     @property
     def extender_routes(self) -> Sequence[Route]:

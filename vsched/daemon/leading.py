@@ -1,52 +1,148 @@
-"""The address of the leader, where others look for it: the Endpoints of a Service without a selector.
+"""Where the leader is, for those who can ask nobody else: a label on its pod, or its address in an EndpointSlice.
 
-What only the leader may answer cannot be asked behind a Service that any of several daemons is behind.
+What only the leader may answer cannot be asked behind a Service that any of several daemons is behind. In a cluster, a
+Service selects the leader's pod by a label (so that ``kubectl port-forward`` finds it, too); a daemon that runs
+elsewhere writes its address into an EndpointSlice of a Service without a selector.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from ipaddress import ip_address
+from typing import Any, Protocol
 
 import orjson
 
 from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
-from vsched.daemon.options import Options, port_of, target_of
-from vsched.kube.client import MERGE_PATCH
+from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, Answer, Write, Writer
+from vsched.daemon.options import Options, leader_pod_of, leader_service_of, port_of
+from vsched.daemon.tasks import LongLived
+from vsched.errors import Unavailable
+from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
 
-ENDPOINTS = ApiResource("", "v1", "endpoints")
-"""Rather than an EndpointSlice: it is part of the chart from the start, so that nobody has to be allowed to create any,
-and the cluster makes a slice of it."""
+SLICES = ApiResource("discovery.k8s.io", "v1", "endpointslices")
+PODS = ApiResource("", "v1", "pods")
+APPLY_PATCH = "application/apply-patch+yaml"
+MANAGER = "vsched"
+LEADER_LABEL = "vsched.io/leader"
+"""On the leader's pod; its value is the name of the Lease, so that others in the namespace keep theirs."""
+MOST_FORMER = 50
+"""Pods that have lost the lead and are looked at in one round: there was one leader before, if all goes well."""
 AGAIN_SECONDS = 30.0
-"""Between two looks: somebody may have made the object anew."""
+"""Between two looks: somebody may have changed the object."""
 FAILED_SECONDS = 5.0
 PORT_NAME = "http"
+DONE, GONE = 200, 404
+
+Worry = Callable[..., None]
 
 
-class LeaderEndpoints:
-    """Writes the address of this process into the Endpoints, again and again; to be run by the leader only."""
+class Sign(Protocol):
+    """One way to say where the leader is."""
 
-    def __init__(self, options: Options, writer: Writer, worry: Callable[..., None]) -> None:
-        self._writer = writer
-        self._endpoints = options.leader_endpoints
-        self._write = endpoints_write(*target_of(options), options.advertise_address, port_of(options))
-        self._worry = worry
+    name: str
 
-    async def run(self) -> None:
+    async def put(self) -> Answer:
+        """Say that it is here, and nowhere else."""
+        ...
+
+
+def leader_signs(options: Options, client: ApiClient, writer: Writer, worry: Worry) -> tuple[LongLived, ...]:
+    """What the leader does for long, so that it is found."""
+    signs: list[Sign] = []
+    if options.leader_pod:
+        signs.append(LeaderLabel(options, client, writer))
+    if options.leader_endpoints:
+        signs.append(LeaderSlice(options, writer))
+    return tuple(
+        LongLived(sign.name, _again_and_again(sign, worry), "says where the leader is", acts=True) for sign in signs
+    )
+
+
+def _again_and_again(sign: Sign, worry: Worry) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def run() -> None:
         """Until cancelled; a failure is told of once, and tried again."""
         failed = False
         while True:
-            answer = await self._writer.send(self._write, Attempts())
+            answer = await sign.put()
             if not answer.done and not failed and answer.code != NOT_PERMITTED:
-                self._worry("endpoints cannot be written", name=self._endpoints, problem=answer.message)
+                worry("others cannot be told where the leader is", by=sign.name, problem=answer.message)
             failed = not answer.done
             await asyncio.sleep(FAILED_SECONDS if failed else AGAIN_SECONDS)
 
+    return run
 
-def endpoints_write(namespace: str, name: str, address: str, port: int) -> Write:
-    """Make this address the only one of the Endpoints."""
-    subset = {"addresses": [{"ip": address}], "ports": [{"name": PORT_NAME, "port": port, "protocol": "TCP"}]}
-    body = orjson.dumps({"subsets": [subset]})
-    return Write("endpoints", "PATCH", ENDPOINTS.path(namespace, name), body, MERGE_PATCH)
+
+class LeaderSlice:
+    """The address of this process as the only one of an EndpointSlice."""
+
+    name = "leader endpoints"
+
+    def __init__(self, options: Options, writer: Writer) -> None:
+        self._writer = writer
+        self._write = slice_write(*leader_service_of(options), options.advertise_address, port_of(options))
+
+    async def put(self) -> Answer:
+        return await self._writer.send(self._write, Attempts())
+
+
+class LeaderLabel:
+    """The label on the pod that this process runs in, and on no other."""
+
+    name = "leader label"
+
+    def __init__(self, options: Options, client: ApiClient, writer: Writer) -> None:
+        self._client = client
+        self._writer = writer
+        self._namespace, self._pod = leader_pod_of(options)
+        self._value = options.lease.name
+
+    async def put(self) -> Answer:
+        answer = await self._send(self._pod, self._value)
+        if not answer.done:
+            return answer
+        try:
+            former = await self.former()
+        except (ApiError, Unavailable) as error:
+            return Answer(NO_ANSWER, str(error))
+        for pod in former:
+            answer = await self._send(pod, None)
+            if not answer.done and answer.code != GONE:
+                return answer
+        return Answer(DONE)
+
+    async def former(self) -> list[str]:
+        """Other pods that still have the label: a container that was killed leaves it on its pod."""
+        params = {"labelSelector": f"{LEADER_LABEL}={self._value}", "limit": str(MOST_FORMER)}
+        found = await self._client.get(PODS.path(self._namespace), params)
+        names = (str(pod["metadata"]["name"]) for pod in found.get("items") or ())
+        return [name for name in names if name != self._pod]
+
+    async def _send(self, pod: str, value: str | None) -> Answer:
+        return await self._writer.send(label_write(self._namespace, pod, value), Attempts())
+
+
+def slice_write(namespace: str, service: str, address: str, port: int) -> Write:
+    """Make this address the only one of the Service's EndpointSlice, which is made where there is none."""
+    body = {
+        "apiVersion": SLICES.api_version,
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": service,
+            "labels": {"kubernetes.io/service-name": service, "endpointslice.kubernetes.io/managed-by": MANAGER},
+        },
+        "addressType": f"IPv{ip_address(address).version}",
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": [{"name": PORT_NAME, "port": port, "protocol": "TCP"}],
+    }
+    path = f"{SLICES.path(namespace, service)}?fieldManager={MANAGER}&force=true"
+    return Write("endpointslices", "PATCH", path, orjson.dumps(body), APPLY_PATCH)
+
+
+def label_write(namespace: str, pod: str, value: str | None) -> Write:
+    """Put the label on a pod, or take it off."""
+    body = orjson.dumps({"metadata": {"labels": {LEADER_LABEL: value}}})
+    return Write("leader-label", "PATCH", PODS.path(namespace, pod), body, MERGE_PATCH)

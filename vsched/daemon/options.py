@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease_record import LeaseSettings
 
+LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 EvictionMode = Literal["eviction", "delete"]
 """Ask for evictions, which disruption budgets may still refuse, or delete pods as Volcano does.
 
@@ -62,9 +64,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Act only while holding the Lease: for several daemons of which one at a time acts."""
     lease: LeaseSettings = LeaseSettings()
     leader_endpoints: str = ""
-    """Namespace and name of Endpoints that the leader writes its address into, for kube-scheduler; empty for none."""
+    """Namespace and name of a Service without a selector: the leader writes its address into an EndpointSlice of it.
+    Empty for none."""
     advertise_address: str = ""
     """That address."""
+    leader_pod: str = ""
+    """Namespace and name of the pod this process runs in: the leader's has a label; empty for none."""
     webhook_address: str = ""
     """Where the API server asks about Consumers; empty for nowhere."""
     tls_cert_file: Path | None = None
@@ -97,18 +102,30 @@ def check(options: Options) -> None:
         )
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
     if options.leader_endpoints:
-        if not options.arbitrate:
-            raise BadInput("--leader-endpoints: tells kube-scheduler whom to ask (expected --arbitrate with it)")
-        target_of(options)
+        leader_service_of(options)
         port_of(options)
         _check_address(options.advertise_address)
+    if options.leader_pod:
+        leader_pod_of(options)
+        if not LABEL_VALUE.fullmatch(options.lease.name):
+            name = options.lease.name
+            raise BadInput(f"--leader-elect-resource-name: {name!r} (expected a label's value, with --leader-pod)")
 
 
-def target_of(options: Options) -> tuple[str, str]:
-    """Namespace and name of the leader's Endpoints; raises BadInput."""
-    namespace, _, name = options.leader_endpoints.partition("/")
+def leader_service_of(options: Options) -> tuple[str, str]:
+    """Namespace and name of the Service that leads to the leader; raises BadInput."""
+    return _namespace_and_name("--leader-endpoints", options.leader_endpoints)
+
+
+def leader_pod_of(options: Options) -> tuple[str, str]:
+    """Namespace and name of the pod that this process runs in; raises BadInput."""
+    return _namespace_and_name("--leader-pod", options.leader_pod)
+
+
+def _namespace_and_name(flag: str, text: str) -> tuple[str, str]:
+    namespace, _, name = text.partition("/")
     if not namespace or not name or "/" in name:
-        raise BadInput(f"--leader-endpoints: {options.leader_endpoints!r} (expected NAMESPACE/NAME)")
+        raise BadInput(f"{flag}: {text!r} (expected NAMESPACE/NAME)")
     return namespace, name
 
 

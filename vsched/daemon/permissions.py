@@ -15,8 +15,8 @@ from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.collectors.secrets import SECRETS
 from vsched.controllers.queue_controller import COMMANDS
-from vsched.daemon.leading import ENDPOINTS
-from vsched.daemon.options import Options, target_of
+from vsched.daemon.leading import PODS, SLICES
+from vsched.daemon.options import Options, leader_pod_of, leader_service_of
 from vsched.daemon.policy_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
@@ -148,7 +148,9 @@ CALLERS = frozenset(
     {
         *(request.where for request in REQUESTS),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
-        "daemon.leading.endpoints_write",
+        "daemon.leading.LeaderLabel.former",
+        "daemon.leading.label_write",
+        "daemon.leading.slice_write",
         "daemon.policy_map.PolicyMap.open",
         "daemon.policy_map.PolicyStatus._annotate",
     }
@@ -172,7 +174,11 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
         verbs = ("get", "list", "watch", "patch")
         rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name) for verb in verbs}
     if options.leader_endpoints:
-        rights.add(Right("patch", ENDPOINTS.group, ENDPOINTS.plural, *target_of(options)))
+        service = leader_service_of(options)
+        rights |= {Right(verb, SLICES.group, SLICES.plural, *service) for verb in ("create", "patch")}
+    if options.leader_pod:
+        namespace = leader_pod_of(options)[0]
+        rights |= {Right(verb, PODS.group, PODS.plural, namespace) for verb in ("list", "patch")}
     if settings is not None and settings.metrics is not None:
         rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
     return frozenset(rights)
