@@ -9,7 +9,8 @@ import pytest
 from tests.controllers.asking import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
-from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
+from vsched.controllers.queues import STATE_WISH
+from vsched.model.queue import CLOSED_BY_PARENT
 from vsched.sim.cluster import Cluster
 
 Ask = Callable[[Cluster, str], None]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.feeding import tell_list
 from vsched.cluster import wire
 from vsched.controllers.queue_records import QueueRecords, order_of
-from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH, Standing
+from vsched.controllers.queues import STATE_WISH, Standing
 from vsched.kube.deltas import Delta
-from vsched.model.queue import CLOSED, OPEN
+from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 
 def read(kind: str, name: str, namespace: str = "", annotations: dict[str, str] | None = None, **rest: Any) -> Any:

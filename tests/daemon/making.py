@@ -14,10 +14,12 @@ from vsched.explain.edits import (
     AddPods,
     AllowDisruptions,
     CreatePodGroup,
+    CreatePriorityClass,
     CreateQueue,
     DropRule,
     Edit,
     LabelNodes,
+    LowerGuarantee,
     OpenQueue,
     PolicyEdit,
     RemoveGates,
@@ -26,6 +28,7 @@ from vsched.explain.edits import (
     SetGroupLimit,
     SetJobQueue,
     SetMinMember,
+    SetMinResources,
     SetNodeAmount,
     SetPriority,
     SetQueueAmount,
@@ -34,6 +37,7 @@ from vsched.explain.edits import (
     SetReclaimable,
     SetRequest,
     SetRoleMinimum,
+    SetVictimMinimum,
     Tolerate,
     Uncordon,
 )
@@ -69,9 +73,16 @@ class Making:
     def make(self, edit: Edit) -> None:
         """Make one edit, as its command or a person would."""
         match edit:
-            case CreatePodGroup() | CreateQueue():
+            case CreatePodGroup() | CreateQueue() | CreatePriorityClass():
                 self._create(edit)
-            case SetMinMember() | SetRoleMinimum() | SetJobQueue() | SetPriority():
+            case (
+                SetMinMember()
+                | SetVictimMinimum()
+                | SetMinResources()
+                | SetRoleMinimum()
+                | SetJobQueue()
+                | SetPriority()
+            ):
                 self._patch(PODGROUPS, *_split(edit.job), lambda found: _say_of_group(found["spec"], edit))
             case SetRequest() | Tolerate() | DropRule():
                 self._remake(edit.job, lambda pod: _say_of_pod(pod["spec"], edit))
@@ -81,7 +92,13 @@ class Making:
             case AddPods():
                 self._add_pods(edit)
             case (
-                OpenQueue() | SetQueueAmount() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit()
+                OpenQueue()
+                | SetQueueAmount()
+                | LowerGuarantee()
+                | SetQueueWeight()
+                | SetReclaimable()
+                | AddNodeGroup()
+                | SetGroupLimit()
             ):
                 self._patch(QUEUES, "", edit.queue, lambda found: _say_of_queue(found, edit))
             case SetQuota() | SetConsumerLimit() | AllowDisruptions():
@@ -104,7 +121,11 @@ class Making:
 
         (self._client.patch_status if status else self._client.patch)(resource, namespace, name, changed)
 
-    def _create(self, edit: CreatePodGroup | CreateQueue) -> None:
+    def _create(self, edit: CreatePodGroup | CreateQueue | CreatePriorityClass) -> None:
+        if isinstance(edit, CreatePriorityClass):
+            found = {"kind": "PriorityClass", "metadata": {"name": edit.name}, "value": edit.value}
+            self._cluster.apply([{"apiVersion": "scheduling.k8s.io/v1", **found}])
+            return
         if isinstance(edit, CreateQueue):
             made: Obj = {"kind": "Queue", "metadata": {"name": edit.queue}, "spec": {"weight": 1, "reclaimable": True}}
         else:
@@ -208,13 +229,17 @@ class Making:
 # -- what objects say -------------------------------------------------------------------------------------------------
 
 
-def _say_of_group(spec: Obj, edit: SetMinMember | SetRoleMinimum | SetJobQueue | SetPriority) -> None:
+def _say_of_group(
+    spec: Obj,
+    edit: SetMinMember | SetVictimMinimum | SetMinResources | SetRoleMinimum | SetJobQueue | SetPriority,
+) -> None:
     match edit:
-        case SetMinMember():
+        case SetMinMember() | SetVictimMinimum():
             spec["minMember"] = edit.minimum
             if edit.min_resources:
-                stated = {name: format_amount(name, amount) for name, amount in edit.min_resources.items()}
-                spec["minResources"] = {**spec["minResources"], **stated}
+                spec["minResources"] = {**spec["minResources"], **_quantities(edit.min_resources)}
+        case SetMinResources():
+            spec["minResources"] = {**spec["minResources"], **_quantities(edit.amounts)}
         case SetRoleMinimum():
             spec["minMember"] = edit.members
             spec["minTaskMember"] = {**spec["minTaskMember"], edit.role: edit.minimum}
@@ -223,6 +248,10 @@ def _say_of_group(spec: Obj, edit: SetMinMember | SetRoleMinimum | SetJobQueue |
         case SetPriority():
             assert edit.priority_class, "there is a class of this value"
             spec["priorityClassName"] = edit.priority_class
+
+
+def _quantities(amounts: dict[str, int]) -> Obj:
+    return {name: format_amount(name, amount) for name, amount in amounts.items()}
 
 
 def _say_of_pod(spec: Obj, edit: SetRequest | Tolerate | DropRule) -> None:
@@ -259,13 +288,15 @@ def _drop_rule(spec: Obj, edit: DropRule) -> None:
 
 def _say_of_queue(
     found: Obj,
-    edit: OpenQueue | SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
+    edit: OpenQueue | SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
 ) -> None:
     spec = found["spec"]
     annotations = found["metadata"].setdefault("annotations", {})
     match edit:
         case OpenQueue():
             annotations[WISH] = "open"
+        case LowerGuarantee():
+            spec["guarantee"]["resource"] |= _quantities({edit.resource: edit.amount})
         case SetQueueAmount():
             amounts = spec.setdefault("guarantee", {}) if edit.field == "guarantee" else spec
             field = "resource" if edit.field == "guarantee" else edit.field

@@ -21,16 +21,19 @@ from vsched.explain.edits import (
     AddNodes,
     AddPods,
     AllowDisruptions,
+    CreatePriorityClass,
     CreateQueue,
     DropRule,
     Edit,
     LabelNodes,
+    LowerGuarantee,
     OpenQueue,
     RemoveGates,
     RemoveTaint,
     SetGroupLimit,
     SetJobQueue,
     SetMinMember,
+    SetMinResources,
     SetNodeAmount,
     SetOvercommit,
     SetPriority,
@@ -41,6 +44,7 @@ from vsched.explain.edits import (
     SetRequest,
     SetRoleMinimum,
     SetThreshold,
+    SetVictimMinimum,
     Tolerate,
     Uncordon,
     UseAction,
@@ -151,6 +155,7 @@ job x/far min=1 pods=1 cpu=1 queue=a selector=zone:z port=80 apart=old phase=Inq
 job y/lost min=2 pods=2 cpu=1 queue=nowhere
 job y/shut min=1 pods=1 cpu=1 gated
 job y/few min=2 pods=1 cpu=1 phase=Inqueue age=9
+job y/named min=1 pods=1 cpu=1 class=soon
 """
 
 GIB = 1 << 30
@@ -161,6 +166,19 @@ SAME: list[tuple[str, Edit, str, str]] = [
         SetMinMember("x/new", 2, {"cpu": 4000, "memory": 4 * GIB}),
         "new min=3 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi",
         "new min=2 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:4,memory:4Gi",
+    ),
+    (
+        "less that is stated of one resource",
+        SetMinResources("x/new", {"memory": 4 * GIB}),
+        "minResources=cpu:6,memory:6Gi",
+        "minResources=cpu:6,memory:4Gi",
+    ),
+    ("a smaller minimum of another job", SetVictimMinimum("x/old", 1), "old min=2", "old min=1"),
+    (
+        "a class that was missing",
+        CreatePriorityClass("soon", 7),
+        "class high 9",
+        "class high 9\nclass soon 7",
     ),
     (
         "a smaller minimum of a role",
@@ -198,6 +216,7 @@ SAME: list[tuple[str, Edit, str, str]] = [
         "deserved=cpu:4,gpu:1",
     ),
     ("more guaranteed", SetQueueAmount("a", "guarantee", "cpu", 2000), "guarantee=cpu:1", "guarantee=cpu:2"),
+    ("less guaranteed", LowerGuarantee("a", "cpu", 500), "guarantee=cpu:1", "guarantee=cpu:500m"),
     ("more weight", SetQueueWeight("a", 5), "weight=2", "weight=5"),
     ("lending", SetReclaimable("b"), "reclaimable=false", "reclaimable=true"),
     ("a group of nodes", AddNodeGroup("a", "g1"), "guarantee=cpu:1", "guarantee=cpu:1 required=g1"),

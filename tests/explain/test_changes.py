@@ -34,10 +34,21 @@ tiers:
     "tree",
     REGISTRY,
 ).policy
+RECLAIMING = load_text(
+    """
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins: [{name: gang}, {name: conformance}, {name: capacity}]
+- plugins: [{name: predicates}, {name: nodeorder}]
+""",
+    "reclaiming",
+    REGISTRY,
+).policy
 USAGE = load_file(POLICIES / "usage.yaml", REGISTRY).policy
 PREEMPTING = policy_of(
     "priority gang conformance pdb", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
 )
+QUOTA_OF_CLUSTER = policy_of("priority gang", "overcommit predicates nodeorder")
 QUOTAS = policy_of("priority gang", "predicates resourcequota nodeorder")
 GROUPS = policy_of("priority gang", "predicates nodegroup nodeorder")
 BUDGETED = policy_of(
@@ -275,6 +286,137 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "job x/a min=4 pods=4 cpu=1 on=n1 phase=Running queue=team\njob x/b min=2 pods=2 cpu=1 queue=team",
         CAPACITY,
         ["node n1 uncordoned and 2 more cpu in queue team (capability 6)"],
+    ),
+    (
+        "both who lend nothing have to, and each alone is not enough",
+        "node n1 cpu=8\nqueue a reclaimable=false deserved=cpu:2\nqueue c reclaimable=false deserved=cpu:2\n"
+        "queue q deserved=cpu:4\n"
+        "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running queue=a\n"
+        "job x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\njob x/b min=4 pods=4 cpu=1 queue=q phase=Inqueue",
+        RECLAIMING,
+        ["queue a made reclaimable and queue c made reclaimable"],
+    ),
+    (
+        "one of two who lend nothing is enough",
+        "node n1 cpu=8\nqueue a reclaimable=false deserved=cpu:1\nqueue c reclaimable=false deserved=cpu:3\n"
+        "queue q deserved=cpu:4\n"
+        "job x/a min=1 pods=5 cpu=1 on=n1 phase=Running queue=a\n"
+        "job x/c min=1 pods=3 cpu=1 on=n1 phase=Running queue=c\njob x/b min=4 pods=4 cpu=1 queue=q phase=Inqueue",
+        RECLAIMING,
+        ["queue a made reclaimable"],
+    ),
+    (
+        "what two others are guaranteed leaves too little",
+        "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c guarantee=cpu:3\nqueue q\njob x/b min=1 pods=1 cpu=8 queue=q",
+        CAPACITY,
+        ["3 less cpu guaranteed to queue a (guarantee 0) and 3 less cpu guaranteed to queue c (guarantee 0)"],
+    ),
+    (
+        "what another is guaranteed is lowered as far as is needed",
+        "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue q\njob x/b min=7 pods=7 cpu=1 queue=q",
+        CAPACITY,
+        ["minMember 5 (2 fewer)", "cpu", "2 less cpu guaranteed to queue a (guarantee 1)"],
+    ),
+    (
+        "each queue above is at its capability",
+        "node n1 cpu=16\nqueue dept capability=cpu:4\nqueue team parent=dept capability=cpu:4 deserved=cpu:4\n"
+        "job x/a min=4 pods=4 cpu=1 on=n1 phase=Running queue=team\njob x/b min=2 pods=2 cpu=1 queue=team",
+        TREE,
+        ["2 more cpu in queue team (capability 6) and 2 more cpu in queue dept (capability 6)"],
+    ),
+    (
+        "a queue is at its capability in two resources",
+        "node n1 cpu=16 memory=64Gi\nqueue q capability=cpu:4,memory:4Gi\n"
+        "job x/a min=4 pods=4 cpu=1 memory=1Gi on=n1 phase=Running queue=q\n"
+        "job x/b min=2 pods=2 cpu=1 memory=1Gi queue=q",
+        TREE,
+        ["2 more cpu in queue q (capability 6) and 2Gi more memory in queue q (capability 6Gi)"],
+    ),
+    (
+        "no class of the system is proposed: one is made",
+        "class system-node-critical 2000001000\nnode n1 cpu=4\n"
+        "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 phase=Inqueue",
+        PREEMPTING,
+        ["priority class above-0 created with value 1 and priority class above-0"],
+    ),
+    (
+        "a gang at its minimum can give more once that is smaller",
+        "class high 10\nclass low 1\nnode n1 cpu=4\njob x/a min=4 pods=4 cpu=1 on=n1 class=low phase=Running\n"
+        "job x/b min=2 pods=2 cpu=1 class=high phase=Inqueue",
+        PREEMPTING,
+        ["minMember 2 of job x/a (now 4)"],
+    ),
+    (
+        "its minResources state more than its pods ask for",
+        "node n1 cpu=4\njob x/b min=2 pods=2 cpu=1 minResources=cpu:20",
+        QUOTA_OF_CLUSTER,
+        ["minResources cpu"],
+    ),
+    (
+        "a queue that is misspelt",
+        "node n1 cpu=4\nqueue research\nqueue reserch-old state=Closed\njob x/b min=1 pods=1 cpu=1 queue=reserch",
+        DEFAULT_POLICY,
+        ["queue research as its queue", "queue reserch created"],
+    ),
+    (
+        "a queue below one that is closed opens with it",
+        "node n1 cpu=4\nqueue dept state=Closed\nqueue team parent=dept state=Closed volcano.sh/closed-by-parent=true\n"
+        "job x/b min=1 pods=1 cpu=1 queue=team",
+        DEFAULT_POLICY,
+        ["queue dept opened"],
+    ),
+    (
+        "a queue that is closed for its own sake as well",
+        "node n1 cpu=4\nqueue dept state=Closed\nqueue team parent=dept state=Closed\n"
+        "job x/b min=1 pods=1 cpu=1 queue=team",
+        DEFAULT_POLICY,
+        ["queue dept opened and queue team opened"],
+    ),
+    (
+        "nothing is to run on a dead node",
+        "node n1 cpu=4 taint=node.kubernetes.io/unreachable:\njob x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        ["1 more node like n1"],
+    ),
+    (
+        "a node that is about to go is not kept",
+        "node n1 cpu=4 taint=ToBeDeletedByClusterAutoscaler:1700000000\njob x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        ["1 more node like n1"],
+    ),
+    (
+        "nodes with accelerators are for those who ask for these",
+        "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\n"
+        "job x/a min=1 pods=1 cpu=4 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        ["4 more cpu on a node like n1", "1 more node like n1", "a toleration"],
+    ),
+    (
+        "who asks for accelerators goes to nodes with some",
+        "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\njob x/b min=1 pods=1 cpu=4 gpu=1",
+        DEFAULT_POLICY,
+        ["a toleration of the taint nvidia.com/gpu=present:NoSchedule"],
+    ),
+    (
+        "a selector stays where it keeps pods off nodes with accelerators",
+        "node n1 cpu=4 zone=a\nnode n2 cpu=8 gpu=4 zone=b\njob x/a min=1 pods=1 cpu=4 on=n1 phase=Running\n"
+        "job x/b min=1 pods=1 cpu=4 selector=zone:a",
+        DEFAULT_POLICY,
+        ["4 more cpu on a node like n1", "1 more node like n1", "its node selector"],
+    ),
+    (
+        "a taint on each of two kinds, and both have to be tolerated",
+        "node n1 cpu=4 taint=a:b,c:d\njob x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        [
+            "a toleration of the taint a=b:NoSchedule and a toleration of the taint c=d:NoSchedule",
+        ],
+    ),
+    (
+        "pods of two roles that nobody made",
+        "node n1\njob x/b min=4 roles=ps:2,worker:2\npods x/b 1 cpu=1 role=ps\npods x/b 1 cpu=1 role=worker",
+        DEFAULT_POLICY,
+        ["1 more pod of role ps and 1 more pod of role worker"],
     ),
     (
         "what leaves by itself needs no change",

@@ -10,9 +10,11 @@ from vsched.explain.edits import (
     AllowDisruptions,
     Edit,
     LabelNodes,
+    LowerGuarantee,
     RemoveTaint,
     SetGroupLimit,
     SetMinMember,
+    SetMinResources,
     SetNodeAmount,
     SetOvercommit,
     SetQueueAmount,
@@ -20,6 +22,7 @@ from vsched.explain.edits import (
     SetRequest,
     SetRoleMinimum,
     SetThreshold,
+    SetVictimMinimum,
     Uncordon,
 )
 
@@ -30,12 +33,19 @@ def a_notch_less(edit: Edit) -> Edit | None:
     match edit:
         case SetMinMember():
             return with_(edit, minimum=edit.minimum + 1, min_resources={})
+        case SetVictimMinimum():
+            return with_(edit, minimum=edit.minimum + 1, min_resources={})
+        case SetMinResources():
+            (name, amount), *others = sorted(edit.amounts.items())
+            return with_(edit, amounts={name: amount + _notch(name), **dict(others)})
         case SetRoleMinimum():
             return with_(edit, minimum=edit.minimum + 1, members=edit.members + 1)
         case SetRequest():
             return with_(edit, amount=edit.amount + _notch(edit.resource))
         case SetQueueAmount() | SetNodeAmount() | SetGroupLimit():
             return with_(edit, amount=edit.amount - _notch(edit.resource))
+        case LowerGuarantee():
+            return with_(edit, amount=edit.amount + _notch(edit.resource))
         case SetQuota():
             return with_(edit, hard=edit.hard - _notch(edit.resource.removeprefix("requests.")))
         case Uncordon() | RemoveTaint() | LabelNodes():

@@ -2,7 +2,7 @@
 
 One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2`` is a mapping::
 
-    node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes
+    node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes,dedicated:team
     queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 class=high state=Closed age=60
     queue q3 parent=q1 deserved=cpu:2,memory:4Gi reclaimable=false
     queue q2 hierarchy=root/science/physics weights=1/3/2
@@ -187,13 +187,13 @@ def manifests(text: str) -> list[Manifest]:
 def _node(name: str, fields: dict[str, str], switches: list[str]) -> Manifest:
     labels = {key: value for key, value in fields.items() if key not in (*AMOUNTS, "taint")}
     allocatable = {"cpu": "4", "memory": "64Gi", "pods": "110"} | _amounts(fields)
-    key, _, value = fields.get("taint", "").partition(":")
+    taints = [taint.partition(":") for taint in fields.get("taint", "").split(",") if taint]
     return {
         "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
         "spec": {
             "unschedulable": "cordoned" in switches,
-            "taints": [{"key": key, "value": value, "effect": "NoSchedule"}] if key else [],
+            "taints": [{"key": key, "value": value, "effect": "NoSchedule"} for key, _, value in taints],
         },
         "status": {"allocatable": allocatable},
     }

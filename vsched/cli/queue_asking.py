@@ -7,11 +7,11 @@ import asyncio
 from vsched.cli.queue_source import QUEUES, Queues, Sight, podgroup_phases, read_queues, sight_of
 from vsched.cli.queue_view import remaining
 from vsched.controllers.queue_controller import COMMANDS
-from vsched.controllers.queues import ACTIONS, SHUT, STATE_WISH, WISHES, Standing, refusal_of
+from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, Standing, refusal_of
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.model.queue import CLOSING, OPEN, ROOT
+from vsched.model.queue import CLOSING, OPEN, ROOT, SHUT
 
 POLL_SECONDS = 0.1
 NAMESPACE = "default"

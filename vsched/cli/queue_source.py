@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from vsched.cli.asking import Target, asked, expect_leader, understood
-from vsched.controllers.queues import CLOSED_BY_PARENT, STATE_WISH
+from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
-from vsched.model.queue import ROOT
+from vsched.model.queue import CLOSED_BY_PARENT, ROOT
 from vsched.model.resources import is_schedulable, parse_amount
 
 Obj = dict[str, Any]

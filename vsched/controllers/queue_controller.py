@@ -23,7 +23,6 @@ from vsched.cluster.writer import Write, Writer
 from vsched.controllers.queue_records import Order, QueueRecords, Record
 from vsched.controllers.queues import (
     ACTIONS,
-    CLOSED_BY_PARENT,
     STATE_WISH,
     WISHES,
     Verdict,
@@ -37,7 +36,7 @@ from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
-from vsched.model.queue import CLOSING, ROOT, UNKNOWN
+from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 
 COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 

@@ -11,9 +11,9 @@ from typing import Generic, NamedTuple, TypeVar
 from vsched.cluster import wire
 from vsched.cluster.bodies import BATCH_GROUP, Reference
 from vsched.cluster.ingest_objects import created_of
-from vsched.controllers.queues import CLOSED_BY_PARENT, SHUT, STATE_WISH, WISHES, Standing
+from vsched.controllers.queues import STATE_WISH, WISHES, Standing
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
-from vsched.model.queue import CLOSED, OPEN, ROOT
+from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 
 V = TypeVar("V")
 

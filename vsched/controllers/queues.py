@@ -11,18 +11,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vsched.cluster.bodies import BATCH_VERSION
-from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, UNKNOWN
+from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"
 """Annotation: the state that a queue is to have."""
 WISHES = {"open": OPEN, "closed": CLOSED}
 """Values of ``STATE_WISH``, and the state each asks for."""
-CLOSED_BY_PARENT = "volcano.sh/closed-by-parent"
-"""Annotation, "true": the queue is closed for its parent's sake alone."""
 ACTIONS = {"OpenQueue": OPEN, "CloseQueue": CLOSED}
 """Actions of Commands about queues, and the state each asks for."""
 
-SHUT = (CLOSING, CLOSED)
 _USUAL = ("", OPEN, CLOSING, CLOSED)
 """States that lead on without being asked; any other word leads to Unknown, which only a request ends."""
 

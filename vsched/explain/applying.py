@@ -6,7 +6,7 @@ the edit is in; an edit of nodes copies their table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -16,15 +16,17 @@ import msgspec
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.errors import BadInput
-from vsched.explain.applying_jobs import edit_job, make_group
+from vsched.explain.applying_jobs import edit_job, lower_victim, make_class, make_group
 from vsched.explain.applying_nodes import edit_nodes
 from vsched.explain.edits import (
     AddNodeGroup,
     AllowDisruptions,
     CreatePodGroup,
+    CreatePriorityClass,
     CreateQueue,
     Edit,
     JobEdit,
+    LowerGuarantee,
     NamespaceEdit,
     NodeEdit,
     OpenQueue,
@@ -37,12 +39,13 @@ from vsched.explain.edits import (
     SetQuota,
     SetReclaimable,
     SetThreshold,
+    SetVictimMinimum,
     UseAction,
 )
 from vsched.framework.policy import PluginConf, Policy
 from vsched.model.arbitration import Claim
 from vsched.model.budget import DisruptionBudget
-from vsched.model.queue import OPEN, NodeGroups, Queue
+from vsched.model.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
 from vsched.model.quota import Quota
 from vsched.model.resources import Amounts, ResourceAxis
 from vsched.model.snapshot import Snapshot
@@ -65,6 +68,10 @@ def apply(situation: Situation, edit: Edit) -> Situation:
         return Situation(edit_job(snapshot, edit), policy)
     if isinstance(edit, CreatePodGroup):
         return Situation(make_group(snapshot, edit), policy)
+    if isinstance(edit, SetVictimMinimum):
+        return Situation(lower_victim(snapshot, edit), policy)
+    if isinstance(edit, CreatePriorityClass):
+        return Situation(make_class(snapshot, edit), policy)
     if isinstance(edit, NodeEdit):
         edited = edit_nodes(snapshot, edit)
         # Other nodes are another cluster to divide: what namespaces may hold goes with it.
@@ -91,19 +98,37 @@ def _edit_queue(snapshot: Snapshot, edit: QueueEdit) -> Snapshot:
         known = snapshot.queues.get(edit.queue)
         if known is None:
             raise BadInput(f"queue {edit.queue}: there is none of this name")
+        if isinstance(edit, OpenQueue):
+            return replace(snapshot, queues=_opened(snapshot.queues, known))
         queue = _edited(known, edit, snapshot.axis)
     return replace(snapshot, queues={**snapshot.queues, queue.name: queue})
 
 
+def _opened(queues: Mapping[str, Queue], queue: Queue) -> dict[str, Queue]:
+    """The queues with one of them open, and those below it that were closed with it; not below one that is closed."""
+    above = queues.get(queue.parent)
+    if above is not None and above.name != ROOT and above.state in SHUT:
+        return dict(queues)
+    below: dict[str, list[Queue]] = {}
+    for one in queues.values():
+        if one.closed_by_parent:
+            below.setdefault(one.parent, []).append(one)
+    found, opening = dict(queues), [queue]
+    while opening:
+        one = opening.pop()
+        if not found[one.name].open or one is queue:
+            found[one.name] = msgspec.structs.replace(one, state=OPEN)
+            opening += below.pop(one.name, ())
+    return found
+
+
 def _edited(
     queue: Queue,
-    edit: OpenQueue | SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
+    edit: SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
     axis: ResourceAxis,
 ) -> Queue:
     with_ = msgspec.structs.replace
     match edit:
-        case OpenQueue():
-            return with_(queue, state=OPEN)
         case SetQueueWeight():
             return with_(queue, weight=edit.weight)
         case SetReclaimable():
@@ -117,6 +142,8 @@ def _edited(
             limits = dict(queue.group_limits or ())
             limits[edit.group] = stated(limits.get(edit.group, ()), axis, edit.resource, edit.amount)
             return with_(queue, group_limits=tuple(sorted(limits.items())))
+        case LowerGuarantee():
+            return with_(queue, guarantee=stated(queue.guarantee, axis, edit.resource, edit.amount))
         case SetQueueAmount():
             amounts: Amounts = getattr(queue, edit.field)
             return with_(queue, **{edit.field: stated(amounts, axis, edit.resource, edit.amount)})

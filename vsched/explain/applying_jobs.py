@@ -11,17 +11,21 @@ from vsched.errors import BadInput
 from vsched.explain.edits import (
     AddPods,
     CreatePodGroup,
+    CreatePriorityClass,
     DropRule,
     JobEdit,
     RemoveGates,
     SetJobQueue,
     SetMinMember,
+    SetMinResources,
     SetPriority,
     SetRequest,
     SetRoleMinimum,
+    SetVictimMinimum,
     Tolerate,
 )
 from vsched.model.job import Claim, Job, JobSpec, claim_of, pledge_of
+from vsched.model.queue import PriorityClass
 from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.shape import PodAffinity, Shape, Toleration
 from vsched.model.snapshot import QueueBooks, Snapshot
@@ -49,6 +53,25 @@ def make_group(snapshot: Snapshot, edit: CreatePodGroup) -> Snapshot:
     job.spec = JobSpec(namespace, name, created=snapshot.now, queue=edit.queue, min_member=edit.minimum)
     strays = {key: one for key, one in snapshot.strays.items() if key != edit.job}
     return replace(with_job(snapshot, job), strays=strays)
+
+
+def lower_victim(snapshot: Snapshot, edit: SetVictimMinimum) -> Snapshot:
+    """The snapshot with the minimum of another job lowered; raises BadInput where there is no such job."""
+    return edit_job(snapshot, SetMinMember(edit.job, edit.minimum, edit.min_resources))
+
+
+def make_class(snapshot: Snapshot, edit: CreatePriorityClass) -> Snapshot:
+    """The snapshot with a priority class, and the jobs that name it in its priority already."""
+    if edit.name in snapshot.priority_classes:
+        return snapshot
+    classes = {**snapshot.priority_classes, edit.name: PriorityClass(edit.name, edit.value)}
+    named = {key: job.clone() for key, job in snapshot.jobs.items() if job.spec.priority_class == edit.name}
+    for job in named.values():
+        job.priority = edit.value
+    holders = {
+        queue: {key: named.get(key, job) for key, job in held.items()} for queue, held in snapshot.holders.items()
+    }
+    return replace(snapshot, jobs={**snapshot.jobs, **named}, holders=holders, priority_classes=classes)
 
 
 def let_in(snapshot: Snapshot, key: str) -> Snapshot:
@@ -87,14 +110,18 @@ def _edited(snapshot: Snapshot, job: Job, edit: JobEdit) -> Job:
     axis = snapshot.axis
     match edit:
         case SetMinMember():
-            return _respecified(job, min_member=edit.minimum, min_resources=_stated(job.spec, edit, axis))
+            stated = _stated(job.spec, edit.min_resources, axis)
+            return _respecified(job, min_member=edit.minimum, min_resources=stated)
+        case SetMinResources():
+            return _respecified(job, min_resources=_stated(job.spec, edit.amounts, axis))
         case SetRoleMinimum():
             minima = {**dict(job.spec.min_task_member), edit.role: edit.minimum}
             return _respecified(job, min_task_member=tuple(sorted(minima.items())), min_member=edit.members)
         case SetJobQueue():
             return _respecified(job, queue=edit.queue)
         case SetPriority():
-            other = job.clone()
+            name = edit.priority_class or job.spec.priority_class
+            other = _respecified(job, priority_class=name)
             other.priority = edit.priority
             return other
         case SetRequest():
@@ -116,10 +143,10 @@ def _respecified(job: Job, **fields: object) -> Job:
     return other
 
 
-def _stated(spec: JobSpec, edit: SetMinMember, axis: ResourceAxis) -> Amounts | None:
-    if spec.min_resources is None or not edit.min_resources:
+def _stated(spec: JobSpec, less: Mapping[str, int], axis: ResourceAxis) -> Amounts | None:
+    if spec.min_resources is None or not less:
         return spec.min_resources
-    lowered = {axis.find(name): amount for name, amount in edit.min_resources.items()}
+    lowered = {axis.find(name): amount for name, amount in less.items()}
     return tuple((column, lowered.get(column, amount)) for column, amount in spec.min_resources)
 
 

@@ -12,14 +12,13 @@ import numpy as np
 from vsched.errors import BadInput
 from vsched.explain.edits import AddNodes, LabelNodes, NodeEdit, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.kernels.domains import HOSTNAME
+from vsched.kernels.taints import passes
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.snapshot import Snapshot
 from vsched.model.usage import Column, UsageTable
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 """The taint that a cordon puts on a node, and that goes with it."""
-PASSING = ("node.kubernetes.io/",)
-"""How taints begin that say how a node is doing: a new one like it is well."""
 
 
 def edit_nodes(snapshot: Snapshot, edit: NodeEdit) -> Snapshot:
@@ -128,7 +127,7 @@ def _free_names(statics: NodeStatics, like: str) -> Iterator[str]:
 def _new(like: NodeAttributes, name: str) -> NodeAttributes:
     """A node of the same kind, empty and well."""
     labels = {**like.labels, HOSTNAME: name} if HOSTNAME in like.labels else like.labels
-    taints = tuple(taint for taint in like.taints if not taint.key.startswith(PASSING))
+    taints = tuple(taint for taint in like.taints if not passes(taint))
     return NodeAttributes(name, labels, taints, False, {}, like.annotations)
 
 

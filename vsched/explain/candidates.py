@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 
 from vsched.explain.candidates_nodes import node_levers
+from vsched.explain.candidates_others import TAKING, other_levers
 from vsched.explain.candidates_queues import queue_levers
 from vsched.explain.edits import (
     AddPods,
-    AllowDisruptions,
     CreatePodGroup,
+    CreatePriorityClass,
     DropRule,
+    Edit,
     RemoveGates,
     Rule,
     SetConsumerLimit,
     SetMinMember,
+    SetMinResources,
     SetOvercommit,
     SetPriority,
     SetQuota,
@@ -30,7 +33,7 @@ from vsched.explain.edits import (
     SetThreshold,
     UseAction,
 )
-from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, raising
+from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
 from vsched.model.counted import LIMITS, counted_scale
 from vsched.model.job import Job
 from vsched.model.quota import Quota, QuotaLine
@@ -40,16 +43,17 @@ from vsched.model.snapshot import Snapshot
 from vsched.plugins.overcommit import OvercommitArgs
 from vsched.plugins.usage import UsageArgs
 
-BUDGETS_MAX, CLASSES_MAX = 16, 64
+CLASSES_MAX = 64
+RESERVED = "system-"
+"""How names of priority classes begin that are not for users."""
+PRIORITY_MAX = 1_000_000_000
+"""The highest priority that users may give a class."""
 ADDED_MAX = 4096
 """So many pods at most are made up to see whether a job would start with them."""
-EVICTIONS_MAX = 64
-"""How many more evictions a budget may be asked for."""
 HALVES = 2
 """A pod is asked to make do with no less than this part of what it asks for: less would be another pod."""
 TENTHS, FACTOR_STEPS = 10, 100
 DEFAULT_QUEUE = "default"
-TAKING = ("reclaim", "preempt")
 PERCENT = 100
 
 
@@ -62,7 +66,7 @@ def levers(wants: Wants) -> list[Lever]:
         _higher(wants),
         queue_levers(wants),
         _namespace(wants),
-        _budgets(wants),
+        other_levers(wants),
         _policy(wants),
         node_levers(wants),
     )
@@ -83,6 +87,7 @@ def _undone(wants: Wants) -> Iterator[Lever]:
     job = wants.job
     if any(task.gated and not task.awaits_queue for task in wants.waiting):
         yield Lever(Rank.LEFT_UNDONE, lambda _: RemoveGates(job.key))
+    yield from _missing_class(wants)
     if not job.tasks:
         return
     like = min(job.tasks.values(), key=lambda task: (bool(task.node), task.name))
@@ -98,7 +103,15 @@ def _undone(wants: Wants) -> Iterator[Lever]:
         def adding(step: int, role: str = role, name: str = name) -> AddPods:
             return AddPods(job.key, name, step, role)
 
-        yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks))
+        yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks), "pods")
+
+
+def _missing_class(wants: Wants) -> Iterator[Lever]:
+    """The priority class that the job names and nobody made, of the value that it has without."""
+    job = wants.job
+    name, value = job.spec.priority_class, min(PRIORITY_MAX, job.priority)
+    if name and name not in wants.situation.snapshot.priority_classes and not name.startswith(RESERVED):
+        yield Lever(Rank.LEFT_UNDONE, lambda _: CreatePriorityClass(name, value))
 
 
 def _missing_pods(job: Job) -> dict[str, int]:
@@ -121,12 +134,13 @@ def _slots(wants: Wants) -> int:
 
 def _smaller(wants: Wants) -> Iterator[Lever]:
     job, spec = wants.job, wants.job.spec
+    lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
     # Below the sum of the roles' minima these would no longer count, which is not what a smaller gang is to mean.
     fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in spec.min_task_member))
     if fewer > 0 and not spec.implicit:
         yield Lever(
             Rank.LESS,
-            lambda step: SetMinMember(job.key, spec.min_member - step, _lowered(wants, spec.min_member - step)),
+            lambda step: SetMinMember(job.key, spec.min_member - step, lowered(spec.min_member - step)),
             fewer,
             whole=spec.min_member,
         )
@@ -146,21 +160,38 @@ def _smaller(wants: Wants) -> Iterator[Lever]:
             def with_less(step: int, name: str = name, asked: int = asked, grain: int = grain) -> SetRequest:
                 return SetRequest(job.key, name, asked - step * grain)
 
-            yield Lever(Rank.LESS, with_less, most, whole=asked // grain)
+            yield Lever(Rank.LESS, with_less, most, whole=asked // grain, kind="requests")
+    yield from _stating_less(wants)
 
 
-def _lowered(wants: Wants, minimum: int) -> dict[str, int]:
-    """``minResources`` for a smaller minimum: in proportion, where it is stated."""
-    spec = wants.job.spec
-    return {
-        wants.name(column): amount * minimum // max(1, spec.min_member) for column, amount in spec.min_resources or ()
-    }
+def _stating_less(wants: Wants) -> Iterator[Lever]:
+    """``minResources`` that state more than the pods of the minimum ask for.
+
+    Where there are no pods yet to be seen, what is stated may be halved, unless fewer pods would do as well.
+    """
+    job, spec = wants.job, wants.job.spec
+    if spec.min_resources is None or spec.implicit or spec.made or (not job.tasks and spec.min_member > 1):
+        return
+    for column, stated in spec.min_resources:
+        name, grain = wants.name(column), grain_of(column, wants.name(column))
+        asked = sorted((dict(task.shape.request).get(column, 0) for task in job.tasks.values()), reverse=True)
+        least = -(-stated // HALVES)
+        if asked:
+            counted = asked[: max(1, spec.min_member)]
+            least = sum(counted) + asked[0] * (max(1, spec.min_member) - len(counted))
+        if stated - least >= grain:
+
+            def stating(step: int, name: str = name, stated: int = stated, grain: int = grain) -> SetMinResources:
+                return SetMinResources(job.key, {name: stated - step * grain})
+
+            most = (stated - least) // grain
+            yield Lever(Rank.LESS, stating, most, whole=max(1, stated // grain), kind="minResources")
 
 
 def _other_rules(wants: Wants) -> Iterator[Lever]:
     """Rules about other pods and ports; those about nodes are with the nodes."""
     for rule in _rules_of(wants.shapes):
-        yield Lever(Rank.ELSEWHERE, partial(_dropping, wants.job.key, rule))
+        yield Lever(Rank.ELSEWHERE, partial(_dropping, wants.job.key, rule), kind="rules")
 
 
 def _dropping(key: str, rule: Rule, _: int) -> DropRule:
@@ -181,18 +212,33 @@ def _rules_of(shapes: Sequence[Shape]) -> Iterator[Rule]:
 
 def _higher(wants: Wants) -> Iterator[Lever]:
     """Higher priorities there are, the lowest first; where there is none, one above all jobs of its queue."""
-    job, snapshot = wants.job, wants.situation.snapshot
-    names = {one.value: name for name, one in snapshot.priority_classes.items() if one.value > job.priority}
+    job, classes = wants.job, wants.situation.snapshot.priority_classes
+    names = {
+        one.value: name
+        for name, one in classes.items()
+        if one.value > job.priority and not name.startswith(RESERVED) and one.value <= PRIORITY_MAX
+    }
     values = sorted(names)[:CLASSES_MAX]
-    if not values:
-        rivals = (other.priority for other in snapshot.jobs.values() if other.spec.queue == job.spec.queue)
-        values = [max(rivals, default=job.priority) + 1]
+    if values:
+        yield Lever(
+            Rank.ORDER,
+            lambda step: SetPriority(job.key, values[step - 1], names[values[step - 1]]),
+            len(values),
+            whole=len(values),
+        )
+        return
+    rivals = wants.situation.snapshot.jobs.values()
+    value = max((other.priority for other in rivals if other.spec.queue == job.spec.queue), default=job.priority) + 1
+    name = f"above-{value - 1}" if value > 0 else f"above-minus-{1 - value}"
+    if value <= PRIORITY_MAX and name not in classes:
+        yield Lever(Rank.ORDER, lambda _: _promoted(job, value, name))
 
-    def promoted(step: int) -> SetPriority:
-        value = values[step - 1]
-        return SetPriority(job.key, value, names.get(value, ""))
 
-    yield Lever(Rank.ORDER, promoted, len(values), whole=len(values))
+def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
+    """A class of its own for a job; one that has no PodGroup to name it in is given the priority alone."""
+    if job.spec.implicit or job.spec.made:
+        return (SetPriority(job.key, value),)
+    return CreatePriorityClass(name, value), SetPriority(job.key, value, name)
 
 
 # -- the namespace ----------------------------------------------------------------------------------------------------
@@ -214,7 +260,7 @@ def _namespace(wants: Wants) -> Iterator[Lever]:
             name = wants.name(column)
             held = snapshot.held.get(namespace, {}).get(column, 0)
             level = Level(most, held, 2 * wants.needed(column))
-            yield raising(wants, column, level, partial(SetConsumerLimit, namespace, name))
+            yield raising(wants, column, level, partial(SetConsumerLimit, namespace, name), "consumers")
     for name in LIMITS:
         asked_for = max((dict(shape.limits).get(name, 0) for shape in wants.shapes), default=0)
         if name in ceiling.limits and asked_for:
@@ -235,6 +281,7 @@ def _quota_lever(wants: Wants, quota: Quota, line: QuotaLine) -> Lever:
         most,
         min(most, max(1, -(-(line.used + asked - line.hard) // grain))),
         max(1, line.hard // grain),
+        "quotas",
     )
 
 
@@ -248,6 +295,7 @@ def _limits_lever(wants: Wants, name: str, most: int, asked: int) -> Lever:
         top,
         min(top, max(1, -(-(held + asked - most) // grain))),
         max(1, most // grain),
+        "consumers",
     )
 
 
@@ -257,21 +305,6 @@ def _grain(counted: str) -> int:
         return 10
     scale = counted_scale(counted) if counted in LIMITS else scale_of(counted)
     return scale if scale > 1 or counted == "pods" else 1 << 20
-
-
-def _budgets(wants: Wants) -> Iterator[Lever]:
-    """Budgets that are used up, where anybody would be taken from."""
-    if not any(action in wants.situation.policy.actions for action in TAKING):
-        return
-    budgets = (budget for found in wants.situation.snapshot.budgets.values() for budget in found)
-    for budget in islice((one for one in budgets if one.allowed < EVICTIONS_MAX), BUDGETS_MAX):
-
-        def allowing(
-            step: int, namespace: str = budget.namespace, name: str = budget.name, allowed: int = budget.allowed
-        ) -> AllowDisruptions:
-            return AllowDisruptions(namespace, name, allowed + step)
-
-        yield Lever(Rank.LIMITS, allowing, EVICTIONS_MAX, whole=EVICTIONS_MAX)
 
 
 # -- the policy -------------------------------------------------------------------------------------------------------

@@ -24,13 +24,15 @@ from vsched.explain.edits import (
 from vsched.explain.levers import Lever, Rank, Wants, grain_of
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
-from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, tolerated_mask
+from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists, tolerated_mask
 from vsched.model.nodes import Ints, Mask, NodeTable, Taint
 from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Rules, Shape
 from vsched.plugins.nodegroup import GROUP
 
 TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
+GPU = "/gpu"
+"""How taints end that keep accelerators for those who ask for them, where nodes do not offer these yet."""
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
@@ -45,6 +47,15 @@ class Standing(NamedTuple):
     """Not cordoned, or that is tolerated."""
 
 
+class Ground(NamedTuple):
+    """What nodes have for the pods of one shape."""
+
+    room: Ints
+    """int64[nodes]: how many of the pods each has room for, rules aside."""
+    precious: Mask
+    """bool[nodes]: with accelerators that the pods do not ask for."""
+
+
 def node_levers(wants: Wants) -> Iterator[Lever]:
     """Everything about nodes that could matter to the job."""
     nodes = wants.situation.snapshot.nodes
@@ -52,11 +63,35 @@ def node_levers(wants: Wants) -> Iterator[Lever]:
         return
     shape = wants.waiting[0].shape
     standing = standing_of(shape, nodes, _own_groups(wants))
-    room = room_for(shape, nodes)
-    yield from _cordons(wants, standing, room)
-    yield from _taints(wants, shape, standing, room)
-    yield from _labels(wants, shape, standing, room)
-    yield from _machines(wants, shape, standing)
+    ground = Ground(room_for(shape, nodes), precious_nodes(wants))
+    yield from _cordons(wants, standing, ground)
+    yield from _taints(wants, shape, standing, ground)
+    yield from _labels(wants, shape, standing, ground)
+    yield from _machines(wants, shape, standing, ground.precious)
+
+
+def precious_nodes(wants: Wants) -> Mask:
+    """bool[nodes]: nodes with an accelerator, where the job's pods ask for none; nowhere where they ask for any.
+
+    What every node offers tells none of them apart.
+    """
+    nodes = wants.situation.snapshot.nodes
+    names, asked = nodes.axis.names, wants.columns
+    found: Mask = np.zeros(len(nodes), dtype=np.bool_)
+    if any(_is_device(names[column]) for column in asked):
+        return found
+    for column in range(nodes.width):
+        offered = nodes.allocatable[column] > 0
+        if _is_device(names[column]) and not offered.all():
+            found |= offered
+    keys = {name for name in names if _is_device(name)}
+    numbers, lists = taint_lists(nodes.statics, REPELLING)
+    kept = [any(taint.key in keys or taint.key.endswith(GPU) for taint in taints) for taints in lists]
+    return found | np.array(kept, dtype=np.bool_)[numbers]
+
+
+def _is_device(resource: str) -> bool:
+    return "/" in resource
 
 
 def _own_groups(wants: Wants) -> Mask | None:
@@ -97,43 +132,56 @@ def room_for(shape: Shape, nodes: NodeTable) -> Ints:
 # -- as they are ------------------------------------------------------------------------------------------------------
 
 
-def _cordons(wants: Wants, standing: Standing, room: Ints) -> Iterator[Lever]:
-    names = _roomiest(wants, ~standing.welcome, standing.selected & standing.tolerated, room)
+def _cordons(wants: Wants, standing: Standing, ground: Ground) -> Iterator[Lever]:
+    names = _roomiest(wants, ~standing.welcome, standing.selected & standing.tolerated, ground)
     if names:
         yield _of_nodes(names, Uncordon)
 
 
-def _taints(wants: Wants, shape: Shape, standing: Standing, room: Ints) -> Iterator[Lever]:
+def _taints(wants: Wants, shape: Shape, standing: Standing, ground: Ground) -> Iterator[Lever]:
+    """Taints tolerated or gone, but for those that come and go by themselves: nothing is to run on a dead node."""
     statics = wants.situation.snapshot.nodes.statics
     numbers, lists = taint_lists(statics, REPELLING)
     bearers: dict[Taint, list[int]] = {}
     for number, taints in enumerate(lists):
         for taint in taints:
-            if taint.key != UNSCHEDULABLE.key and not is_tolerated(taint, shape.rules.tolerations):
+            if not passes(taint) and not is_tolerated(taint, shape.rules.tolerations):
                 bearers.setdefault(taint, []).append(number)
     for taint in list(bearers)[:TAINTS_MAX]:
-        yield Lever(Rank.ELSEWHERE, partial(_tolerate, wants.job.key, taint))
         rows = np.isin(numbers, bearers[taint])
-        names = _roomiest(wants, rows, standing.selected & standing.welcome, room)
-        yield _of_nodes(names, partial(RemoveTaint, key=taint.key, value=taint.value, effect=taint.effect))
+        rank = Rank.PRECIOUS if (rows & ground.precious).any() else Rank.ELSEWHERE
+        yield Lever(rank, partial(_tolerate, wants.job.key, taint), kind="tolerations")
+        removal = partial(RemoveTaint, key=taint.key, value=taint.value, effect=taint.effect)
+        yield from _by_worth(wants, rows, standing.selected & standing.welcome, ground, removal, "taints")
+
+
+def _by_worth(
+    wants: Wants, rows: Mask, others: Mask, ground: Ground, edit: Callable[[tuple[str, ...]], Edit], kind: str
+) -> Iterator[Lever]:
+    """An edit of some nodes; of those with accelerators, which are not asked for, only after all else."""
+    for rank, those in ((Rank.NODES_AS_THEY_ARE, ~ground.precious), (Rank.PRECIOUS, ground.precious)):
+        names = _roomiest(wants, rows & those, others, ground)
+        if names:
+            yield _of_nodes(names, edit, rank, kind)
 
 
 def _tolerate(key: str, taint: Taint, _: int) -> Tolerate:
     return Tolerate(key, taint.key, taint.value, taint.effect)
 
 
-def _labels(wants: Wants, shape: Shape, standing: Standing, room: Ints) -> Iterator[Lever]:
+def _labels(wants: Wants, shape: Shape, standing: Standing, ground: Ground) -> Iterator[Lever]:
     """The rules dropped, or nodes given the labels that are asked for."""
     mask = affinity_mask(shape.rules, wants.situation.snapshot.nodes.statics)
     if mask is None or mask.all():
         return
-    yield Lever(Rank.ELSEWHERE, lambda _: DropRule(wants.job.key, "nodeSelector"))
+    opened = ~mask & standing.tolerated & standing.welcome
+    rank = Rank.PRECIOUS if (opened & ground.precious).any() else Rank.ELSEWHERE
+    yield Lever(rank, lambda _: DropRule(wants.job.key, "nodeSelector"), kind="rules")
     labels = labels_asked(shape.rules)
     if labels is None:
         return
-    names = _roomiest(wants, ~mask, standing.tolerated & standing.welcome, room)
-    if names:
-        yield _of_nodes(names, partial(LabelNodes, labels=labels))
+    others = standing.tolerated & standing.welcome
+    yield from _by_worth(wants, ~mask, others, ground, partial(LabelNodes, labels=labels), "labels")
 
 
 def labels_asked(rules: Rules) -> dict[str, str] | None:
@@ -155,26 +203,32 @@ def labels_asked(rules: Rules) -> dict[str, str] | None:
     return None if HOSTNAME in labels else labels or None
 
 
-def _roomiest(wants: Wants, rows: Mask, others: Mask, room: Ints) -> tuple[str, ...]:
+def _roomiest(wants: Wants, rows: Mask, others: Mask, ground: Ground) -> tuple[str, ...]:
     """The nodes among ``rows`` where nothing else is in the way, most room first; all of them where none is."""
-    useful = rows & others & (room > 0)
+    useful = rows & others & (ground.room > 0)
     chosen = np.flatnonzero(useful if useful.any() else rows)
-    ordered = sorted(chosen.tolist(), key=lambda row: (-int(room[row]), row))
+    ordered = sorted(chosen.tolist(), key=lambda row: (bool(ground.precious[row]), -int(ground.room[row]), row))
     names = wants.situation.snapshot.nodes.statics.names
     return tuple(names[row] for row in ordered[:NODES_MAX])
 
 
-def _of_nodes(names: Sequence[str], edit: Callable[[tuple[str, ...]], Edit]) -> Lever:
-    return Lever(Rank.NODES_AS_THEY_ARE, lambda step: edit(tuple(names[:step])), len(names), whole=len(names))
+def _of_nodes(
+    names: Sequence[str],
+    edit: Callable[[tuple[str, ...]], Edit],
+    rank: Rank = Rank.NODES_AS_THEY_ARE,
+    kind: str = "",
+) -> Lever:
+    return Lever(rank, lambda step: edit(tuple(names[:step])), len(names), whole=len(names), kind=kind)
 
 
 # -- more of them -----------------------------------------------------------------------------------------------------
 
 
-def _machines(wants: Wants, shape: Shape, standing: Standing) -> Iterator[Lever]:
+def _machines(wants: Wants, shape: Shape, standing: Standing, precious: Mask) -> Iterator[Lever]:
     nodes = wants.situation.snapshot.nodes
-    usable = np.flatnonzero(standing.selected & standing.tolerated & standing.welcome)
-    rows = usable if usable.size else np.arange(len(nodes))
+    usable = standing.selected & standing.tolerated & standing.welcome
+    plain = usable & ~precious
+    rows = np.flatnonzero(plain if plain.any() else usable) if usable.any() else np.arange(len(nodes))
     for column, amount in shape.request:
         row = _best_but_for(shape, nodes, rows, column)
         name, grain = nodes.axis.names[column], grain_of(column, nodes.axis.names[column])
@@ -187,8 +241,9 @@ def _machines(wants: Wants, shape: Shape, standing: Standing) -> Iterator[Lever]
             return SetNodeAmount(node, name, has + step * grain)
 
         most = -(-(short + amount * wants.missing) // grain)
-        yield Lever(Rank.MACHINES, enlarged, most, min(most, -(-short // grain)), max(1, has // grain))
-    for row in _kinds(shape, nodes, standing):
+        first, whole = min(most, -(-short // grain)), max(1, has // grain)
+        yield Lever(Rank.MACHINES, enlarged, most, first, whole, "machines")
+    for row in _kinds(shape, nodes, standing, precious):
         like, size = nodes.statics.names[row], len(nodes)
         # Whole nodes cost more than parts of one: they are measured by as many more as there are.
         yield Lever(
@@ -210,14 +265,26 @@ def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> in
     return int(chosen[nodes.idle[column][chosen].argmax()])
 
 
-def _kinds(shape: Shape, nodes: NodeTable, standing: Standing) -> list[int]:
-    """One row of each kind of node that could take such a pod if it were empty, the smallest kind first."""
-    fits = standing.selected & standing.tolerated
+def _kinds(shape: Shape, nodes: NodeTable, standing: Standing, precious: Mask) -> list[int]:
+    """One row of each kind of node that could take such a pod if it were empty, the smallest kind first.
+
+    Without accelerators that are not asked for, where there is such a kind.
+    """
+    fits = standing.selected & _tolerated_when_well(shape, nodes)
     for column, amount in shape.request:
         fits &= nodes.allocatable[column] >= amount
-    rows = np.flatnonzero(fits)
+    plain = fits & ~precious
+    rows = np.flatnonzero(plain if plain.any() else fits)
     if not rows.size:
         return []
     kinds = rows[np.unique(nodes.allocatable[:, rows], axis=1, return_index=True)[1]].tolist()
     columns = [column for column, _ in shape.request]
     return sorted(kinds, key=lambda row: ([int(nodes.allocatable[column, row]) for column in columns], row))[:KINDS_MAX]
+
+
+def _tolerated_when_well(shape: Shape, nodes: NodeTable) -> Mask:
+    """bool[nodes]: whose taints the pods tolerate but for those that pass: a new node has none of these."""
+    numbers, lists = taint_lists(nodes.statics, REPELLING)
+    kept = [all(passes(taint) or is_tolerated(taint, shape.rules.tolerations) for taint in taints) for taints in lists]
+    found: Mask = np.array(kept, dtype=np.bool_)[numbers]
+    return found

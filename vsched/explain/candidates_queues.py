@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 
+import numpy as np
+
+from vsched.explain.candidates_nodes import precious_nodes
 from vsched.explain.edits import (
     AddNodeGroup,
     CreateQueue,
+    LowerGuarantee,
     OpenQueue,
     SetGroupLimit,
     SetJobQueue,
@@ -16,15 +21,21 @@ from vsched.explain.edits import (
     SetQueueWeight,
     SetReclaimable,
 )
-from vsched.explain.levers import Level, Lever, Rank, Wants, raising
+from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
 from vsched.model.job import Job
 from vsched.model.queue import ROOT, Queue
+from vsched.model.queue_tree import lineage, tree
 from vsched.model.resources import Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS
 from vsched.plugins.nodegroup import GROUP
 
-OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX = 8, 16, 8
+OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX, CLOSE_MAX = 8, 16, 8, 2
+NAMES_MAX = 20_000
+"""So many names are compared with one that is not known."""
+DIVIDING = ("capacity", "proportion")
+"""Plugins that keep what queues are guaranteed."""
+WEIGHT_MAX = 65_535
 WEIGHT_TIMES = 64
 """How many times its weight a queue may be asked to have."""
 
@@ -34,38 +45,83 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
     snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
+        yield from _other_names(wants)
         yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
         return
-    if not queue.open:
-        yield Lever(Rank.LEFT_UNDONE, partial(_open, queue.name))
+    above = _above(snapshot, queue)
+    shut = _shut((queue, *above))
+    if shut:
+        yield Lever(Rank.LEFT_UNDONE, partial(_open, shut))
     children = sorted(name for name, one in snapshot.queues.items() if one.parent == queue.name and name != queue.name)
     for child in children[:CHILDREN_MAX]:
         yield Lever(Rank.ELSEWHERE, partial(_move, wants.job.key, child))
-    above = _above(snapshot, queue)
     for one in (queue, *above):
-        yield from _amounts(wants, one)
-    if wants.situation.policy.plugin("proportion") is not None:
+        if one.name != ROOT or one.capability:
+            yield from _amounts(wants, one)
+    if wants.situation.policy.plugin("proportion") is not None and queue.weight < WEIGHT_MAX:
         yield Lever(
             Rank.LIMITS,
             lambda step: SetQueueWeight(queue.name, queue.weight + step),
-            WEIGHT_TIMES * max(1, queue.weight),
+            min(WEIGHT_MAX - queue.weight, WEIGHT_TIMES * max(1, queue.weight)),
             whole=max(1, queue.weight),
         )
-    lenders = (
-        name for name in sorted(snapshot.holders) if name in snapshot.queues and not snapshot.queues[name].reclaimable
-    )
-    for name in islice((name for name in lenders if name != queue.name), OTHERS_MAX):
-        yield Lever(Rank.LIMITS, partial(_lend, name))
+    yield from _lenders(wants, queue)
+    yield from _guarantees(wants, {queue.name, *(one.name for one in above)})
     if wants.situation.policy.plugin("nodegroup") is not None:
         yield from _groups(wants, queue)
+
+
+def _other_names(wants: Wants) -> Iterator[Lever]:
+    """Open queues with a name like the one that does not exist: it may be a slip of the pen."""
+    queues = wants.situation.snapshot.queues
+    names = islice(queues, NAMES_MAX)
+    for name in get_close_matches(wants.job.spec.queue, names, CLOSE_MAX):
+        queue = queues[name]
+        if name != ROOT and not _shut((queue, *_above(wants.situation.snapshot, queue))):
+            # Before another queue is made: by half of what that is.
+            yield Lever(Rank.LEFT_UNDONE, partial(_move, wants.job.key, name), whole=2)
+
+
+def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
+    """Queues that keep what they hold, those with the most of what is asked for first."""
+    snapshot = wants.situation.snapshot
+
+    def held(name: str) -> int:
+        books = snapshot.books.get(name)
+        return 0 if books is None else max((books.allocated.get(column, 0) for column in wants.columns), default=0)
+
+    found = [
+        name
+        for name in sorted(snapshot.holders)
+        if name != queue.name and name in snapshot.queues and not snapshot.queues[name].reclaimable
+    ]
+    for name in sorted(found, key=lambda name: (-held(name), name))[:OTHERS_MAX]:
+        yield Lever(Rank.LIMITS, partial(_lend, name), kind="lenders")
+
+
+def _guarantees(wants: Wants, own: Container[str]) -> Iterator[Lever]:
+    """What is kept free for others, whoever asks: first those who leave the most of it unused."""
+    snapshot, policy = wants.situation
+    if not any(policy.plugin(name) is not None for name in DIVIDING):
+        return
+    found = []
+    for name, queue in snapshot.queues.items():
+        books = snapshot.books.get(name)
+        for column, amount in queue.guarantee:
+            if name not in own and amount and column in wants.columns and wants.request(column):
+                held = 0 if books is None else books.allocated.get(column, 0)
+                found.append((held - amount, name, column, amount))
+    for _, name, column, amount in sorted(found)[:OTHERS_MAX]:
+        edit = partial(LowerGuarantee, name, wants.name(column))
+        yield lowering(wants, column, amount, edit, "guarantees of others")
 
 
 def _create(name: str, _: int) -> CreateQueue:
     return CreateQueue(name)
 
 
-def _open(name: str, _: int) -> OpenQueue:
-    return OpenQueue(name)
+def _open(names: Sequence[str], _: int) -> tuple[OpenQueue, ...]:
+    return tuple(OpenQueue(name) for name in names)
 
 
 def _move(key: str, queue: str, _: int) -> SetJobQueue:
@@ -83,7 +139,13 @@ def _above(snapshot: Snapshot, queue: Queue) -> list[Queue]:
     while at and at in snapshot.queues and at not in found and at != queue.name:
         found[at] = snapshot.queues[at]
         at = snapshot.queues[at].parent
-    return [one for one in found.values() if one.name != ROOT or one.capability]
+    return list(found.values())
+
+
+def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
+    """What has to be opened of a queue and those above it, from above: the others open with it."""
+    shut = [queue for queue in reversed(lineage) if not queue.open]
+    return tuple(queue.name for at, queue in enumerate(shut) if not at or not queue.closed_by_parent)
 
 
 # -- amounts ----------------------------------------------------------------------------------------------------------
@@ -92,18 +154,37 @@ def _above(snapshot: Snapshot, queue: Queue) -> list[Queue]:
 def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
     """What the queue states of the resources that the job asks for."""
     levels = _Levels(wants.situation.snapshot, queue.name)
-    may_deserve = wants.situation.policy.plugin("capacity") is not None
-    capability, deserved = dict(queue.capability), dict(queue.deserved)
+    policy = wants.situation.policy
+    may_deserve = policy.plugin("capacity") is not None
+    guarantees = any(policy.plugin(name) is not None for name in DIVIDING)
+    capability, deserved, guarantee = dict(queue.capability), dict(queue.deserved), dict(queue.guarantee)
     for column in wants.columns:
         if not wants.request(column):
             continue
         name = wants.name(column)
         if column in capability:
             level = levels.of(column, capability[column], wants)
-            yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "capability", name))
+            yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "capability", name), "capability")
         if may_deserve:
             level = levels.of(column, deserved.get(column, 0), wants)
-            yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "deserved", name))
+            yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "deserved", name), "deserved")
+        if guarantees:
+            has = guarantee.get(column, 0)
+            free = _unguaranteed(wants.situation.snapshot, column) // grain_of(column, name)
+            edit = partial(SetQueueAmount, queue.name, "guarantee", name)
+            lever = raising(wants, column, levels.of(column, has, wants), edit, "guarantee")
+            if free > 0:
+                yield lever._replace(most=min(lever.most, free), first=min(lever.first, free))
+
+
+def _unguaranteed(snapshot: Snapshot, column: int) -> int:
+    """What the cluster has beyond what queues are guaranteed: a queue and those above it of the larger amount only."""
+    parents = tree(snapshot.queues)
+    below: dict[str, int] = {}
+    for name in sorted(parents, key=lambda name: -len(list(lineage(name, parents)))):
+        own = max(dict(snapshot.queues[name].guarantee).get(column, 0), below.get(name, 0))
+        below[parents[name]] = below.get(parents[name], 0) + own
+    return snapshot.total[column] - below.get("", 0)
 
 
 class _Levels:
@@ -145,15 +226,20 @@ def _below(queues: Mapping[str, Queue], name: str) -> list[str]:
 def _groups(wants: Wants, queue: Queue) -> Iterator[Lever]:
     snapshot = wants.situation.snapshot
     allowed = () if queue.affinity is None else (*queue.affinity.required, *queue.affinity.preferred)
+    statics = snapshot.nodes.statics
+    rows = np.flatnonzero(precious_nodes(wants)).tolist()
+    precious = {statics.attributes[row].labels.get(GROUP) for row in rows}
     for group in sorted(snapshot.nodes.statics.label(GROUP).values)[:GROUPS_MAX]:
         if group not in allowed:
-            yield Lever(Rank.LIMITS, partial(_grouped, queue.name, group))
+            rank = Rank.PRECIOUS if group in precious else Rank.LIMITS
+            yield Lever(rank, partial(_grouped, queue.name, group), kind="groups")
     for group, limit in queue.group_limits or ():
         held = _held_on(snapshot, queue.name, group)
         for column, amount in limit:
             if column in wants.columns and wants.request(column):
                 level = Level(amount, held.get(column, 0), 2 * wants.needed(column))
-                yield raising(wants, column, level, partial(SetGroupLimit, queue.name, group, wants.name(column)))
+                edit = partial(SetGroupLimit, queue.name, group, wants.name(column))
+                yield raising(wants, column, level, edit, "limits on groups")
 
 
 def _grouped(queue: str, group: str, _: int) -> AddNodeGroup:

@@ -3,8 +3,9 @@
 Every candidate (``candidates``) is tried at its most first; where that helps, the least of it that does is looked for
 by galloping and bisection. That is done in cycles with nobody else to be worked on, which are cheap, and what comes of
 it is proved in a whole one with everybody as they are: only what stands there is told. A job that would fit alone is
-kept back by others, and is looked at among those from the start. Where no single change does, pairs are tried: one that
-takes away what binds first, and one for what binds then. The order of changes is that of ``levers.Rank``.
+kept back by others, and is looked at among those from the start. Where no single change does, several of one kind are
+tried together (all who lend nothing, each queue above at its limit), and then pairs: one that takes away what binds
+first, and one for what binds then. The order of changes is that of ``levers.Rank``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,21 @@ from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from vsched.explain.applying import Situation, apply, apply_all
+import msgspec
+
+from vsched.explain.applying import Situation, apply_all
 from vsched.explain.candidates import grouping, levers
-from vsched.explain.edits import AddNodes, Edit, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
-from vsched.explain.levers import Lever, wants_of
+from vsched.explain.edits import (
+    AddNodes,
+    Edit,
+    LabelNodes,
+    RemoveTaint,
+    SetJobQueue,
+    SetNodeAmount,
+    SetPriority,
+    Uncordon,
+)
+from vsched.explain.levers import Lever, Rank, wants_of
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
 from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
@@ -33,6 +45,9 @@ CHANGES_MAX = 4
 """So many are told of."""
 PAIRS_MAX, FIRSTS_MAX = 2, 8
 """So many pairs are told of, and so many changes are tried as the first of one."""
+
+TOGETHER_MAX = 8
+"""So many changes of one kind are tried together."""
 
 Test = Callable[[Situation], Result]
 
@@ -50,10 +65,10 @@ NOTHING_FOUND = Found((), complete=True)
 
 
 class Helping(NamedTuple):
-    """Edits that let the job start, and what they are compared by: how many, how disturbing, how much."""
+    """Edits that let the job start, and what they are compared by: how disturbing, how many, how much."""
 
-    size: int
     rank: int
+    size: int
     share: float
     edits: tuple[Edit, ...]
 
@@ -137,10 +152,15 @@ class Search:
             return
         tried = self._levers()
         stuck: list[tuple[Lever, Result]] = []
-        for _, rank in groupby(tried, key=lambda lever: lever.rank):
-            self._singles(list(rank), test, stuck)
-            if len(self._helping) >= self._most:
-                return
+        for rest in (False, True):  # several of one kind before what is so for everybody, and before anything is bought
+            known = len(stuck)
+            of_part = (lever for lever in tried if (lever.rank >= Rank.POLICY) is rest)
+            for _, alike in groupby(of_part, key=lambda lever: lever.rank):
+                self._singles(list(alike), test, stuck)
+                if len(self._helping) >= self._most:
+                    return
+            if not self._helping:
+                self._together([lever for lever, _ in stuck[known:]], test)
         if not self._helping:
             self._pairs(stuck, test, before)
 
@@ -163,7 +183,7 @@ class Search:
         """Note the levers of one rank that help by themselves, and put the others by with what they come to."""
         helping: list[tuple[float, Lever, int]] = []
         for lever in tried:
-            at_most = test(apply(self._situation, lever.edit(lever.most)))
+            at_most = test(apply_all(self._situation, lever.edits(lever.most)))
             if at_most.admitted:
                 step = self._least(lever, self._situation, test)
                 helping.append((lever.share(step), lever, step))
@@ -174,29 +194,62 @@ class Search:
                 return
             proved = self._proved(lever, step, test)
             if proved:
-                self._helping.append(Helping(1, lever.rank, lever.share(proved), (lever.edit(proved),)))
+                self._helping.append(helping_of([(lever, proved)]))
 
     def _least(self, lever: Lever, situation: Situation, test: Test, first: int = 0) -> int:
         """The first step that helps, given that the last one does, and that those up to ``first`` do not."""
-        fails, helps = first, min(lever.most, max(lever.first, 2 * first))
-        while helps < lever.most and not test(apply(situation, lever.edit(helps))).admitted:
-            fails, helps = helps, min(lever.most, 2 * helps)
-        while helps - fails > 1:
-            middle = (fails + helps) // 2
-            if test(apply(situation, lever.edit(middle))).admitted:
-                helps = middle
-            else:
-                fails = middle
-        return helps
+        return first_of(lever, lever.most, first, lambda step: test(apply_all(situation, lever.edits(step))).admitted)
 
     def _proved(self, lever: Lever, step: int, test: Test) -> int:
         """The first step from here on that helps with everybody as they are, 0 where none does."""
         among_all = self._simulations.among_all
-        if test == among_all or among_all(apply(self._situation, lever.edit(step))).admitted:
+        if test == among_all or among_all(apply_all(self._situation, lever.edits(step))).admitted:
             return step
-        if step == lever.most or not among_all(apply(self._situation, lever.edit(lever.most))).admitted:
+        if step == lever.most or not among_all(apply_all(self._situation, lever.edits(lever.most))).admitted:
             return 0
         return self._least(lever, self._situation, among_all, step)
+
+    # -- several of one kind ----------------------------------------------------------------------------------------
+
+    def _together(self, tried: Sequence[Lever], test: Test) -> None:
+        """Levers of one kind, all of them turned: each then goes back as far as the others let it."""
+        kinds: dict[str, list[Lever]] = {}
+        for lever in tried:
+            if lever.kind:
+                kinds.setdefault(lever.kind, []).append(lever)
+        for alike in kinds.values():
+            if len(self._helping) >= self._most:
+                return
+            if len(alike) > 1:
+                self._all_of(alike[:TOGETHER_MAX], test)
+
+    def _all_of(self, alike: Sequence[Lever], test: Test) -> None:
+        most = [lever.most for lever in alike]
+        if not test(self._turned(alike, most)).admitted:
+            return
+        among_all = self._simulations.among_all
+        steps = self._let_back(alike, most, test)
+        if test != among_all and not among_all(self._turned(alike, steps)).admitted:
+            if not among_all(self._turned(alike, most)).admitted:
+                return
+            steps = self._let_back(alike, most, among_all)
+        self._helping.append(helping_of([(lever, step) for lever, step in zip(alike, steps, strict=True) if step]))
+
+    def _let_back(self, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
+        """The least step of each, the last ones first, given that all at their most help."""
+        steps = list(most)
+        for at in reversed(range(len(alike))):
+
+            def helps(step: int, at: int = at) -> bool:
+                return test(self._turned(alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
+
+            steps[at] = 0 if helps(0) else first_of(alike[at], steps[at], 0, helps)
+        return steps
+
+    def _turned(self, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
+        """The situation with each of these levers at its step, 0 for not turned."""
+        turned = zip(alike, steps, strict=True)
+        return apply_all(self._situation, (edit for lever, step in turned if step for edit in lever.edits(step)))
 
     # -- two changes ------------------------------------------------------------------------------------------------
 
@@ -210,27 +263,26 @@ class Search:
 
     def _second(self, first: Lever, test: Test) -> None:
         """The least disturbing change that helps after the first one; both as small as they can be."""
-        halfway = apply(self._situation, first.edit(first.most))
+        halfway = apply_all(self._situation, first.edits(first.most))
         goal = self._simulations.goal
         for second in levers(wants_of(halfway, goal.job, goal.pod)):
-            if not test(apply(halfway, second.edit(second.most))).admitted:
+            if not test(apply_all(halfway, second.edits(second.most))).admitted:
                 continue
             second_step = self._least(second, halfway, test)
-            last = second.edit(second_step)
-            if self._is_made_up(last):
+            last = second.edits(second_step)
+            if any(map(self._is_made_up, last)):
                 continue
 
-            def both(situation: Situation, last: Edit = last) -> Result:
-                return test(apply(situation, last))
+            def both(situation: Situation, last: tuple[Edit, ...] = last) -> Result:
+                return test(apply_all(situation, last))
 
             step = self._least(first, self._situation, both)
-            edits = (first.edit(step), last)
+            edits = (*first.edits(step), *last)
             known = any(all(edit in one.edits for edit in edits) for one in self._helping)
-            if known or type(edits[0]) is type(last):
+            if known or is_alike(edits[0], last[0]):
                 continue
             if self._simulations.among_all(apply_all(self._situation, edits)).admitted:
-                rank, share = max(first.rank, second.rank), first.share(step) + second.share(second_step)
-                self._helping.append(Helping(2, rank, share, edits))
+                self._helping.append(helping_of([(first, step), (second, second_step)]))
                 return
 
     def _is_made_up(self, edit: Edit) -> bool:
@@ -239,3 +291,34 @@ class Search:
         names = (edit.node,) if isinstance(edit, SetNodeAmount) else names
         names = (edit.like,) if isinstance(edit, AddNodes) else names
         return any(name not in self._situation.snapshot.nodes.statics.row for name in names)
+
+
+def helping_of(turned: Sequence[tuple[Lever, int]]) -> Helping:
+    """Levers at steps that help together."""
+    edits = tuple(edit for lever, step in turned for edit in lever.edits(step))
+    rank, share = max(lever.rank for lever, _ in turned), sum(lever.share(step) for lever, step in turned)
+    return Helping(rank, len(turned), share, edits)
+
+
+def first_of(lever: Lever, most: int, first: int, helps: Callable[[int], bool]) -> int:
+    """The first step that helps, given that ``most`` does, and that those up to ``first`` do not: by galloping."""
+    fails, good = first, min(most, max(lever.first, 2 * first))
+    while good < most and not helps(good):
+        fails, good = good, min(most, 2 * good)
+    while good - fails > 1:
+        middle = (fails + good) // 2
+        if helps(middle):
+            good = middle
+        else:
+            fails = middle
+    return good
+
+
+def is_alike(one: Edit, other: Edit) -> bool:
+    """Whether two edits say the same thing of one object, however much: the later one would be all that is left."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, SetJobQueue | SetPriority):
+        return True
+    pairs = zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
+    return all(left == right for left, right in pairs if isinstance(left, str))

@@ -17,9 +17,11 @@ import msgspec
 from vsched.explain.edits import (
     AddNodeGroup,
     CreatePodGroup,
+    CreatePriorityClass,
     CreateQueue,
     Edit,
     LabelNodes,
+    LowerGuarantee,
     OpenQueue,
     RemoveGates,
     RemoveTaint,
@@ -27,12 +29,14 @@ from vsched.explain.edits import (
     SetGroupLimit,
     SetJobQueue,
     SetMinMember,
+    SetMinResources,
     SetPriority,
     SetQueueAmount,
     SetQueueWeight,
     SetQuota,
     SetReclaimable,
     SetRoleMinimum,
+    SetVictimMinimum,
     Tolerate,
     Uncordon,
 )
@@ -85,8 +89,10 @@ def _is_plain(found: object) -> bool:
 
 def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
     match edit:
-        case SetMinMember() | SetPriority() | SetJobQueue() | SetRoleMinimum():
+        case SetMinMember() | SetVictimMinimum() | SetMinResources() | SetPriority() | SetJobQueue() | SetRoleMinimum():
             return _of_group(snapshot, edit)
+        case CreatePriorityClass():
+            return [_line("kubectl", "create", "priorityclass", edit.name, f"--value={edit.value}")]
         case RemoveGates():
             return _ungated(snapshot, edit.job)
         case CreateQueue():
@@ -97,7 +103,9 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             return [_created("PodGroup", {"namespace": namespace, "name": name}, spec)]
         case OpenQueue():
             return [_line("vsched", "queue", "open", edit.queue)]
-        case SetQueueAmount() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit():
+        case (
+            SetQueueAmount() | LowerGuarantee() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit()
+        ):
             return _of_queue(snapshot, edit)
         case SetQuota():
             hard = {edit.resource: format_counted(edit.resource, edit.hard)}
@@ -119,15 +127,20 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def _of_group(snapshot: Snapshot, edit: SetMinMember | SetPriority | SetJobQueue | SetRoleMinimum) -> list[str]:
+OfGroup = SetMinMember | SetVictimMinimum | SetMinResources | SetPriority | SetJobQueue | SetRoleMinimum
+
+
+def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
     """A PodGroup that stands for pods without one says what these say: there is nothing in it to change."""
     spec = snapshot.jobs[edit.job].spec
     if spec.implicit or spec.made:
         return []
     match edit:
-        case SetMinMember():
-            amounts = {name: format_counted(name, amount) for name, amount in edit.min_resources.items()}
+        case SetMinMember() | SetVictimMinimum():
+            amounts = _quantities(edit.min_resources)
             fields: dict[str, Any] = {"minMember": edit.minimum} | ({"minResources": amounts} if amounts else {})
+        case SetMinResources():
+            fields = {"minResources": _quantities(edit.amounts)}
         case SetRoleMinimum():
             fields = {"minMember": edit.members, "minTaskMember": {edit.role: edit.minimum}}
         case SetPriority():
@@ -150,13 +163,15 @@ def _ungated(snapshot: Snapshot, key: str) -> list[str]:
 # -- queues -----------------------------------------------------------------------------------------------------------
 
 
-def _of_queue(
-    snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit
-) -> list[str]:
+OfQueue = SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit
+
+
+def _of_queue(snapshot: Snapshot, edit: OfQueue) -> list[str]:
     match edit:
-        case SetQueueAmount():
-            amounts = {edit.resource: format_counted(edit.resource, edit.amount)}
-            spec: dict[str, Any] = {edit.field: {"resource": amounts} if edit.field == "guarantee" else amounts}
+        case SetQueueAmount() | LowerGuarantee():
+            amounts = _quantities({edit.resource: edit.amount})
+            field = edit.field if isinstance(edit, SetQueueAmount) else "guarantee"
+            spec: dict[str, Any] = {field: {"resource": amounts} if field == "guarantee" else amounts}
         case SetQueueWeight():
             spec = {"weight": edit.weight}
         case SetReclaimable():
@@ -211,6 +226,10 @@ def _created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) ->
 def _patch(kind: str, key: str, body: Mapping[str, Any]) -> str:
     namespace, _, name = key.partition("/")
     return _line("kubectl", "patch", kind, name, "-n", namespace, "--type", "merge", "-p", _json(body))
+
+
+def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+    return {name: format_counted(name, amount) for name, amount in amounts.items()}
 
 
 def _line(*words: str) -> str:

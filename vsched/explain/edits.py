@@ -21,6 +21,13 @@ class SetMinMember(msgspec.Struct, frozen=True, tag_field="edit", tag="minMember
     """What ``minResources`` is to say with it, by resource; empty where the job states none."""
 
 
+class SetMinResources(msgspec.Struct, frozen=True, tag_field="edit", tag="minResources"):
+    """Let a job's minimum state less than it does, by resource; what is not named stays."""
+
+    job: str
+    amounts: dict[str, int]
+
+
 class SetRoleMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="roleMinimum"):
     """Let a gang start with fewer pods of one role."""
 
@@ -53,6 +60,22 @@ class SetPriority(msgspec.Struct, frozen=True, tag_field="edit", tag="priority")
     priority: int
     priority_class: str = ""
     """The class of that value; empty where there is none yet."""
+
+
+class SetVictimMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="victimMinimum"):
+    """Let others take from a job that runs what it holds beyond a smaller minimum."""
+
+    job: str
+    minimum: int
+    min_resources: dict[str, int] = {}
+    """What its ``minResources`` is to say with it, by resource; empty where it states none."""
+
+
+class CreatePriorityClass(msgspec.Struct, frozen=True, tag_field="edit", tag="createPriorityClass"):
+    """Make a priority class that does not exist."""
+
+    name: str
+    value: int
 
 
 class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
@@ -120,6 +143,14 @@ class SetQueueAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="queueAm
 
     queue: str
     field: Literal["capability", "deserved", "guarantee"]
+    resource: str
+    amount: int
+
+
+class LowerGuarantee(msgspec.Struct, frozen=True, tag_field="edit", tag="guarantee"):
+    """Keep less of one resource free for a queue, whoever asks."""
+
+    queue: str
     resource: str
     amount: int
 
@@ -247,10 +278,30 @@ class UseAction(msgspec.Struct, frozen=True, tag_field="edit", tag="action"):
 
 
 JobEdit = (
-    SetMinMember | SetRoleMinimum | SetRequest | SetJobQueue | SetPriority | Tolerate | DropRule | RemoveGates | AddPods
+    SetMinMember
+    | SetMinResources
+    | SetRoleMinimum
+    | SetRequest
+    | SetJobQueue
+    | SetPriority
+    | Tolerate
+    | DropRule
+    | RemoveGates
+    | AddPods
 )
-QueueEdit = CreateQueue | OpenQueue | SetQueueAmount | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit
+QueueEdit = (
+    CreateQueue
+    | OpenQueue
+    | SetQueueAmount
+    | LowerGuarantee
+    | SetQueueWeight
+    | SetReclaimable
+    | AddNodeGroup
+    | SetGroupLimit
+)
+OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
+"""Of other jobs than the one that waits, and of what it names and is not there."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
 NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
 PolicyEdit = SetThreshold | SetOvercommit | UseAction
-Edit = JobEdit | CreatePodGroup | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit
+Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

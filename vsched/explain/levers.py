@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from vsched.explain.applying import Situation
 from vsched.explain.edits import Edit
-from vsched.model.job import Job
-from vsched.model.resources import CPU, PODS, scale_of
+from vsched.model.job import Job, JobSpec
+from vsched.model.resources import CPU, PODS, ResourceAxis, scale_of
 from vsched.model.shape import Shape
 from vsched.model.task import Task
 
@@ -28,7 +28,7 @@ class Rank(IntEnum):
     """How much a change disturbs, from what disturbs nobody on."""
 
     LEFT_UNDONE = 0
-    """Gates, missing pods, a queue that does not exist or is closed."""
+    """Gates, missing pods, a queue or a priority class that does not exist, a queue that is closed."""
     LESS = 1
     """The job makes do with less: a smaller minimum, smaller pods."""
     ELSEWHERE = 2
@@ -42,20 +42,29 @@ class Rank(IntEnum):
     POLICY = 6
     """What is so for everybody."""
     MACHINES = 7
+    PRECIOUS = 8
+    """Pods that ask for no accelerator go to nodes that have some: better to buy a node without."""
 
 
 class Lever(NamedTuple):
     """One kind of edit, to be made in steps: a later one changes more, and helps no less."""
 
     rank: Rank
-    edit: Callable[[int], Edit]
-    """The edit at a step, from 1 on."""
+    edit: Callable[[int], Edit | tuple[Edit, ...]]
+    """The edit at a step, from 1 on; several where one is nothing without the others."""
     most: int = 1
     """The last step."""
     first: int = 1
     """The step that a search had better begin with."""
     whole: int = 1
     """How many steps would be as much again as there is."""
+    kind: str = ""
+    """Levers of one kind are turned together as well; empty for what is turned alone."""
+
+    def edits(self, step: int) -> tuple[Edit, ...]:
+        """The edits at a step."""
+        found = self.edit(step)
+        return found if isinstance(found, tuple) else (found,)
 
     def share(self, step: int) -> float:
         """How much is changed of what there is."""
@@ -110,6 +119,16 @@ def wants_of(situation: Situation, key: str, pod: str = "") -> Wants:
     return Wants(situation, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
 
 
+def in_proportion(spec: JobSpec, axis: ResourceAxis, minimum: int) -> dict[str, int]:
+    """``minResources`` by resource for a smaller minimum, rounded up to whole steps; empty where none is stated."""
+    lowered = {}
+    for column, amount in spec.min_resources or ():
+        grain = grain_of(column, axis.names[column])
+        exact = -(-amount * minimum // max(1, spec.min_member))
+        lowered[axis.names[column]] = min(amount, -(-exact // grain) * grain)
+    return lowered
+
+
 def grain_of(column: int, name: str) -> int:
     """The smallest step of a resource."""
     if column == CPU:
@@ -128,11 +147,19 @@ class Level(NamedTuple):
     """What everybody who waits for it wants more, this job included."""
 
 
-def raising(wants: Wants, column: int, level: Level, edit: Callable[[int], Edit], rank: Rank = Rank.LIMITS) -> Lever:
+def lowering(wants: Wants, column: int, has: int, edit: Callable[[int], Edit], kind: str) -> Lever:
+    """An amount that is lowered, down to none."""
+    grain = grain_of(column, wants.name(column))
+    most, whole = -(-has // grain), max(1, has // grain)
+    return Lever(Rank.LIMITS, lambda step: edit(max(0, has - step * grain)), most, whole=whole, kind=kind)
+
+
+def raising(wants: Wants, column: int, level: Level, edit: Callable[[int], Edit], kind: str) -> Lever:
     """An amount in all that is raised: to what is held and one step more at first, and at most to what all want."""
     grain, base = grain_of(column, wants.name(column)), max(level.has, level.held)
     steps = [
         max(1, -(-(amount - level.has) // grain)) for amount in (base + wants.step(column), base + level.wanted + 1)
     ]
     first, most = min(steps), max(steps)
-    return Lever(rank, lambda step: edit(level.has + step * grain), most, first, max(1, level.has // grain))
+    whole = max(1, level.has // grain)
+    return Lever(Rank.LIMITS, lambda step: edit(level.has + step * grain), most, first, whole, kind)

@@ -12,10 +12,12 @@ from vsched.explain.edits import (
     AddPods,
     AllowDisruptions,
     CreatePodGroup,
+    CreatePriorityClass,
     CreateQueue,
     DropRule,
     Edit,
     LabelNodes,
+    LowerGuarantee,
     OpenQueue,
     RemoveGates,
     RemoveTaint,
@@ -23,6 +25,7 @@ from vsched.explain.edits import (
     SetGroupLimit,
     SetJobQueue,
     SetMinMember,
+    SetMinResources,
     SetNodeAmount,
     SetOvercommit,
     SetPriority,
@@ -33,6 +36,7 @@ from vsched.explain.edits import (
     SetRequest,
     SetRoleMinimum,
     SetThreshold,
+    SetVictimMinimum,
     Tolerate,
     Uncordon,
     UseAction,
@@ -68,8 +72,13 @@ def told(situation: Situation, edit: Edit) -> str:
     """The edit as a noun phrase, with what there is more or less of."""
     snapshot = situation.snapshot
     match edit:
-        case SetMinMember() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
-            return _of_job(snapshot, edit)
+        case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
+            return _of_job(situation, edit)
+        case SetVictimMinimum():
+            minimum = snapshot.jobs[edit.job].spec.min_member
+            return f"minMember {edit.minimum} of job {edit.job} (now {minimum})"
+        case CreatePriorityClass():
+            return f"priority class {edit.name} created with value {edit.value}"
         case SetJobQueue():
             return f"queue {edit.queue} as its queue"
         case Tolerate():
@@ -86,6 +95,11 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"queue {edit.queue} opened"
         case SetQueueAmount() | SetQueueWeight() | SetGroupLimit():
             return _of_queue(snapshot, edit)
+        case LowerGuarantee():
+            column = snapshot.axis.find(edit.resource)
+            has = 0 if column is None else dict(snapshot.queues[edit.queue].guarantee).get(column, 0)
+            less, left = (format_amount(edit.resource, amount) for amount in (has - edit.amount, edit.amount))
+            return f"{less} less {edit.resource} guaranteed to queue {edit.queue} (guarantee {left})"
         case SetReclaimable():
             return f"queue {edit.queue} made reclaimable"
         case AddNodeGroup():
@@ -115,9 +129,14 @@ def told(situation: Situation, edit: Edit) -> str:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def _of_job(snapshot: Snapshot, edit: SetMinMember | SetRoleMinimum | SetRequest | AddPods | SetPriority) -> str:
+def _of_job(
+    situation: Situation, edit: SetMinMember | SetMinResources | SetRoleMinimum | SetRequest | AddPods | SetPriority
+) -> str:
+    snapshot = situation.snapshot
     job = snapshot.jobs[edit.job]
     match edit:
+        case SetMinResources():
+            return f"minResources {_amounts(edit.amounts)}"
         case SetMinMember():
             return f"minMember {edit.minimum} ({job.spec.min_member - edit.minimum} fewer)"
         case SetRoleMinimum():
@@ -127,7 +146,10 @@ def _of_job(snapshot: Snapshot, edit: SetMinMember | SetRoleMinimum | SetRequest
             column = snapshot.axis.find(edit.resource)
             asked = max((dict(task.shape.request).get(column or 0, 0) for task in job.pending.values()), default=0)
             now, then = (format_amount(edit.resource, amount) for amount in (asked, edit.amount))
-            return f"{edit.resource} {then} in place of {now} a pod"
+            stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
+            less = dict(stated).get(column or 0)
+            with_it = "" if less is None else f", and minResources {_amounts({edit.resource: less})}"
+            return f"{edit.resource} {then} in place of {now} a pod{with_it}"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
@@ -170,6 +192,11 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             has = next((one.allowed for one in budgets if one.name == edit.budget), 0)
             count, budget = edit.allowed - has, f"{edit.namespace}/{edit.budget}"
             return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
+
+
+def _amounts(amounts: Mapping[str, int]) -> str:
+    """``cpu 4, memory 8Gi``."""
+    return ", ".join(f"{name} {format_amount(name, amount)}" for name, amount in sorted(amounts.items()))
 
 
 def _more(resource: str, has: int, amount: int) -> str:

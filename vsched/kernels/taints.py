@@ -18,6 +18,22 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """The taint that stands for ``spec.unschedulable``: who tolerates it may go to a cordoned node."""
 
 
+PASSING = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "karpenter.sh/",
+    "readiness.k8s.io/",
+)
+"""How the keys of taints begin that machines give and take: a node is dead or ill, begins, or is about to go."""
+NOT_YET = ("not-ready", "not-registered", "uninitialized")
+"""How such keys end, whoever's they are (``node.cilium.io/agent-not-ready``)."""
+
+
 class TaintLists(NamedTuple):
     """The distinct lists of taints with some effects, and which node has which."""
 
@@ -30,6 +46,11 @@ class TaintLists(NamedTuple):
 def taint_lists(statics: NodeStatics, effects: Sequence[str]) -> TaintLists:
     """The taints of all nodes with one of these effects."""
     return statics.remember(("taints", *effects), lambda: _taint_lists(statics, effects))
+
+
+def passes(taint: Taint) -> bool:
+    """Whether the taint comes and goes by itself, with how its node is doing."""
+    return taint.key.startswith(PASSING) or taint.key.endswith(NOT_YET)
 
 
 def is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:

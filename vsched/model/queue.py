@@ -7,6 +7,9 @@ import msgspec
 from vsched.model.resources import NOTHING, Amounts
 
 OPEN, CLOSED, CLOSING, UNKNOWN = "Open", "Closed", "Closing", "Unknown"
+SHUT = (CLOSING, CLOSED)
+CLOSED_BY_PARENT = "volcano.sh/closed-by-parent"
+"""Annotation, "true": the queue is closed for its parent's sake alone."""
 ROOT = "root"
 """The queue that all others are below of."""
 
@@ -49,6 +52,11 @@ class Queue(msgspec.Struct, frozen=True):
     def open(self) -> bool:
         """Whether new work may enter."""
         return self.state == OPEN
+
+    @property
+    def closed_by_parent(self) -> bool:
+        """Whether it is closed for its parent's sake alone, and opens with it."""
+        return (CLOSED_BY_PARENT, "true") in self.annotations
 
 
 class PriorityClass(msgspec.Struct, frozen=True):
