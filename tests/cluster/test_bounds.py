@@ -11,6 +11,7 @@ from tests.cluster import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
 from vsched.cluster.bounds import (
+    ADDED_LABELS_MAX,
     CONTAINERS_MAX,
     GATES_MAX,
     LABELS_MAX,
@@ -105,7 +106,7 @@ def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:
 
 def test_a_pod_on_a_node_that_says_too_much_takes_its_room_and_nobody_counts_its_labels() -> None:
     cache = mirror(manifests("node n1 cpu=4"))
-    placed = big.labelled(LABELS_MAX + 1)
+    placed = big.labelled(LABELS_MAX + ADDED_LABELS_MAX + 1)
     placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
     placed["spec"]["containers"] = [big.container(requests={"cpu": "3", "example.com/unknown": "1"})]
     tell(cache, placed)
@@ -114,6 +115,16 @@ def test_a_pod_on_a_node_that_says_too_much_takes_its_room_and_nobody_counts_its
     assert snapshot.nodes.idle[0].tolist() == [1000]
     assert [labels.pairs for labels in snapshot.placed.counts] == [()]
     assert "example.com/unknown" not in snapshot.axis.names, "what no node offers is taken from none"
+
+
+def test_a_pod_is_not_left_out_for_labels_that_it_gets_with_its_node() -> None:
+    cache = mirror(manifests("node n1 cpu=4"))
+    placed = big.labelled(LABELS_MAX)
+    tell(cache, placed)
+    placed["metadata"]["labels"] |= {f"topology.kubernetes.io/{name}": "a" for name in ("zone", "region")}
+    placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
+    tell(cache, placed, "MODIFIED")
+    assert told(cache) == []
 
 
 # -- resources that nobody offers -----------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from vsched.errors import BadObject
 
 LABELS_MAX = 512
 """Labels of a pod, a namespace or anything else that selectors look at; nodes may have as many."""
+ADDED_LABELS_MAX = 64
+"""Labels that API servers and kubelets add to a pod once it has a node: it is not left out for these."""
 CONTAINERS_MAX = 256
 """Containers of a pod, init containers included."""
 RESOURCES_MAX = 32

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import msgspec
 
-from vsched.cluster.bounds import CONTAINERS_MAX, LABELS_MAX, PART_BYTES_MAX, PORTS_MAX, bounded, read
+from vsched.cluster.bounds import ADDED_LABELS_MAX, CONTAINERS_MAX, LABELS_MAX, PART_BYTES_MAX, PORTS_MAX, bounded, read
 from vsched.cluster.ingest_objects import is_revocable
 from vsched.cluster.ingest_request import bound_resources, limits_of, request_of, resize_infeasible
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
@@ -127,7 +127,8 @@ class Shaper:
 
 def bound_labels(pod: Pod) -> None:
     """Raise BadObject where a pod has more labels than are read."""
-    read(pod.metadata.labels, LABELS_MAX, "metadata.labels")
+    most = LABELS_MAX + (ADDED_LABELS_MAX if pod.spec.node_name else 0)
+    read(pod.metadata.labels, most, "metadata.labels")
 
 
 def _parts(pod: Pod) -> list[tuple[str, msgspec.Raw]]:
