@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.cluster.notes import NOTES_LIMIT, Broken, ObjectNotes
+from vsched.cluster.notes import LONGEST, NOTES_LIMIT, Broken, ObjectNotes
 from vsched.cluster.wire import Metadata
 
 HERE = Metadata(name="a", namespace="ns", uid="u")
@@ -29,3 +29,10 @@ def test_the_oldest_notes_go_first() -> None:
     assert len(notes.broken) == NOTES_LIMIT
     assert ("Pod", "0") not in notes.broken
     assert notes.broken["Pod", "1"].message == "told again"
+
+
+def test_long_messages_are_cut_and_say_so() -> None:
+    notes = ObjectNotes()
+    notes.put_broken("Pod", "ns/a", HERE, "x" * 2 * LONGEST)
+    message = notes.broken["Pod", "ns/a"].message
+    assert (len(message), message[-2:]) == (LONGEST, "x…")

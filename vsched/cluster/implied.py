@@ -7,7 +7,6 @@ lost. What pods say goes before what their workload says (reference 5.2, 5.5).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from sys import intern
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +24,7 @@ from vsched.cluster.ingest_objects import (
 )
 from vsched.errors import BadObject
 from vsched.model.job import JobSpec
+from vsched.model.shared import shared
 from vsched.model.status import Phase
 from vsched.model.task import Task
 
@@ -74,7 +74,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         namespace=namespace,
         name=name,
         created=created,
-        queue=intern(annotations.get(QUEUE_NAME, "")),
+        queue=shared(annotations.get(QUEUE_NAME, "")),
         min_member=_minimum(annotations) or 1,
         priority_class=pod.spec.priority_class_name or "",
         phase=Phase.INQUEUE,
@@ -98,7 +98,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
             minimum = None
     return msgspec.structs.replace(
         spec,
-        queue=spec.queue or intern(workload.get(QUEUE_NAME, "")),
+        queue=spec.queue or shared(workload.get(QUEUE_NAME, "")),
         min_member=minimum or 1,
         preemptable=BOOLEANS.get(workload.get(PREEMPTABLE, "")) if spec.preemptable is None else spec.preemptable,
         annotations=tuple(sorted((dict(workload) | own).items())),

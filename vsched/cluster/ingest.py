@@ -7,7 +7,6 @@ means for another (priority classes, default queues, membership) is the mirror's
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
@@ -23,6 +22,7 @@ from vsched.errors import UNUSABLE, BadInput, BadObject, NoColumn
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
+from vsched.model.shared import shared
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -86,10 +86,10 @@ class PodReader:
         except UNUSABLE:
             return None
         metadata = pod.metadata
-        namespace = intern(metadata.namespace or "default")
+        namespace = shared(metadata.namespace or "default")
         labels = self.shaper.labels(namespace, _seen_labels(pod))
         return Task(
-            wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, intern(pod.spec.node_name)
+            wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, shared(pod.spec.node_name)
         )
 
     def _read(self, pod: wire.Pod, ours: bool) -> PodFacts:
@@ -97,7 +97,7 @@ class PodReader:
         annotations = metadata.annotations or _NONE
         bound_labels(pod)
         read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
-        namespace = intern(metadata.namespace or "default")
+        namespace = shared(metadata.namespace or "default")
         created = created_of(metadata)
         own = implied_name(metadata) if ours else ""
         group = own or group_named(metadata)
@@ -114,19 +114,19 @@ class PodReader:
             wire.uid_of(metadata),
             namespace,
             metadata.name,
-            intern(f"{namespace}/{group}") if group else "",
+            shared(f"{namespace}/{group}") if group else "",
             self.shaper.shape(pod, strategy_of(annotations, remarks)),
             self.shaper.labels(namespace, metadata.labels or {}),
             status,
-            intern(spec.node_name or ""),
+            shared(spec.node_name or ""),
             DEFAULT_PRIORITY if priority is None else priority,
             created,
-            intern(annotations.get(TASK_SPEC) or (metadata.labels or _NONE).get(TASK_SPEC, "")),
+            shared(annotations.get(TASK_SPEC) or (metadata.labels or _NONE).get(TASK_SPEC, "")),
             bool(gates),
             pod.status.nominated_node_name or "",
             flag_of(metadata, PREEMPTABLE) is not False,
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
-            intern(spec.priority_class_name or ""),
+            shared(spec.priority_class_name or ""),
             _scheduled_condition(pod),
             seconds_of(pod.status.start_time),
             _protected_until(pod, remarks),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from sys import intern
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +19,7 @@ from vsched.cluster.wire_base import ObjectCondition, Raw, ResourceList, Wire, m
 from vsched.errors import UNREADABLE, BadInput, BadObject
 from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
+from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)
 NAME_LIMIT = 253
@@ -38,7 +38,7 @@ def claim_of(found: wire.Consumer) -> Claim:
     standing = _standing(found.status)
     try:
         return Claim(
-            namespace=intern(metadata.namespace or "default"),
+            namespace=shared(metadata.namespace or "default"),
             name=metadata.name,
             uid=metadata.uid,
             version=metadata.resource_version,
@@ -47,7 +47,7 @@ def claim_of(found: wire.Consumer) -> Claim:
             hard=counted_of(spec.hard, "spec.hard"),
             reserved=counted_of(spec.reserved, "spec.reserved"),
             weight=0 if spec.weight is None else _weight(spec.weight),
-            parent=intern(_parent(spec.parent or "")),
+            parent=shared(_parent(spec.parent or "")),
             stated_hard=_stated(spec.hard),
             stated_reserved=_stated(spec.reserved),
             conditions=_told(standing.conditions),
@@ -63,7 +63,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
     standing = _standing(found.status)
     try:
         return Bucket(
-            name=intern(metadata.name),
+            name=shared(metadata.name),
             uid=metadata.uid,
             version=metadata.resource_version,
             generation=metadata.generation,
@@ -85,7 +85,7 @@ def allocation_of(found: wire.Allocation) -> AllocationRecord:
     spec = _read(found.spec, AllocationSpec) or AllocationSpec()
     standing = _standing(found.status)
     return AllocationRecord(
-        namespace=intern(metadata.namespace or "default"),
+        namespace=shared(metadata.namespace or "default"),
         name=metadata.name,
         uid=metadata.uid,
         version=metadata.resource_version,
@@ -114,7 +114,7 @@ def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
                 value = parse_counted(counted, quantity)
             except BadInput as error:
                 raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {at}.{error}") from None
-            limits[intern(counted)] = min(value, limits.get(counted, value))
+            limits[shared(counted)] = min(value, limits.get(counted, value))
     return limits or None
 
 
@@ -133,7 +133,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
         except BadInput as error:
             # The name is said as it is written, not as it is counted.
             raise BadObject(f"{at}.{name}{str(error).removeprefix(counted)}") from None
-        if found.setdefault(intern(counted), value) != value:
+        if found.setdefault(shared(counted), value) != value:
             other = spelt[counted]
             raise BadObject(
                 f"{at}.{name}: {quantity} differs from {other}: {resources[other]} (expected one amount of {counted})"
@@ -156,7 +156,7 @@ def _parent(name: str) -> str:
 
 
 def _stated(resources: ResourceList | None) -> Mapping[str, str]:
-    return {intern(name): str(quantity) for name, quantity in resources.items()} if resources else _NONE
+    return {shared(name): str(quantity) for name, quantity in resources.items()} if resources else _NONE
 
 
 def _standing(raw: Raw) -> Standing:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sys import intern
-
 from vsched.cluster import wire
 from vsched.cluster.bounds import QUOTA_LINES_MAX, read
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
@@ -13,6 +11,7 @@ from vsched.model.budget import DisruptionBudget
 from vsched.model.quantity import parse_quantity
 from vsched.model.quota import Quota, QuotaLine
 from vsched.model.resources import is_schedulable, scale_of
+from vsched.model.shared import shared
 
 REQUESTS, LIMITS = "requests.", "limits."
 _ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
@@ -34,7 +33,7 @@ def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
     behind = status.observed_generation is not None and status.observed_generation < metadata.generation
     allowed = 0 if behind else max(0, status.disruptions_allowed or 0)
     return DisruptionBudget(
-        intern(metadata.namespace or "default"),
+        shared(metadata.namespace or "default"),
         metadata.name,
         selector,
         allowed,
@@ -64,7 +63,7 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
         read(hard, QUOTA_LINES_MAX, at)
         lines = tuple(
             QuotaLine(
-                intern(name),
+                shared(name),
                 resource,
                 _amount(resource, quantity, f"{at}.{name}"),
                 _amount(resource, used.get(name, 0), f"status.used.{name}"),
@@ -91,11 +90,11 @@ def quota_request_of(resources: ResourceList | None, at: str) -> tuple[tuple[str
 def _limited_by(name: str) -> str:
     """What a line of a quota counts, empty where that is nothing the scheduler keeps books of."""
     if name.startswith(LIMITS):
-        return intern(name) if is_schedulable(name.removeprefix(LIMITS)) else ""
+        return shared(name) if is_schedulable(name.removeprefix(LIMITS)) else ""
     if _ON_STORAGE_CLASSES in name or name.startswith(_OWN):
         return ""
     resource = name.removeprefix(REQUESTS)
-    return intern(resource) if is_schedulable(resource) else ""
+    return shared(resource) if is_schedulable(resource) else ""
 
 
 def _amount(resource: str, quantity: str | float, at: str) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
@@ -43,6 +42,7 @@ from vsched.model.quantity import MOST, parse_quantity
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
 from vsched.model.resources import NOTHING, Amounts, AskedColumns, Columns, ResourceAxis, plus
 from vsched.model.shape import Selector
+from vsched.model.shared import shared
 from vsched.model.status import Phase
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
@@ -98,14 +98,14 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
     try:
         _bound_group(group)
         return JobSpec(
-            namespace=intern(metadata.namespace or "default"),
+            namespace=shared(metadata.namespace or "default"),
             name=metadata.name,
             uid=metadata.uid,
             created=created_of(metadata),
-            queue=intern(spec.queue or default_queue),
+            queue=shared(spec.queue or default_queue),
             min_member=_count(spec.min_member, "spec.minMember"),
             min_task_member=tuple(
-                (intern(role), _count(count, f"spec.minTaskMember.{role}"))
+                (shared(role), _count(count, f"spec.minTaskMember.{role}"))
                 for role, count in sorted((spec.min_task_member or {}).items())
             ),
             min_resources=None
@@ -171,7 +171,7 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             state = UNKNOWN  # takes in nothing new; who looks after the states of queues says so on the object
         guarantee = spec.guarantee.resource if spec.guarantee is not None else None
         found = Queue(
-            name=intern(metadata.name),
+            name=shared(metadata.name),
             uid=metadata.uid,
             created=created_of(metadata),
             weight=weight,
@@ -212,12 +212,12 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
     except BadInput as error:
         raise BadObject(f"{wire.named('Node', metadata)}: {error}") from None
     attributes = NodeAttributes(
-        name=intern(metadata.name),
-        labels={intern(key): intern(value) for key, value in (metadata.labels or _NONE).items()},
+        name=shared(metadata.name),
+        labels={shared(key): shared(value) for key, value in (metadata.labels or _NONE).items()},
         taints=tuple(Taint(taint.key, taint.value or "", taint.effect) for taint in spec.taints or ()),
         unschedulable=bool(spec.unschedulable),
         images={
-            intern(name): image.size_bytes or 0 for image in node.status.images or () for name in image.names or ()
+            shared(name): image.size_bytes or 0 for image in node.status.images or () for name in image.names or ()
         },
         annotations={
             key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
@@ -245,7 +245,7 @@ def namespace_of(found: wire.Namespace) -> Namespace:
         raise BadObject(f"{wire.named('Namespace', metadata)}: {error}") from None
     labels = {NAMESPACE_NAME: metadata.name} | (metadata.labels or {})
     queue = (metadata.annotations or _NONE).get(QUEUE_NAME, "")
-    return Namespace(intern(metadata.name), labels=tuple(sorted(labels.items())), queue=queue)
+    return Namespace(shared(metadata.name), labels=tuple(sorted(labels.items())), queue=queue)
 
 
 def weight_of(quota: wire.ResourceQuota) -> int:

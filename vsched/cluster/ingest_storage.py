@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from sys import intern
 from typing import NamedTuple
 
 from vsched.cluster import wire
 from vsched.cluster.wire_base import ResourceList
 from vsched.errors import BadObject, BadQuantity
 from vsched.model.counted import STORAGE, parse_counted
+from vsched.model.shared import shared
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 """How classes were named once; goes before the field, as it does in Kubernetes."""
@@ -61,9 +61,9 @@ def volume_of(found: wire.PersistentVolume) -> Volume | None:
 def capacity_of(found: wire.CSIStorageCapacity) -> Volume:
     """What is left of a storage class in one part of the cluster; nothing where that is not said."""
     if found.capacity is None:
-        return Volume(intern(found.storage_class_name), 0)
+        return Volume(shared(found.storage_class_name), 0)
     return Volume(
-        intern(found.storage_class_name),
+        shared(found.storage_class_name),
         _bytes(found.capacity, f"{wire.named('CSIStorageCapacity', found.metadata)}: capacity"),
     )
 
@@ -74,7 +74,7 @@ def is_static(found: wire.StorageClass) -> bool:
 
 
 def _class_of(metadata: wire.Metadata, field: str | None) -> str:
-    return intern((metadata.annotations or _NONE).get(CLASS_ANNOTATION, field or ""))
+    return shared((metadata.annotations or _NONE).get(CLASS_ANNOTATION, field or ""))
 
 
 def _storage(resources: ResourceList | None, at: str) -> int:

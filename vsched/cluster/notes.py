@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from vsched.cluster import wire
 
+LONGEST = 1000
+"""Letters of what is said of an object: some of it quotes what its owner wrote."""
 NOTES_LIMIT = 4096
 """How many objects of either sort are remembered; the oldest go first."""
 
@@ -63,4 +65,6 @@ class ObjectNotes:
 def _note(notes: Notes, key: str, broken: Broken) -> None:
     if len(notes) >= NOTES_LIMIT:
         del notes[next(iter(notes))]
+    if len(broken.message) > LONGEST:
+        broken = broken._replace(message=f"{broken.message[: LONGEST - 1]}…")
     notes[broken.kind, key] = broken

@@ -6,10 +6,10 @@ Every change costs the same however much there is; only ``totals`` walks the sto
 from __future__ import annotations
 
 from collections import Counter
-from sys import intern
 
 from vsched.cluster.ingest_storage import Volume, VolumeClaim
 from vsched.model.counted import CLAIMS, STORAGE, Counted, of_class
+from vsched.model.shared import shared
 
 
 class ClaimSums:
@@ -84,7 +84,7 @@ class StorageBooks:
         if static is None:
             del self._static[name]
         else:
-            self._static[intern(name)] = static
+            self._static[shared(name)] = static
         return True
 
     def totals(self) -> Counted:

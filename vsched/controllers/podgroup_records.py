@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from sys import intern
 from typing import Any, NamedTuple
 
 from vsched.cluster import wire
@@ -14,6 +13,7 @@ from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amo
 from vsched.controllers.queue_records import Feed
 from vsched.errors import BadQuantity
 from vsched.kube.paths import is_name
+from vsched.model.shared import shared
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 ENDED = ("Succeeded", "Failed")
@@ -126,7 +126,7 @@ class PodGroupRecords:
         if not name or not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
             return None
         live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
-        group = intern(f"{metadata.namespace or 'default'}/{name}")
+        group = shared(f"{metadata.namespace or 'default'}/{name}")
         return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
 
 
@@ -134,7 +134,7 @@ def _owner_of(pod: wire.Metadata) -> Owner:
     controller = controller_of(pod)
     if controller is None:
         return Owner("v1", "Pod", pod.name, pod.uid)
-    return Owner(intern(controller.api_version), intern(controller.kind), intern(controller.name), controller.uid)
+    return Owner(shared(controller.api_version), shared(controller.kind), shared(controller.name), controller.uid)
 
 
 def standing_of(item: wire.Object) -> Standing | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from vsched.cluster import wire
@@ -14,6 +13,7 @@ from vsched.cluster.ingest_objects import created_of
 from vsched.controllers.queues import STATE_WISH, WISHES, Standing
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
+from vsched.model.shared import shared
 
 V = TypeVar("V")
 
@@ -204,7 +204,7 @@ class QueueRecords:
                 self._touch(order.target)
 
     def _queue_of(self, item: wire.Object) -> str | None:
-        return intern(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
+        return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
 
 
 def record_of(item: wire.Object) -> Record | None:
@@ -216,7 +216,7 @@ def record_of(item: wire.Object) -> Record | None:
         return None
     annotations = metadata.annotations or {}
     return Record(
-        intern(metadata.name),
+        shared(metadata.name),
         metadata.uid,
         metadata.resource_version,
         item.status.state or "",

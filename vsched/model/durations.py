@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from sys import intern
 
 import msgspec
 
 from vsched.model.job import JobSpec
+from vsched.model.shared import shared
 from vsched.model.task import Task
 
 _GENERATED = re.compile(
@@ -37,4 +37,4 @@ def names_of(spec: JobSpec, task: Task) -> tuple[str, str, str]:
     """What is known of a pod's like is known under these, the nearest first: its kind, its namespace, its queue."""
     own = stem(task.name if spec.implicit or spec.made else spec.name)
     queue, namespace = spec.queue, spec.namespace
-    return intern(f"{queue}/{namespace}/{own}"), intern(f"{queue}/{namespace}/"), intern(f"{queue}//")
+    return shared(f"{queue}/{namespace}/{own}"), shared(f"{queue}/{namespace}/"), shared(f"{queue}//")
