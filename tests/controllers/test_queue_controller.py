@@ -9,7 +9,11 @@ import pytest
 from tests.controllers.asking import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
+from vsched.controllers.queue_controller import COMMANDS as COMMAND_PATH
 from vsched.controllers.queues import STATE_WISH
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.kube.errors import Invalid
 from vsched.model.queue import CLOSED_BY_PARENT
 from vsched.sim.cluster import Cluster
 
@@ -207,3 +211,73 @@ async def test_what_a_scheduler_before_this_one_left_in_a_status_is_taken_out() 
         async with scheduling(cluster.url):
             await until(lambda: queue_status(cluster, "q").get("running") == 0)
             await until(lambda: queue_status(cluster, "q").get("allocated") == {})
+
+
+def command(target: str, namespace: str, action: str = "CloseQueue") -> dict[str, object]:
+    """A Command about a queue, without a uid, as the API of any definition of Commands may let it in."""
+    about = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "name": target, "uid": ""}
+    metadata = {"generateName": "c-", "namespace": namespace}
+    return {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": metadata,
+        "action": action,
+        "target": about,
+    }
+
+
+async def test_commands_are_taken_from_named_namespaces_only_and_told_so_elsewhere() -> None:
+    async with (
+        Cluster(manifests=[queue("q"), queue("r")]) as cluster,
+        scheduling(cluster.url, command_namespaces=("ops", "more-ops")),
+    ):
+        await until(lambda: states(cluster, "q", "r") == ["Open", "Open"])
+        for namespace in ("tenant", "ops", "more-ops"):
+            cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}])
+        refused = cluster.client.create(COMMANDS, command("q", "tenant"))["metadata"]["name"]
+        cluster.client.create(COMMANDS, command("r", "more-ops"))
+        await until(lambda: state(cluster, "r") == "Closed")
+        told = "Commands about queues are taken from namespace more-ops or ops only (vsched run --command-namespace)"
+        await until(
+            lambda: any(
+                (event["involvedObject"]["name"], event["reason"], event["message"])
+                == (refused, "CommandRefused", told)
+                for event in cluster.client.list("events", "tenant")
+            )
+        )
+        assert state(cluster, "q") == "Open"
+        await until(lambda: [left["metadata"]["name"] for left in cluster.client.list(COMMANDS)] == [refused])
+
+
+NO_QUEUES = ["", "?x=1", ".", "..", "a/../q", "a\x01b", "q\n", "\U0001f4a5", "x" * 300]
+
+
+async def test_commands_about_what_cannot_be_a_queue_are_refused_by_the_definition() -> None:
+    async with Cluster() as cluster, ApiClient(Connection(cluster.url)) as client:
+        for target in NO_QUEUES:
+            with pytest.raises(Invalid, match=r"target\.name"):
+                await client.create(COMMAND_PATH.path("default"), command(target, "default"))
+
+
+async def test_commands_about_what_cannot_be_a_queue_end_nothing() -> None:
+    """Volcano's definition lets them in; so does the daemon find them at every start."""
+    async with Cluster([node("n1")], manifests=[queue("q")]) as cluster:
+        made = [stored(cluster, f"c-{number}", target) for number, target in enumerate(NO_QUEUES)]
+        async with scheduling(cluster.url):
+            await until(lambda: state(cluster, "q") == "Open")
+            made.append(stored(cluster, "late", ".."))
+            order(cluster, "CloseQueue", "q")
+            await until(lambda: state(cluster, "q") == "Closed")
+            for name in made:
+                await until(
+                    lambda name=name: "cannot be the name of a queue" in events(cluster, name).get("CommandRefused", "")
+                )
+            cluster.apply(gang("g", 2))
+            await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+
+
+def stored(cluster: Cluster, name: str, target: str) -> str:
+    """Put a Command where API servers keep them, whatever its definition says; its name."""
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    cluster.store.create(cluster.client.kind(COMMANDS), {**command(target, "default"), "metadata": metadata})
+    return name

@@ -40,7 +40,13 @@ class World:
 
     def __init__(self, *queues: Any, podgroups: tuple[Any, ...] = ()) -> None:
         self.touched: list[str] = []
-        self.records = QueueRecords("default", self.touched.append)
+        self.refused: list[str] = []
+        self.records = QueueRecords(
+            "default",
+            frozenset({"default", "ns"}),
+            self.touched.append,
+            lambda about, told: self.refused.append(f"{about.name}: {told}"),
+        )
         self.feeds = self.records.feeds
         tell_list(self.feeds["Queue"], list(queues), "1")
         tell_list(self.feeds["PodGroup"], list(podgroups), "1")
@@ -59,7 +65,7 @@ class World:
 
 def test_nothing_is_touched_before_queues_and_podgroups_are_listed() -> None:
     touched: list[str] = []
-    records = QueueRecords("default", touched.append)
+    records = QueueRecords("default", frozenset({"ns"}), touched.append, lambda about, told: None)
     tell_list(records.feeds["Command"], [command("c", "gone")], "1")
     tell_list(records.feeds["Queue"], [queue("q")], "1")
     assert (touched, records.complete.is_set()) == ([], False)
@@ -149,3 +155,28 @@ def test_counts_are_those_of_the_podgroups_there_are(
         ]
         there = dict.fromkeys(there, "y")
         tell_list(world.feeds["PodGroup"], [podgroup(name, "y") for name in there], "2")
+
+
+@pytest.mark.parametrize(
+    ("target", "namespace", "told"),
+    [
+        pytest.param("q", "ns", "", id="from a named namespace"),
+        pytest.param("q", "tenant", "are taken from namespace default or ns only", id="from another one"),
+        pytest.param("", "ns", "target.name: '' cannot be the name of a queue", id="about nothing"),
+        pytest.param("..", "ns", "target.name: '..' cannot be the name of a queue", id="about another path"),
+        pytest.param("q?x=1", "tenant", "target.name: 'q?x=1' cannot be", id="with a query"),
+    ],
+)
+def test_which_commands_are_kept_and_what_is_said_on_others(target: str, namespace: str, told: str) -> None:
+    world = World(queue("q"))
+    about = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "name": target, "uid": "u"}
+    touched = world.tell("Command", read("Command", "c", namespace, action="CloseQueue", target=about))
+    assert (touched, len(world.records.orders(target))) == (([], 0) if told else ([target], 1))
+    assert len(world.refused) == bool(told)
+    assert all(line.startswith("c: ") and told in line for line in world.refused)
+
+
+def test_a_command_that_cannot_be_read_is_told_so() -> None:
+    world = World(queue("q"))
+    assert world.tell("Command", read("Command", "c", "ns", action=7)) == []
+    assert world.refused == ["c: Command ns/c: action: expected str, got int"]

@@ -72,7 +72,9 @@ def connection(cluster: Cluster, token: str) -> Connection:
     """The cluster as whoever has this token, trusting its certificate."""
     authority = cluster.kubeconfig()["clusters"][0]["cluster"]["certificate-authority-data"]
     tls = client_context("kubeconfig", Material(authority_data=authority))
-    return Connection(cluster.url, tls=tls, credentials=FixedHeaders((("Authorization", f"Bearer {token}"),)))
+    return Connection(
+        cluster.url, tls=tls, credentials=FixedHeaders((("Authorization", f"Bearer {token}"),)), namespace=NAMESPACE
+    )
 
 
 def options_at_home(cluster: Cluster, folder: Path) -> Options:
@@ -197,7 +199,7 @@ async def work(cluster: Cluster) -> None:
     nowhere["metadata"]["name"] = "close-nowhere"
     nowhere["target"]["name"] = "nowhere"
     cluster.apply([close(cluster, "other"), nowhere])
-    await until(lambda: not cluster.client.list("bus.volcano.sh/commands", "default"))
+    await until(lambda: not cluster.client.list("bus.volcano.sh/commands", NAMESPACE))
     await until(lambda: queue_status(cluster, "other").get("state") == "Closed")
 
     cluster.apply(
@@ -226,7 +228,7 @@ def close(cluster: Cluster, name: str) -> Obj:
     """A Command that closes a queue."""
     target = there(cluster, "scheduling.volcano.sh/queues", name)
     owner = {"apiVersion": target["apiVersion"], "kind": "Queue", "name": name, "uid": target["metadata"]["uid"]}
-    metadata = {"name": f"close-{name}", "namespace": "default"}
+    metadata = {"name": f"close-{name}", "namespace": NAMESPACE}
     return {
         "apiVersion": "bus.volcano.sh/v1alpha1",
         "kind": "Command",

@@ -39,6 +39,16 @@ def waiting(command: C) -> C:
     )(command)
 
 
+def commanding(command: C) -> C:
+    """The flag that says where to make the Command."""
+    return click.option(
+        "-n",
+        "--namespace",
+        default="",
+        help="where to make the Command: a namespace that vsched run takes them from  [default: that of the context]",
+    )(command)
+
+
 @click.group("queue", epilog=EPILOG)
 def command() -> None:
     """Show queues, open them and close them."""
@@ -92,19 +102,21 @@ def get(
 @click.argument("name", shell_complete=queue_names)
 @reaching
 @waiting
-def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float) -> None:
+@commanding
+def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float, namespace: str) -> None:
     """Have a queue take in work again, and those below it that were closed with it."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds)))
+    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds, namespace)))
 
 
 @command.command("close", epilog="Example:  vsched queue close research")
 @click.argument("name", shell_complete=queue_names)
 @reaching
 @waiting
-def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float) -> None:
+@commanding
+def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float, namespace: str) -> None:
     """Have a queue, and all below it, take in nothing new; what runs goes on."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds)))
+    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds, namespace)))

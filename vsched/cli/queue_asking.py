@@ -14,12 +14,12 @@ from vsched.kube.errors import NotFound
 from vsched.model.queue import CLOSING, OPEN, ROOT, SHUT
 
 POLL_SECONDS = 0.1
-NAMESPACE = "default"
-"""Where Commands about queues are made, as Volcano's own tool does."""
 
 
-async def ask(client: ApiClient, name: str, action: str, wait_seconds: float) -> str:
+async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, namespace: str = "") -> str:
     """Ask for what an action (see ``ACTIONS``) means, wait for it, and say what comes next.
+
+    Commands are made in a namespace that the daemon takes them from, by default that of the context.
 
     Raises BadInput where it cannot be had, and Unavailable where nobody does it in time.
     """
@@ -30,7 +30,7 @@ async def ask(client: ApiClient, name: str, action: str, wait_seconds: float) ->
         raise BadInput(f"queue {name}: {refusal}")
     if _is_so(sight, action):
         return f"queue {name} is already {await _outlook(client, sight)}"
-    asked = await _request(client, sight, action)
+    asked = await _request(client, sight, action, namespace or client.connection.namespace)
     if not wait_seconds:
         return f"queue {name}: asked, by {asked}"
     after = await _answer(client, sight, action, asked, wait_seconds)
@@ -44,7 +44,7 @@ def _standing(queues: Queues, sight: Sight) -> Standing:
     return Standing(sight.name, sight.state, parent=above.name, parent_state=above.state)
 
 
-async def _request(client: ApiClient, sight: Sight, action: str) -> str:
+async def _request(client: ApiClient, sight: Sight, action: str, namespace: str) -> str:
     """Create a Command, or set the annotation where there are no Commands; says which."""
     target = {"apiVersion": QUEUES.api_version, "kind": "Queue", "name": sight.name, "uid": sight.uid}
     prefix = f"{sight.name}-{action.removesuffix('Queue').lower()}-"
@@ -56,12 +56,12 @@ async def _request(client: ApiClient, sight: Sight, action: str) -> str:
         "target": target,
     }
     try:
-        made = await client.create(COMMANDS.path(NAMESPACE), body)
+        made = await client.create(COMMANDS.path(namespace), body)
     except NotFound:
         wish = next(word for word, state in WISHES.items() if state == ACTIONS[action])
         await client.patch(QUEUES.path(name=sight.name), {"metadata": {"annotations": {STATE_WISH: wish}}})
         return f"annotation {STATE_WISH}: {wish}"
-    return f"Command {NAMESPACE}/{made['metadata']['name']}"
+    return f"Command {namespace}/{made['metadata']['name']}"
 
 
 async def _answer(client: ApiClient, before: Sight, action: str, asked: str, seconds: float) -> Sight:
@@ -77,7 +77,7 @@ async def _answer(client: ApiClient, before: Sight, action: str, asked: str, sec
         state = before.state or "without a state"
         raise Unavailable(
             f"queue {before.name}: asked, by {asked}, and still {state} after {seconds:g} s "
-            "(does vsched run, or another controller of queues?)"
+            "(does vsched run, and does it take Commands from there? --command-namespace)"
         ) from None
 
 

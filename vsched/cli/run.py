@@ -74,6 +74,13 @@ _DEFAULTS = Options()
     help="look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
 )
 @click.option(
+    "--command-namespace",
+    "command_namespaces",
+    multiple=True,
+    default=_DEFAULTS.command_namespaces,
+    help="take Commands about queues from this namespace; repeatable  [default: that of the pod, else of the context]",
+)
+@click.option(
     "--podgroup-controller/--no-podgroup-controller",
     default=_DEFAULTS.podgroup_controller,
     help="make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",

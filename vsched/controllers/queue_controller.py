@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from vsched.cluster import wire
-from vsched.cluster.bodies import QUEUES, queue_path, queue_reference
+from vsched.cluster.bodies import QUEUES, Reference, queue_path, queue_reference
 from vsched.cluster.events import NORMAL, WARNING, EventRecorder
 from vsched.cluster.job_statuses import version_of
 from vsched.cluster.lane import Lane, LaneSettings
@@ -32,7 +32,7 @@ from vsched.controllers.queues import (
 )
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
@@ -62,6 +62,7 @@ class QueueController:
         writer: Writer,
         events: EventRecorder,
         default_queue: str,
+        namespaces: frozenset[str],
         worry: Worry,
         settings: QueueControllerSettings | None = None,
     ) -> None:
@@ -72,7 +73,7 @@ class QueueController:
         self._default_queue = default_queue
         self._worry = worry
         self._settings = settings or QueueControllerSettings()
-        self._records = QueueRecords(default_queue, self._touched)
+        self._records = QueueRecords(default_queue, namespaces, self._touched, self._refuse)
         self._done: dict[str, set[str]] = {}
         """Uids of Commands that were carried out and deleted, but that the watch still shows; by queue."""
         self._blamed: dict[str, str] = {}
@@ -156,7 +157,7 @@ class QueueController:
         except NotFound:
             pass
         else:
-            if command.target_uid in ("", found["metadata"]["uid"]):
+            if command.target_uid in ("", _said(found, "uid")):
                 return False
         message = f"Queue {name} does not exist" + (" any more" if command.target_uid else "")
         self._events.record(command.reference, WARNING, "CommandRefused", message)
@@ -168,7 +169,7 @@ class QueueController:
         if record is None:
             return False
         found = await self._client.get(queue_path(name, subresource=False))
-        return bool(found["metadata"]["resourceVersion"] != record.version)
+        return _said(found, "resourceVersion") != record.version
 
     async def _remove(self, name: str, command: Order) -> bool:
         path = COMMANDS.path(command.namespace, command.name)
@@ -178,6 +179,10 @@ class QueueController:
             return False
         self._done.setdefault(name, set()).add(command.uid)
         return True
+
+    def _refuse(self, about: Reference, message: str) -> None:
+        """Say on a Command why nothing comes of it; it stays: it may be meant for somebody else."""
+        self._events.record(about, WARNING, "CommandRefused", message)
 
     def _complain_of_wish(self, record: Record) -> None:
         """Say once of an annotation that it cannot be followed."""
@@ -263,6 +268,12 @@ class QueueController:
                 if not back_off.failures:
                     self._worry("queue cannot be created", queue=name, problem=answer.message)
                 await asyncio.sleep(back_off.next_seconds())
+
+
+def _said(found: Json, field: str) -> object:
+    """A field of an object's metadata, whatever was answered."""
+    metadata = found.get("metadata")
+    return metadata.get(field) if isinstance(metadata, dict) else None
 
 
 def _over(version: str) -> dict[str, str]:

@@ -10,12 +10,18 @@ from typing import Generic, NamedTuple, TypeVar
 from vsched.cluster import wire
 from vsched.cluster.bodies import BATCH_GROUP, Reference
 from vsched.cluster.ingest_objects import created_of
+from vsched.cluster.wire_base import NAMES
 from vsched.controllers.queues import STATE_WISH, WISHES, Standing
+from vsched.errors import BadObject
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
+from vsched.kube.paths import is_name
 from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
 
 V = TypeVar("V")
+
+Refuse = Callable[[Reference, str], None]
+"""Says on an object why nothing comes of it."""
 
 
 class Record(NamedTuple):
@@ -50,7 +56,7 @@ class Order(NamedTuple):
     @property
     def reference(self) -> Reference:
         """What an Event about it hangs on."""
-        return Reference("bus.volcano.sh/v1alpha1", "Command", self.namespace, self.name, self.uid)
+        return command_reference(self.namespace, self.name, self.uid)
 
 
 class Feed(Generic[V]):
@@ -108,10 +114,15 @@ class Feed(Generic[V]):
 class QueueRecords:
     """The three feeds together; ``touched`` is told the name of every queue that may have to change."""
 
-    def __init__(self, default_queue: str, touched: Callable[[str], None]) -> None:
+    def __init__(
+        self, default_queue: str, namespaces: frozenset[str], touched: Callable[[str], None], refuse: Refuse
+    ) -> None:
         self.complete = asyncio.Event()
         """Set when queues and PodGroups are listed: nothing can be said before."""
         self._default_queue = default_queue
+        self._namespaces = namespaces
+        """Where Commands are taken from."""
+        self._refuse = refuse
         self._touched = touched
         self._counts: Counter[str] = Counter()
         self._below: dict[str, set[str]] = {}
@@ -120,7 +131,7 @@ class QueueRecords:
         """Commands by the queue they are about."""
         self._queues: Feed[Record] = Feed(record_of, self._queue_changed, self._note_listed)
         self._podgroups: Feed[str] = Feed(self._queue_of, self._podgroup_changed, self._note_listed)
-        self._commands: Feed[Order] = Feed(order_of, self._command_changed, self._note_listed)
+        self._commands: Feed[Order] = Feed(self._order_of, self._command_changed, self._note_listed)
 
     @property
     def feeds(self) -> Mapping[str, Feed[Record] | Feed[str] | Feed[Order]]:
@@ -203,6 +214,25 @@ class QueueRecords:
                     del self._targets[order.target]
                 self._touch(order.target)
 
+    def _order_of(self, item: wire.Object) -> Order | None:
+        """A Command to be carried out, None where it is for others or cannot be: the latter is said on it."""
+        try:
+            order = order_of(item)
+        except BadObject as error:
+            order, problem = None, str(error)
+        else:
+            problem = "" if order is None or order.namespace in self._namespaces else self._elsewhere
+        if problem:
+            metadata = item.metadata
+            self._refuse(command_reference(metadata.namespace, metadata.name, metadata.uid), problem)
+            return None
+        return order
+
+    @property
+    def _elsewhere(self) -> str:
+        named = " or ".join(sorted(self._namespaces))
+        return f"Commands about queues are taken from namespace {named} only (vsched run --command-namespace)"
+
     def _queue_of(self, item: wire.Object) -> str | None:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
 
@@ -226,13 +256,22 @@ def record_of(item: wire.Object) -> Record | None:
     )
 
 
+def command_reference(namespace: str, name: str, uid: str) -> Reference:
+    """What an Event about a Command hangs on."""
+    return Reference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
+
+
 def order_of(item: wire.Object) -> Order | None:
-    """A Command that is about a queue; others are for others."""
+    """A Command that is about a queue; others are for others. Raises BadObject."""
+    if isinstance(item, wire.Malformed):
+        raise BadObject(item.message)
     if not isinstance(item, wire.Command) or item.target is None:
         return None
     metadata, target = item.metadata, item.target
     if (target.api_version.partition("/")[0], target.kind) != (BATCH_GROUP, "Queue"):
         return None
+    if not is_name(target.name):
+        raise BadObject(f"target.name: {target.name[:60]!a} cannot be the name of a queue (expected {NAMES})")
     return Order(
         created_of(metadata),
         metadata.namespace,

@@ -35,7 +35,8 @@ class Housekeeping:
         self.podgroups: PodGroupController | None = None
         self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
-            self.queues = QueueController(client, writer, events, options.default_queue, telemetry.worry)
+            namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
+            self.queues = QueueController(client, writer, events, options.default_queue, namespaces, telemetry.worry)
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, cache, names, telemetry.worry)

@@ -13,6 +13,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.paths import is_name
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 EvictionMode = Literal["eviction", "delete"]
@@ -31,6 +32,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The queue of PodGroups that name none."""
     queue_controller: bool = True
     """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
+    command_namespaces: tuple[str, ...] = ()
+    """Commands about queues are taken from these namespaces; none means the daemon's own. Whoever may make one there
+    may close any queue, whatever RBAC says of Queues."""
     podgroup_controller: bool = True
     """Make PodGroups for pods of ours that name none, and keep them; off where Volcano's controllers do."""
     gate_controller: bool = True
@@ -92,6 +96,9 @@ def check(options: Options) -> None:
     """Raise BadInput where options do not go together."""
     if options.policy_file is not None and options.policy_map:
         raise BadInput("--scheduler-configmap: given besides --scheduler-conf; one of them is enough")
+    for name in options.command_namespaces:
+        if not is_name(name):
+            raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
     if not options.schedule and not options.arbitrate:
         raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
     if options.webhook_address and not options.arbitrate:

@@ -175,6 +175,8 @@ def _type_name(value: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _pattern(text: str) -> re.Pattern[str]:
+    if text.endswith("$") and not text.endswith(r"\$"):
+        text = text[:-1] + r"\Z"  # in Go the end is the end, and not the line break before it
     return re.compile(text)
 
 
