@@ -92,7 +92,7 @@ def test_a_nearer_queue_goes_first_whatever_the_order_of_queues() -> None:
         node n1 cpu=9
         queue dept parent=root
         queue a parent=dept priority=9
-        queue b parent=dept
+        queue b parent=dept deserved=cpu:1
         queue c parent=root
         job x/a queue=a phase=Running
         pods x/a 1 cpu=1 on=n1

@@ -102,7 +102,8 @@ def test_sentence(nodes: int, reasons: dict[str, int], told: str) -> None:
         pytest.param({CPU: 3.0, MEMORY: 9.0}, {CPU: 1}, [], id="up to the limit"),
         pytest.param({CPU: 3.0, MEMORY: 9.0}, {CPU: 2}, ["cpu"], id="past it, by however little"),
         pytest.param({CPU: 3.0}, {}, ["memory"], id="no limit named means none is allowed"),
-        pytest.param({CPU: 3.0, MEMORY: 9.0, PODS: 0.0}, {}, [], id="pods are never counted"),
+        pytest.param({CPU: 3.0, MEMORY: 9.0, PODS: 0.0}, {}, ["pods"], id="pods count where a limit is named"),
+        pytest.param({CPU: 3.0, MEMORY: 9.0}, {PODS: 1 << 60}, [], id="else there may be any number"),
         pytest.param({CPU: 3.0, MEMORY: float("inf")}, {MEMORY: 1 << 60}, [], id="without limit"),
     ],
 )

@@ -125,6 +125,30 @@ def test_capabilities(rows: list[Row], capability: list[float]) -> None:
         pytest.param(
             [(0, 3, None, 8), (1, 2, None, None), (1, None, None, None)], 10, [INF, 8, 8, 6], id="at any height"
         ),
+        pytest.param(
+            [(0, None, None, None), (1, 3, None, None), (1, None, None, None), (0, None, None, None)],
+            10,
+            [INF, 10, 10, 7, 7],
+            id="also beyond a parent that guarantees nothing itself",
+        ),
+        pytest.param(
+            [(0, 1, None, None), (1, 1, None, None), (1, None, None, None), (0, None, None, None)],
+            10,
+            [INF, 10, 10, 9, 9],
+            id="once where the parent guarantees it, too",
+        ),
+        pytest.param(
+            [(0, None, None, None), (1, None, None, None), (2, 3, None, None), (0, None, None, None)],
+            10,
+            [INF, 10, 10, 10, 7],
+            id="from any depth",
+        ),
+        pytest.param(
+            [(0, None, None, 2), (1, 3, None, None), (0, None, None, None)],
+            10,
+            [INF, 2, 2, 8],
+            id="and no more than the parent may hold",
+        ),
         pytest.param([(0, 8, None, None), (0, 8, None, None)], 10, [INF, 8, 8], id="one's own guarantee is left"),
         pytest.param([(0, 3, None, None), (0, None, None, 5)], INF, [INF, INF, 5], id="where there is no end of it"),
     ],
@@ -137,7 +161,7 @@ def test_what_queues_may_hold(rows: list[Row], top: float, limits: list[float]) 
 
 def test_amounts_as_rows() -> None:
     assert dense(((0, 5), (2, 7)), 4).tolist() == [5, 0, 7, 0]
-    assert limit_of(((0, 0), (1, 5), (3, 0)), 5).tolist() == [INF, 5, INF, 0, INF]
+    assert limit_of(((0, 0), (1, 5), (3, 0)), 5).tolist() == [0, 5, INF, 0, INF]
 
 
 def test_enormous_amounts_are_cut_like_others() -> None:

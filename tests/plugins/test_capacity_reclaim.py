@@ -30,7 +30,7 @@ def candidates(world: Quotas, *queues: str) -> list[Task]:
         pytest.param({"deserved": cpu(9000)}, 0, id="nothing of a queue within its share"),
         pytest.param({}, 6, id="all that is not deserved"),
         pytest.param({"guarantee": cpu(5000)}, 1, id="never below the guarantee"),
-        pytest.param({"guarantee": memory(1)}, 0, id="of any resource"),
+        pytest.param({"guarantee": memory(1)}, 6, id="of what the tasks use"),
         pytest.param({"deserved": memory(5)}, 6, id="tasks that use nothing deserved go first of all"),
         pytest.param({"deserved": pods(99)}, 0, id="pods that are deserved keep their tasks"),
         pytest.param({"deserved": pods(1)}, 0, id="however many there are"),
@@ -58,21 +58,39 @@ def test_victims_have_to_hold_something_that_is_asked_for() -> None:
     assert world.plugin.keeps_from_reclaimer(asks, world.cluster.jobs["ns/cores"]), "nothing in common but the pod"
 
 
-def test_more_of_one_resource_is_enough() -> None:
-    world = Quotas().queue("a", deserved=(*cpu(9000), *memory(100))).queue("b", deserved=cpu(9000))
+@pytest.mark.parametrize(
+    ("deserved", "asked", "victims"),
+    [
+        pytest.param(memory(500), (0, 300), ["m0-0", "m1-0"], id="of what is asked for"),
+        pytest.param(cpu(9000), (1000, 0), [], id="not of another resource"),
+        pytest.param(
+            (*cpu(9000), *memory(500)), (1000, 300), ["m0-0", "m1-0"], id="of one of those that are asked for"
+        ),
+        pytest.param(
+            (*cpu(7000), *memory(500)), (8000, 300), [], id="unless the node lacks another one that is not deserved"
+        ),
+        pytest.param(cpu(9000), (1000, 300), [], id="which the reclaimer's queue has to deserve"),
+        pytest.param((*cpu(9000), *memory(200)), (1000, 300), [], id="all of it"),
+    ],
+)
+def test_a_queue_gives_back_what_it_holds_too_much_of(
+    deserved: Amounts, asked: tuple[int, int], victims: list[str]
+) -> None:
+    """Here of memory: of cpu it deserves more than it holds."""
+    world = Quotas().queue("a", deserved=(*cpu(9000), *memory(500))).queue("b", deserved=deserved)
     for number in range(3):
-        world.holding("a", f"m{number}", world.cluster.shape(cpu=1000, memory=60))
-    asks = world.asking("b")
+        world.holding("a", f"m{number}", world.cluster.shape(cpu=1000, memory=270))
+    asks = world.asking("b", world.cluster.shape(cpu=asked[0], memory=asked[1]))
 
-    assert world.victims(asks, *candidates(world, "a")) == ["m0-0", "m1-0"]
+    assert world.victims(asks, *candidates(world, "a")) == victims
 
 
 def test_a_resource_that_is_deserved_at_zero_may_be_taken_back() -> None:
     world = Quotas()
-    world.queue("a", deserved=(*cpu(9000), (world.gpu, 0))).queue("b", deserved=cpu(9000))
+    world.queue("a", deserved=(*cpu(9000), (world.gpu, 0))).queue("b", deserved=((world.gpu, 4000),))
     world.holding("a", "plain", world.core)
     world.holding("a", "gpu", world.cluster.shape(cpu=1000, memory=0, **{"example.com/gpu": 1000}))
-    asks = world.asking("b")
+    asks = world.asking("b", world.cluster.shape(cpu=1000, memory=0, **{"example.com/gpu": 4000}))
 
     assert world.victims(asks, *candidates(world, "a")) == ["gpu-0"]
 
@@ -105,12 +123,12 @@ DESERVED = {"deserved": cpu(4000)}
     [
         pytest.param(
             {"p": DESERVED, "a": {"parent": "p", "holds": 3, "deserved": cpu(1000)}, "b": DESERVED},
-            (2, 0, 0),
-            id="looking up, a parent within its share keeps what its children hold too much of",
+            (0, 0, 0),
+            id="a parent within its share keeps what its children hold too much of",
         ),
         pytest.param(
             {"p": {"deserved": cpu(2000)}, "a": {"parent": "p", "holds": 3, "deserved": cpu(1000)}, "b": DESERVED},
-            (2, 1, 1),
+            (1, 1, 1),
             id="and gives what it holds too much of itself",
         ),
         pytest.param(
@@ -129,10 +147,15 @@ DESERVED = {"deserved": cpu(4000)}
         ),
         pytest.param(
             {"p": DESERVED, "a": {"parent": "p", "holds": 2}, "b": {"parent": "p"}},
-            (2, 0, 0),
+            (0, 0, 0),
             id="between two that deserve nothing below one queue nothing is taken",
         ),
-        pytest.param({"a": {"holds": 2}, "b": {}}, (2, 2, 2), id="the root is no such queue"),
+        pytest.param({"a": {"holds": 2}, "b": {}}, (0, 0, 0), id="who deserves nothing takes nothing back"),
+        pytest.param(
+            {"p": {"deserved": cpu(2000)}, "b": {"parent": "p"}, "a": {"holds": 2}},
+            (0, 2, 2),
+            id="unless one above it may claim for it",
+        ),
         pytest.param(
             {"p": {"guarantee": cpu(2000)}, "a": {"parent": "p", "holds": 3}, "b": DESERVED},
             (1, 1, 1),
@@ -145,8 +168,8 @@ DESERVED = {"deserved": cpu(4000)}
         ),
         pytest.param(
             {"g": DESERVED, "p": {"parent": "g"}, "a": {"parent": "p", "holds": 3}, "b": {"deserved": cpu(9000)}},
-            (3, 3, 0),
-            id="two levels up counts with a level of two",
+            (0, 0, 0),
+            id="a parent's parent keeps what it deserves as well",
         ),
         pytest.param(
             {"a": {"parent": "gone", "holds": 3}, "b": DESERVED}, (0, 0, 0), id="a queue left out is left alone"
@@ -206,7 +229,7 @@ def test_a_guarantee_that_is_held_stays_held(found: tuple[Quotas, Task]) -> None
             continue
         for column, amount in queue.guarantee:
             less = sum(dict(task.shape.request).get(column, 0) for task in taken)
-            assert world.opening.holdings.queue(name).get(column, 0) - less >= amount
+            assert not less or world.opening.holdings.queue(name).get(column, 0) - less >= amount
 
 
 @given(worlds(), st.data())

@@ -73,3 +73,40 @@ def test_room_that_one_job_counts_on_is_not_there_for_another() -> None:
     assert [(eviction["pod"], eviction["for"]) for eviction in first["evictions"]] == [("a/run-4", "a/second")]
     assert [bind["pod"] for bind in second["binds"]] == ["a/second-1"]
     assert not any(cycle["binds"] or cycle["evictions"] for cycle in others)
+
+
+def test_what_is_deserved_of_one_type_comes_back_as_that_of_the_other_does() -> None:
+    plan = plan_of("two-types")
+
+    assert held(plan, "q1") == held(plan, "q2") == {A100: "1", V100: "1"}
+    assert len(evicted(plan)) == 2
+
+
+def test_a_capability_of_no_cores_is_a_limit() -> None:
+    plan = plan_of("no-cores")
+
+    assert quiet_from(plan) == 0
+    assert held(plan, "q1") == {}
+
+
+def test_victims_are_of_queues_that_hold_too_much_of_what_is_lacking() -> None:
+    plan = plan_of("more-of-another-resource")
+
+    assert evicted(plan) == [f"x/ta00{number}-0" for number in range(5)]
+    assert held(plan, "q1") == {A100: "20", "cpu": "30"}
+    assert held(plan, "q2") == {A100: "10"}
+
+
+def test_what_is_guaranteed_below_a_parent_is_not_lent_to_those_beside_it() -> None:
+    plan = plan_of("guarantee-below-a-parent")
+
+    assert held(plan, "u2") == {A100: "85"}
+    assert evicted(plan) == []
+
+
+def test_an_elastic_job_takes_back_what_its_queue_deserves_and_no_more() -> None:
+    plan = plan_of("elastic")
+
+    assert (held(plan, "q1"), held(plan, "q2")) == ({A100: "2"}, {A100: "6"})
+    assert len(evicted(plan)) == 6
+    assert quiet_from(plan) == 2

@@ -12,20 +12,22 @@ from vsched.framework.session import Session
 def backfill(session: Session) -> None:
     """Queue by queue, job by job: every best-effort task that finds a node is placed.
 
-    Whether a queue has had its share does not matter: such a task takes nothing that is shared out; of what a namespace
-    may hold it takes a slot. The placements of a job are carried out as soon as its minimum is met, those of earlier
-    tries included.
+    Whether a queue has had its share does not matter: such a task takes nothing that is shared out; of what a queue or
+    a namespace may hold it takes a slot. The placements of a job are carried out as soon as its minimum is met, those
+    of earlier tries included.
     """
+    plugins = session.plugins
     candidates = [
         job for job in session.jobs.values() if (job.best_effort_pending or session.held) and workable(session, job)
     ]
     ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
     for job in ordering.drained(candidates, session.snapshot.queues):
+        queue = session.queue(job)
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
-                refusal = session.plugins.namespace_limit(task.namespace, task.shape)
+                refusal = plugins.slot_limit(queue, task.shape) or plugins.namespace_limit(task.namespace, task.shape)
                 if refusal is not None:
                     session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)

@@ -48,6 +48,11 @@ class Taking(ABC):
         self.queue = session.queue(job)
         self.by_tiers = session.args(self.action, TakingArgs).victim_tiers == "reference"
 
+    @property
+    def has_claim(self) -> bool:
+        """Whether the job is to have one more task at others' expense."""
+        return self.plugins.job_starving(self.job)
+
     @abstractmethod
     def holders(self) -> Iterable[Job]:
         """The jobs that tasks may be taken from, plugins aside."""
@@ -137,6 +142,15 @@ class Reclaiming(Taking):
     across = True
     waits_alone = False
 
+    def __init__(self, session: Session, job: JobView, *, growing: bool = False) -> None:
+        super().__init__(session, job)
+        self._growing = growing
+        """Whether it has its minimum and takes task by task what its queue deserves beyond that."""
+
+    @property
+    def has_claim(self) -> bool:
+        return self._growing or super().has_claim
+
     def holders(self) -> Iterable[Job]:
         queues = self.session.snapshot.queues
         for name, jobs in self.session.snapshot.holders.items():
@@ -162,8 +176,6 @@ class Reclaiming(Taking):
         robbed = self.session.view(victim.job)
         if robbed is None or not victim.preempts or not evictor.preemptable or not self.queue.reclaimable:
             return False
-        if not self.plugins.job_starving(robbed):
-            return False
         queue: Queue = self.session.queue(robbed)
         return (
             not self.plugins.overused(queue)
@@ -175,6 +187,13 @@ class Reclaiming(Taking):
 def starving(session: Session) -> list[JobView]:
     """The jobs that have a claim to more and may be worked on."""
     return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
+
+
+def claiming(session: Session) -> list[JobView]:
+    """The jobs that are below their minimum or have tasks beyond it that wait, and may be worked on."""
+    if not session.plugins.knows_starving:
+        return []
+    return [job for job in session.jobs.values() if job.pending_count and workable(session, job)]
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

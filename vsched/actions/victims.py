@@ -294,7 +294,7 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken 
 
 
 def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
-    """Get room for as many tasks as a starving job wants, and at least for its minimum; True where that succeeds."""
+    """Get room for as many tasks as a job has a claim to, and at least for its minimum; True where that succeeds."""
     job = taking.job
     asked = pools.of(taking, tasks[0]), signature(session, taking, tasks)
     if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
@@ -304,7 +304,7 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
         attempt = Attempt(session, taking, pools, statement, pick)
         failed: set[Hashable] = set()
         for left, task in _countdown(tasks):
-            if not session.plugins.job_starving(job):
+            if not taking.has_claim:
                 break
             if likeness(task) in failed:
                 continue  # nothing has happened since that could make the difference

@@ -173,7 +173,7 @@ def _amounts(queue: QueueOutcome) -> dict[str, dict[str, str]]:
         "allocated": quantities(queue.subtree or queue.allocated),
         "deserved": quantities(queue.deserved),
         "guarantee": quantities(queue.guarantee),
-        "capability": quantities(queue.capability),
+        "capability": quantities(queue.capability, slots=True),
     }
 
 

@@ -92,7 +92,7 @@ def _queue(queue: QueueOutcome, record: Queue) -> Document:
         "weight": queue.weight,
         "allocated": quantities(queue.subtree or queue.allocated),
         "deserved": quantities(queue.deserved),
-        "capability": quantities(queue.capability),
+        "capability": quantities(queue.capability, slots=True),
         "guarantee": quantities(queue.guarantee),
         "overused": queue.overused,
     }
@@ -117,6 +117,6 @@ def _unschedulable(one: Unschedulable) -> Document:
     return {"message": one.message, "reasons": dict(sorted(one.reasons.items()))}
 
 
-def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
-    """Base units by resource name as quantities, sorted; slots for pods are left out."""
-    return {name: format_amount(name, value) for name, value in sorted(amounts.items()) if name != "pods"}
+def quantities(amounts: Mapping[str, int], *, slots: bool = False) -> dict[str, str]:
+    """Base units by resource name as quantities, sorted; slots for pods are left out, unless they are asked for."""
+    return {name: format_amount(name, value) for name, value in sorted(amounts.items()) if slots or name != "pods"}

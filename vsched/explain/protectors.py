@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vsched.actions.pools import amount_of
-from vsched.actions.taking import PREEMPT, RECLAIM, Preempting, Reclaiming, Taking
+from vsched.actions.taking import RECLAIM, Preempting, Reclaiming, Taking
 from vsched.explain.records import Constraint
 from vsched.framework.budgets import Budgets
 from vsched.framework.codes import Code
@@ -38,10 +38,14 @@ NOT_PREEMPTABLE = "they may not be preempted"
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
     """What protects victims that would make room for a pending task, by action; nothing where nobody could make any."""
-    if task.shape.best_effort or not session.plugins.job_starving(view) or view.queue not in session.snapshot.queues:
+    if task.shape.best_effort or view.queue not in session.snapshot.queues:
         return
-    for action, kind in ((PREEMPT, Preempting), (RECLAIM, Reclaiming)):
-        taking = kind(session, view)
+    growing = session.plugins.knows_starving and session.plugins.job_pipelined(view)
+    takings: tuple[Taking, ...] = (Preempting(session, view), Reclaiming(session, view, growing=growing))
+    for taking in takings:
+        action = taking.action
+        if not taking.has_claim:
+            continue
         rows = _victims(session, taking, task)
         if not rows:
             continue

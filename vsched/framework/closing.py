@@ -282,7 +282,7 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
         allocated=_named(names, held.items()),
         subtree={} if division is None else _named(names, division.subtree.items()),
         deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
-        capability=_named(names, capability),
+        capability={names[column]: value for column, value in sorted(capability)},
         guarantee=_named(names, queue.guarantee),
         overused=division is not None and division.overused,
         problem_reason="" if problem is None else problem.reason,

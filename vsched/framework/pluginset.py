@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from vsched.framework.agreeing import ACROSS, WITHIN, Agreement
 from vsched.framework.budgets import NO_BUDGETS, Budgets
+from vsched.framework.codes import Code
 from vsched.framework.combining import number_of, vote
 from vsched.framework.extension import (
     Allocatable,
@@ -262,6 +263,11 @@ class PluginSet:
         request = shape.request if count == 1 else times(shape.request, count)
         return self.allocatable(queue, request) or self.namespace_limit(namespace, shape, count)
 
+    def slot_limit(self, queue: Queue, shape: Shape) -> Refusal | None:
+        """The objection to one more pod that asks for nothing but its slot: the queue's capability may limit pods."""
+        refusal = self.allocatable(queue, shape.request)
+        return refusal if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY else None
+
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may take from others for the request."""
         return all(ask(queue, request) for ask in self._preemptive)
@@ -295,6 +301,11 @@ class PluginSet:
             if tier:
                 return all(ask(job) for ask in tier)
         return False
+
+    @property
+    def knows_starving(self) -> bool:
+        """Whether any plugin says who may take from others."""
+        return any(self._starving)
 
     # -- victims ------------------------------------------------------------------------------------------------
 

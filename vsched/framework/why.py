@@ -14,6 +14,7 @@ from vsched.model.nodes import Ints, Mask, NodeTable
 from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape
 
+_UNNAMED = (0.0, float("inf"))
 Left = Callable[[int], Ints]
 """What a column has to give: int64[nodes]."""
 
@@ -109,11 +110,14 @@ def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
 def exceeding(
     names: Sequence[str], request: Amounts, limits: Mapping[int, float], held: Mapping[int, int]
 ) -> list[str]:
-    """Names of requested resources that would pass a limit (reference 0.2: requested dimensions, strict, no pods)."""
+    """Names of requested resources that would pass a limit (reference 0.2: requested dimensions, strict).
+
+    Of a resource that the limits do not name nothing is allowed; of pods any number.
+    """
     return [
         names[column]
         for column, amount in request
-        if column != PODS and held.get(column, 0) + amount > limits.get(column, 0)
+        if held.get(column, 0) + amount > limits.get(column, _UNNAMED[column == PODS])
     ]
 
 
@@ -129,5 +133,5 @@ def shortages(
     return tuple(
         Shortage(names[column], held.get(column, 0), amount, int(limits.get(column, 0)), before.get(column, 0))
         for column, amount in request
-        if column != PODS and held.get(column, 0) + amount > limits.get(column, 0)
+        if held.get(column, 0) + amount > limits.get(column, _UNNAMED[column == PODS])
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.model.nodes import Floats, Ints, Mask
-from vsched.model.resources import CPU, MEMORY, Amounts
+from vsched.model.resources import Amounts
 
 
 class Tree(NamedTuple):
@@ -59,11 +59,10 @@ def dense(amounts: Iterable[tuple[int, int]], width: int) -> Floats:
 
 
 def limit_of(capability: Amounts, width: int) -> Floats:
-    """A capability as a row: infinity where none is named, and where cpu or memory are given as none."""
+    """A capability as a row: infinity where none is named; of what is given as none there is none."""
     row = np.full(width, np.inf)
     for column, value in capability:
-        if value > 0 or column not in (CPU, MEMORY):
-            row[column] = value
+        row[column] = value
     return row
 
 
@@ -93,16 +92,19 @@ def in_force(quota: Quota, stated: Stated, tree: Tree) -> Quota:
 def real_limits(top: Floats, quota: Quota, tree: Tree) -> Floats:
     """What each queue may hold at most: what its parent may, less what siblings are guaranteed (reference 4.6).
 
-    ``top`` is ``float64[resource]``: what there is to be had at the root. The root's own limit is its capability.
+    What a queue is guaranteed is guaranteed by all above it as well, as far as they may hold it: else it would be lent
+    to those beside them. ``top`` is ``float64[resource]``: what there is to be had at the root. The root's own limit is
+    its capability.
     """
+    guarantee = np.minimum(_summed(quota.guarantee, tree), np.maximum(quota.guarantee, quota.capability))
     limits = np.empty_like(quota.capability)
     limits[0] = np.minimum(top, quota.capability[0])
     for rows in tree.levels:
         parents = tree.parents[rows]
         promised = np.zeros_like(limits)
-        np.add.at(promised, parents, quota.guarantee[rows])
+        np.add.at(promised, parents, guarantee[rows])
         free = np.maximum(limits[parents] - promised[parents], 0.0)
-        limits[rows] = np.minimum(free + quota.guarantee[rows], quota.capability[rows])
+        limits[rows] = np.minimum(free + guarantee[rows], quota.capability[rows])
     limits[0] = quota.capability[0]
     return limits
 
@@ -117,6 +119,16 @@ def _claims(own: Floats, named: Mask, bounds: tuple[Floats, Floats], tree: Tree)
         claims[rows] = np.maximum(np.minimum(claimed, most[rows]), least[rows])
         np.add.at(asked, tree.parents[rows], claims[rows])
     return claims
+
+
+def _summed(guarantee: Floats, tree: Tree) -> Floats:
+    """Each row's own amount, or what its children come to where that is more."""
+    found = guarantee.copy()
+    below = np.zeros_like(found)
+    for rows in reversed(tree.levels):
+        found[rows] = np.maximum(found[rows], below[rows])
+        np.add.at(below, tree.parents[rows], found[rows])
+    return found
 
 
 def _granted(claims: Floats, floors: Floats, tree: Tree) -> Floats:

@@ -28,7 +28,7 @@ class Terms(NamedTuple):
     """Zeros are kept where a resource other than cpu and memory is named with none."""
     guarantee: Amounts
     limit: Mapping[int, float]
-    """What it may hold, of every resource; infinity where there is no limit."""
+    """What it may hold, of every resource, of pods where that is limited; infinity where there is no limit."""
     ceiling: Mapping[int, float]
     """What it may hold and have admitted."""
 
@@ -218,15 +218,21 @@ def _terms(quota: Quota, stated: Stated, limits: Floats, ceilings: Floats) -> It
         quota.guarantee.tolist(),
         limits.tolist(),
         ceilings.tolist(),
+        quota.capability[:, PODS].tolist(),
         strict=True,
     )
-    for keeps, deserved, guarantee, limit, ceiling in rows:
+    for keeps, deserved, guarantee, limit, ceiling, most in rows:
         yield Terms(
             {column: int(deserved[column]) for column, keep in enumerate(keeps) if keep},
             tuple((column, int(value)) for column, value in enumerate(guarantee) if value),
-            dict(enumerate(limit)),
-            dict(enumerate(ceiling)),
+            _bounds(limit, most),
+            _bounds(ceiling, most),
         )
+
+
+def _bounds(limits: Sequence[float], most_pods: float) -> dict[int, float]:
+    """Limits by column; pods are counted only where a capability says how many there may be."""
+    return {column: limit for column, limit in enumerate(limits) if column != PODS or most_pods < float("inf")}
 
 
 def _counted(accounts: Accounts, snapshot: Snapshot) -> Accounts:

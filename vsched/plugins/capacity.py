@@ -9,7 +9,7 @@ configuration can be shared, and change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -37,15 +37,16 @@ from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
 from vsched.framework.why import exceeding, shortages
 from vsched.model.job import without_gated
 from vsched.model.queue import ROOT, Queue
-from vsched.model.resources import NOTHING, PODS, Amounts, Vector, add, subtract
+from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract
 from vsched.model.task import Task
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
+from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
+from vsched.plugins._lacking import Columns, Lacking, asked_for
 from vsched.plugins._queuerefusals import QUEUE_FULL, named, not_open, quota_insufficient
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
 
-Columns = tuple[int, ...]
 NO_SUBTREE: Mapping[int, int] = {}
 
 
@@ -53,7 +54,10 @@ class CapacityArgs(msgspec.Struct, frozen=True):
     """How far up the tree reclaiming looks, and switches for resource claims."""
 
     ancestor_reclaim_level: int = msgspec.field(default=0, name="ancestorReclaimLevel")
-    """Of how many queues above a queue what they deserve counts when others take from it; negative means 0."""
+    """How many queues above a queue may claim back for it what they deserve; negative means 0.
+
+    What queues above a victim's own deserve is theirs whatever the level.
+    """
     resource_claims: bool = msgspec.field(default=True, name="capacity.DynamicResourceAllocationEnable")
     """Accepted; resource claims are not looked at."""
     consumable_capacity: bool = msgspec.field(default=False, name="capacity.DRAConsumableCapacityEnable")
@@ -94,6 +98,7 @@ class Capacity(
         self._pledges_seen = 0
         self._standing = opening.standing
         self._queues = snapshot.queues
+        self._lacking = Lacking(opening.nodes)
         self._hierarchy = opening.switches.hierarchy
         self._accounts, self._problems = (tree_accounts if opening.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
@@ -186,8 +191,8 @@ class Capacity(
             return False
         if exceeding(self._names, request, account.terms.limit, account.held(self._holdings)):
             return False
-        asked = [account, *(one for one in account.above[: self._level] if one.name != ROOT)]
-        return any(_deserves_some(one.held(self._holdings), one.terms.deserved, request) for one in asked)
+        claiming = self._claiming(account)
+        return any(deserves_some(one.held(self._holdings), one.terms.deserved, request) for one in claiming)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """What is held and admitted already, and the job's minimum, fit the queue and all queues above it."""
@@ -243,32 +248,34 @@ class Capacity(
     # -- who may be taken from ----------------------------------------------------------------------------------
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks of queues that hold more than they deserve of what the task uses, as long as guarantees are kept.
+        """Tasks of queues that hold more than they deserve of what the reclaimer lacks, as long as guarantees are kept.
 
-        Guarantees of the queue, and of those above it that are not above the reclaimer's as well. A task that uses
-        nothing its queue deserves may go at any time.
+        The queue and those above it that are not above the reclaimer's as well hold more, and keep their guarantees. A
+        task that uses nothing its queue deserves may go at any time. Nobody goes where the reclaimer lacks what its own
+        queue is not short of.
         """
-        ours, wanted = self._account_of(reclaimer), _columns(reclaimer.shape.request)
+        ours, request = self._account_of(reclaimer), reclaimer.shape.request
         if ours is None:
             return ()
+        wants: dict[str, Columns] = {}
         left: dict[str, Vector] = {}
         victims = []
         for task in candidates:
             theirs = self._account_of(task)
             if theirs is None:
                 continue
-            request = task.shape.request
-            held = {
-                one.name: left.setdefault(one.name, dict(one.held(self._holdings))) for one in (theirs, *theirs.above)
-            }
-            keeping = (theirs, *(one for one in theirs.above if one not in ours.above))
-            if not all(_keeps_guarantee(held[one.name], request, one.terms.guarantee) for one in keeping):
+            node, given = task.node, task.shape.request
+            if node not in wants:
+                wants[node] = self._to_be_taken(ours, request, self._lacking.of(request, node))
+            looked_at = [
+                (one, left.setdefault(one.name, dict(one.held(self._holdings)))) for one in apart(ours, theirs)
+            ]
+            if not all(keeps_guarantee(held, given, one.terms.guarantee) for one, held in looked_at):
                 continue
-            looked_at = [(one, held[one.name]) for one in self._looked_at(ours, theirs)]
-            if self._may_go(_columns(request), wanted, ours, looked_at):
+            if self._may_go(columns_of(given), wants[node], ours, looked_at):
                 victims.append(task)
-                for amounts in held.values():
-                    subtract(amounts, request)
+                for _, amounts in looked_at:
+                    subtract(amounts, given)
         return victims
 
     def could_retake(self, victim: Task, evictor: Task) -> bool:
@@ -276,20 +283,19 @@ class Capacity(
         return bool(self.reclaimable(victim, [evictor]))
 
     def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """The job's queue is left out, holds less than it is guaranteed, or nothing to give of what its tasks use."""
+        """The reclaimer asks for nothing deserved, or the job's queue has nothing to give of what its tasks use."""
         ours, theirs = self._account_of(reclaimer), self._accounts.get(job.spec.queue)
         if ours is None or theirs is None:
             return True
-        held = theirs.held(self._holdings)
-        if not _keeps_guarantee(held, NOTHING, theirs.terms.guarantee):
+        wanted = asked_for(reclaimer.shape.request)
+        if not any(is_deserved(wanted, one) for one in self._claiming(ours)):
             return True
-        wanted = _columns(reclaimer.shape.request)
-        looked_at = [(one, one.held(self._holdings)) for one in self._looked_at(ours, theirs)]
+        looked_at = [(one, one.held(self._holdings)) for one in apart(ours, theirs)]
         return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
 
     def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Its queue and what it asks for are all that counts."""
-        return None
+        """Which resources it asks for."""
+        return asked_for(reclaimer.shape.request)
 
     def _account_of(self, task: Task) -> Account | None:
         job = self._standing(task.job)
@@ -301,26 +307,38 @@ class Capacity(
         if found is None:
             tasks = (job.job if isinstance(job, JobView) else job).tasks
             requests = {task.shape.request for task in tasks.values()}
-            found = self._columns[job.key] = frozenset(_columns(request) for request in requests)
+            found = self._columns[job.key] = frozenset(columns_of(request) for request in requests)
         return found
 
-    def _looked_at(self, ours: Account, theirs: Account) -> Iterator[Account]:
-        """The queue to take from, and those above it that are not above the reclaimer's as well, as far as asked."""
-        yield theirs
-        for depth, one in enumerate(theirs.above[: self._level]):
-            if one.name != ROOT and (depth >= len(ours.above) or ours.above[depth] is not one):
-                yield one
+    def _to_be_taken(self, ours: Account, request: Amounts, lacked: Columns) -> Columns:
+        """What of others' may be taken for a request that lacks these: all of it, or nothing.
+
+        The queue, or one above it as far as asked, is short of all of them that it deserves anything of, and it does of
+        some. What no queue says that it deserves goes with the rest.
+        """
+        amounts = dict(request)
+        for one in self._claiming(ours):
+            deserved, held = one.terms.deserved, one.held(self._holdings)
+            named = [column for column in lacked if column in deserved]
+            if named and all(held.get(column, 0) + amounts[column] <= deserved[column] for column in named):
+                return lacked
+        return ()
+
+    def _claiming(self, account: Account) -> list[Account]:
+        """The queues by which others may be taken from for a queue: itself, and those above it as far as asked."""
+        return [account, *(one for one in account.above[: self._level] if one.name != ROOT)]
 
     def _may_go(
         self, used: Columns, wanted: Columns, ours: Account, looked_at: Sequence[tuple[Account, Mapping[int, int]]]
     ) -> bool:
         """Whether a task that uses these resources helps a reclaimer that wants these, and all queues can spare it."""
-        if not any(column in wanted for column in used if column != PODS):
+        given = tuple(column for column in used if column in wanted)
+        if not given:
             return False
         theirs = looked_at[0][0]
-        if not _is_deserved(used, theirs) and not _is_deserved(wanted, ours) and self._are_near(ours, theirs):
+        if not is_deserved(used, theirs) and not is_deserved(wanted, ours) and self._are_near(ours, theirs):
             return False
-        return all(not _is_deserved(used, one) or _holds_more(used, held, one) for one, held in looked_at)
+        return all(not is_deserved(used, one) or holds_more(given, held, one) for one, held in looked_at)
 
     def _are_near(self, ours: Account, theirs: Account) -> bool:
         """Whether some queue other than the root is above both, as far up as asked."""
@@ -336,36 +354,15 @@ class Capacity(
         if account is None:
             return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
         share, limit = account.share(self._holdings), account.terms.limit
-        finite = tuple((column, int(value)) for column, value in limit.items() if value < float("inf"))
+        named = {column for column, _ in queue.capability}
+        finite = tuple(
+            (column, int(value))
+            for column, value in limit.items()
+            if value < float("inf") and (value or column in named)
+        )
         subtree = account.held(self._holdings) if self._hierarchy else NO_SUBTREE
         return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
 
 
 def _named(one: Account, account: Account) -> str:
     return f"queue {one.name}" if one is account else f"queue {one.name} above queue {account.name}"
-
-
-def _columns(request: Amounts) -> Columns:
-    return tuple(column for column, _ in request)
-
-
-def _deserves_some(held: Mapping[int, int], deserved: Mapping[int, int], request: Amounts) -> bool:
-    """Whether any resource asked for, pods apart, stays within what is deserved of it."""
-    return any(held.get(column, 0) + amount <= deserved.get(column, 0) for column, amount in request if column != PODS)
-
-
-def _keeps_guarantee(held: Mapping[int, int], request: Amounts, guarantee: Amounts) -> bool:
-    """Whether the guarantee of every resource is still held without the request."""
-    less = dict(request)
-    return all(amount <= held.get(column, 0) - less.get(column, 0) for column, amount in guarantee)
-
-
-def _is_deserved(used: Columns, account: Account) -> bool:
-    """Whether the queue deserves any of these resources."""
-    return any(account.terms.deserved.get(column) for column in used)
-
-
-def _holds_more(used: Columns, held: Mapping[int, int], account: Account) -> bool:
-    """Whether more is held than the queue deserves of any of these resources it names, pods apart."""
-    deserved = account.terms.deserved
-    return any(column in deserved and held.get(column, 0) > deserved[column] for column in used if column != PODS)

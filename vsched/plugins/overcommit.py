@@ -13,7 +13,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.why import shortages
 from vsched.model.job import without_gated
-from vsched.model.resources import Vector, add
+from vsched.model.resources import PODS, Vector, add
 
 OVERUSED = "ClusterOverused"
 FACTOR_DEFAULT = 1.2
@@ -44,6 +44,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         self._limit = {
             column: total * factor - used
             for column, (total, used) in enumerate(zip(snapshot.total, snapshot.used, strict=True))
+            if column != PODS
         }
         self._promised: Vector = {}
         for queue, books in snapshot.books.items():

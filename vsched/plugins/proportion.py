@@ -41,6 +41,7 @@ from vsched.model.queue import Queue
 from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
+from vsched.plugins._lacking import Columns, Lacking, asked_for
 from vsched.plugins._queuerefusals import named, not_open, quota_insufficient
 
 QUEUE_OVER_SHARE = "QueueOverShare"
@@ -72,6 +73,7 @@ class Proportion(
         self._admitted_too = Admitted(opening.holdings)
         self._standing = opening.standing
         self._queues = snapshot.queues
+        self._lacking = Lacking(opening.nodes)
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
         deserved = water_fill(np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits))
@@ -79,8 +81,14 @@ class Proportion(
             queue.name: _nonzero(row) for queue, row in zip(queues, deserved, strict=True)
         }
         self._limits: dict[str, dict[int, float]] = {
-            queue.name: dict(enumerate(row.tolist())) for queue, row in zip(queues, limits, strict=True)
+            queue.name: _but_pods(queue, dict(enumerate(row.tolist())))
+            for queue, row in zip(queues, limits, strict=True)
         }
+        self._bounds = {
+            queue.name: _but_pods(queue, self._deserved[queue.name], self._limits[queue.name].get(PODS, 0.0))
+            for queue in queues
+        }
+        """What a queue may hold: of pods, which nobody divides, what its capability says."""
         self._reserved: dict[str, Vector] = {}
         """Kept for pods to come, by queue."""
         self._admitted: dict[str, Vector] = {}
@@ -122,12 +130,11 @@ class Proportion(
         """The queue is open, and stays within what it deserves of what is asked for."""
         if not queue.open:
             return not_open(queue)
-        deserved = self._deserved.get(queue.name, {})
         held, reserved = self._holdings.queue(queue.name), self._reserved.get(queue.name)
         if reserved:
             held = dict(held)
             add(held, reserved.items())
-        short = shortages(self._names, request, deserved, held, reserved)
+        short = shortages(self._names, request, self._bounds.get(queue.name, {}), held, reserved)
         if short:
             code = self._sort(queue, short)
             bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
@@ -150,11 +157,12 @@ class Proportion(
         return self.allocatable(queue, request) is None
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks of queues that hold more than they deserve of something that the task asks for (reference 4.5).
+        """Tasks of queues that hold more than they deserve of something that the task gives and the reclaimer lacks.
 
         More of anything is not enough: a queue could take back at once what is within its share, and the two queues
         would go on taking it from each other. Each victim counts as gone for those after it.
         """
+        request, lacked = reclaimer.shape.request, dict[str, Columns]()
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
@@ -163,7 +171,10 @@ class Proportion(
                 continue
             queue = job.spec.queue
             held = left.setdefault(queue, dict(self._holdings.queue(queue)))
-            if self._exceeds(queue, held, (column for column, _ in victim.shape.request)):
+            node = victim.node
+            if node not in lacked:
+                lacked[node] = self._lacking.of(request, node)
+            if self._exceeds(queue, held, (column for column, _ in victim.shape.request if column in lacked[node])):
                 subtract(held, victim.shape.request)
                 victims.append(victim)
         return victims
@@ -173,13 +184,13 @@ class Proportion(
         return bool(self.reclaimable(victim, [evictor]))
 
     def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """Jobs that hold nothing of which their queue has more than it deserves."""
-        queue = job.spec.queue
-        return not self._exceeds(queue, self._holdings.queue(queue), job.allocated)
+        """Jobs that hold nothing asked for of which their queue has more than it deserves."""
+        queue, asked = job.spec.queue, asked_for(reclaimer.shape.request)
+        return not self._exceeds(queue, self._holdings.queue(queue), (one for one in job.allocated if one in asked))
 
     def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Who asks does not matter."""
-        return None
+        """Which resources it asks for."""
+        return asked_for(reclaimer.shape.request)
 
     def _exceeds(self, queue: str, held: Mapping[int, int], columns: Iterable[int]) -> bool:
         """Whether more than deserved is held of any of these resources, pod slots aside; False for unknown queues."""
@@ -243,6 +254,14 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
         floor[row] = np.minimum(dense(queue.guarantee, width), limits[row])  # not past its own capability
     weights = np.array([queue.weight for queue in queues], dtype=np.float64)
     return Demand(weights, request, limits, floor)
+
+
+def _but_pods(queue: Queue, limits: dict[int, float], pods: float | None = None) -> dict[int, float]:
+    """The limits, that of pods only where the queue's capability names one, and then as given."""
+    found = {column: limit for column, limit in limits.items() if column != PODS}
+    if any(column == PODS for column, _ in queue.capability):
+        found[PODS] = limits[PODS] if pods is None else pods
+    return found
 
 
 def _nonzero(row: Floats) -> dict[int, float]:

@@ -1,0 +1,168 @@
+"""preempt and reclaim over random full clusters: nobody is taken whom something protects, in any layout of tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.clusters import contended
+from tests.support.taking import Busy, taking
+from vsched.framework.policy import Policy
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.queue import ROOT
+from vsched.model.resources import PODS, Vector, add, subtract
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+ACTIONS = (
+    "allocate, preempt, reclaim, backfill",
+    "enqueue, reclaim, allocate, preempt, backfill",
+    "preempt, reclaim, allocate",
+)
+DIVIDERS = ("proportion", "capacity", "capacity-H", "capacity-L")
+COMPANY = ("priority", "gang", "conformance", "drf", "drf-N", "predicates", "nodeorder", "pdb")
+CYCLES = 3
+often = settings(max_examples=60, deadline=None)
+
+
+@cache
+def policy(actions: str, tiers: tuple[str, ...]) -> Policy:
+    return taking(actions, *tiers)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Gang and what divides the cluster among queues, with others or without, in tiers of any layout."""
+    others = draw(st.lists(st.sampled_from(COMPANY), max_size=4, unique_by=lambda name: name.partition("-")[0]))
+    named = {"gang": "gang", "divider": draw(st.sampled_from(DIVIDERS)), "predicates": "predicates"}
+    named |= {name.partition("-")[0]: name for name in others}
+    order = draw(st.permutations(sorted(named.values())))
+    cuts = sorted(draw(st.lists(st.integers(0, len(order)), max_size=2)))
+    tiers = [order[start:end] for start, end in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    return policy(draw(st.sampled_from(ACTIONS)), tuple(" ".join(tier) for tier in tiers if tier))
+
+
+class Cycle:
+    """One cycle: what was there, and what was decided."""
+
+    def __init__(self, world: Busy, chosen: Policy) -> None:
+        self.before: Snapshot = world.snapshot()
+        conf = chosen.plugin("capacity")
+        self.in_a_tree = conf is not None and conf.switches.hierarchy
+        self.divides_by_amounts = conf is not None
+        self.tasks: dict[str, Task] = {
+            task.uid: task for job in self.before.jobs.values() for task in job.tasks.values()
+        }
+        self.queue_of = {key: job.spec.queue for key, job in self.before.jobs.items()}
+        self.held = {name: dict(self.before.books[name].allocated) for name in self.before.books}
+        self.ready = {key: job.ready for key, job in self.before.jobs.items()}
+        self.report: CycleReport = world.cycle()
+        self.gained: dict[str, Vector] = {}
+        """What queues were given, or were promised, in the cycle."""
+        for uid in dict.fromkeys([one.uid for one in (*self.report.binds, *self.report.nominations)]):
+            task = self.tasks[uid]
+            add(self.gained.setdefault(self.queue_of[task.job], {}), task.shape.request)
+
+    def at_and_above(self, queue: str) -> list[str]:
+        """A queue, and in a tree those above it, the root apart."""
+        found = [queue]
+        while self.in_a_tree and (above := self.before.queues[found[-1]].parent or ROOT) != ROOT:
+            found.append(above)
+        return found
+
+    def apart(self, eviction: Evict) -> list[str]:
+        """The queue of a victim and those above it that are not above whom it was for."""
+        shared = self.at_and_above(self.queue_of[eviction.beneficiary])
+        return [name for name in self.at_and_above(self.queue_of[eviction.job]) if name not in shared]
+
+    def total(self, queue: str, amounts: dict[str, Vector]) -> Vector:
+        """The amounts of a queue, and in a tree of all below it."""
+        found: Vector = {}
+        for name in self.before.queues:
+            if queue in self.at_and_above(name):
+                add(found, amounts.get(name, {}).items())
+        return found
+
+    def reclaimed(self) -> Iterator[tuple[Evict, dict[str, Vector]]]:
+        """Evictions across queues, each with what queues have lost in the cycle before it."""
+        lost: dict[str, Vector] = {}
+        for eviction in self.report.evictions:
+            if eviction.action == "reclaim":
+                yield eviction, lost
+            add(lost.setdefault(self.queue_of[eviction.job], {}), self.tasks[eviction.uid].shape.request)
+
+
+@often
+@given(contended(), policies())
+def test_no_budget_is_passed(text: str, chosen: Policy) -> None:
+    cycle = Cycle(Busy(text, chosen), chosen)
+    running = [task for one in cycle.report.evictions if (task := cycle.tasks[one.uid]).status is Status.RUNNING]
+
+    for budgets in cycle.before.budgets.values():
+        for budget in budgets:
+            gone = [
+                task
+                for task in running
+                if task.namespace == budget.namespace and budget.selector.matches(dict(task.labels.pairs))
+            ]
+            assert len(gone) <= budget.allowed, budget.name
+
+
+@often
+@given(contended(), policies())
+def test_no_gang_falls_below_its_minimum(text: str, chosen: Policy) -> None:
+    world = Busy(text, chosen)
+    for _ in range(CYCLES):
+        cycle = Cycle(world, chosen)
+        for key in {eviction.job for eviction in cycle.report.evictions}:
+            gone = sum(1 for eviction in cycle.report.evictions if eviction.job == key)
+            bound = sum(1 for bind in cycle.report.binds if bind.job == key)
+            assert cycle.ready[key] + bound - gone >= cycle.before.jobs[key].spec.min_member, key
+
+
+@often
+@given(contended(), policies())
+def test_no_queue_loses_what_it_is_guaranteed(text: str, chosen: Policy) -> None:
+    world = Busy(text, chosen)
+    for _ in range(CYCLES):
+        cycle = Cycle(world, chosen)
+        if not cycle.divides_by_amounts:
+            return
+        for eviction, lost in cycle.reclaimed():
+            taken = dict(cycle.tasks[eviction.uid].shape.request)
+            for name in cycle.apart(eviction):
+                left = cycle.total(name, cycle.held)
+                add(left, cycle.total(name, cycle.gained).items())
+                subtract(left, cycle.total(name, lost).items())
+                for column, amount in cycle.before.queues[name].guarantee:
+                    assert column not in taken or left.get(column, 0) - taken[column] >= amount, (name, eviction)
+
+
+@often
+@given(contended(), policies())
+def test_no_queue_loses_what_it_deserves(text: str, chosen: Policy) -> None:
+    """A victim's queue, and all above it apart from the reclaimer's, hold more of something that is asked for."""
+    world = Busy(text, chosen)
+    for _ in range(CYCLES):
+        cycle = Cycle(world, chosen)
+        for eviction, lost in cycle.reclaimed():
+            used = dict(cycle.tasks[eviction.uid].shape.request)
+            asked = {
+                column
+                for task in cycle.before.jobs[eviction.beneficiary].pending.values()
+                for column, _ in task.shape.request
+            }
+            for name in cycle.apart(eviction):
+                told, names = cycle.report.queues[name].deserved, cycle.before.axis.names
+                deserved = {column: told[names[column]] for column in used if names[column] in told and column != PODS}
+                if cycle.divides_by_amounts and not deserved:
+                    continue  # of what this pod uses nothing is its queue's
+                had = cycle.total(name, cycle.held)
+                add(had, cycle.total(name, cycle.gained).items())
+                subtract(had, cycle.total(name, lost).items())
+                over = {column for column in used if column != PODS and had.get(column, 0) > deserved.get(column, 0)}
+                assert over & asked, (name, eviction)
