@@ -70,6 +70,8 @@ class Stuck:
     """What the specs of the job's pods say besides."""
     limit: str = ""
     """How much cpu the namespace may hold at most, where the cluster is divided among namespaces."""
+    command: str = ""
+    """Part of the commands that are told with the change that is made."""
 
 
 SPREAD = {

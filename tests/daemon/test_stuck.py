@@ -20,6 +20,7 @@ from tests.daemon.making import GROUP, WISH, Making
 from tests.daemon.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
 from tests.daemon.sharing import RULES, consumer, rounds
 from tests.daemon.situations import SITUATIONS, Stuck
+from tests.daemon.situations_more import MORE
 from tests.support.contents import contents, kept_but_for
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
@@ -34,6 +35,7 @@ from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.sights import Sight
 
+ALL = {**SITUATIONS, **MORE}
 KEY = "default/b"
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
 OPTIONS = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
@@ -178,7 +180,7 @@ async def made_as_told(cluster: Cluster, making: Making, change: Change, folder:
     kept_but_for(change, before, contents(cluster))
 
 
-@pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
+@pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in ALL.items()])
 async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: Path) -> None:
     async with at_work(stuck, tmp_path) as (cluster, daemon, policy_file):
         comes = objects(stuck.job)
@@ -196,6 +198,7 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
         assert all(one.startswith(start) for one, start in zip(messages, stuck.helps, strict=False)), messages
 
         change = told.changes[len(stuck.helps) - 1]
+        assert stuck.command in change.command
         making = Making(cluster, policy_file, sight.snapshot, sight.policy)
         for less in filter(None, map(a_notch_less, change.edits)):
             making.make(less)

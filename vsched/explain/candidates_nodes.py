@@ -24,7 +24,7 @@ from vsched.explain.edits import (
 from vsched.explain.levers import Lever, Rank, Wants, grain_of
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
-from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists, tolerated_mask
+from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists
 from vsched.model.nodes import Ints, Mask, NodeTable, Taint
 from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Rules, Shape
@@ -43,6 +43,7 @@ class Standing(NamedTuple):
     selected: Mask
     """By node selector and affinity, and by the groups of nodes that the queue is for."""
     tolerated: Mask
+    """But for the taint that goes with a cordon."""
     welcome: Mask
     """Not cordoned, or that is tolerated."""
 
@@ -108,13 +109,9 @@ def _own_groups(wants: Wants) -> Mask | None:
 def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> Standing:
     """How the nodes stand to pods of a shape, amounts aside; ``groups``: nodes that their queue may use."""
     everywhere = np.ones(len(nodes), dtype=np.bool_)
-    selected, tolerated = (
-        everywhere if mask is None else mask
-        for mask in (
-            affinity_mask(shape.rules, nodes.statics),
-            tolerated_mask(nodes.statics, shape.rules.tolerations),
-        )
-    )
+    mask = affinity_mask(shape.rules, nodes.statics)
+    selected = everywhere if mask is None else mask
+    tolerated = _tolerated(shape, nodes, lambda taint: taint.key == UNSCHEDULABLE.key)
     if groups is not None:
         selected = selected & groups
     tolerant = is_tolerated(UNSCHEDULABLE, shape.rules.tolerations)
@@ -270,7 +267,7 @@ def _kinds(shape: Shape, nodes: NodeTable, standing: Standing, precious: Mask) -
 
     Without accelerators that are not asked for, where there is such a kind.
     """
-    fits = standing.selected & _tolerated_when_well(shape, nodes)
+    fits = standing.selected & _tolerated(shape, nodes, passes)  # a new node has none that pass
     for column, amount in shape.request:
         fits &= nodes.allocatable[column] >= amount
     plain = fits & ~precious
@@ -282,9 +279,11 @@ def _kinds(shape: Shape, nodes: NodeTable, standing: Standing, precious: Mask) -
     return sorted(kinds, key=lambda row: ([int(nodes.allocatable[column, row]) for column in columns], row))[:KINDS_MAX]
 
 
-def _tolerated_when_well(shape: Shape, nodes: NodeTable) -> Mask:
-    """bool[nodes]: whose taints the pods tolerate but for those that pass: a new node has none of these."""
+def _tolerated(shape: Shape, nodes: NodeTable, leave_out: Callable[[Taint], bool]) -> Mask:
+    """bool[nodes]: all of whose taints the pods tolerate, but for those left out."""
     numbers, lists = taint_lists(nodes.statics, REPELLING)
-    kept = [all(passes(taint) or is_tolerated(taint, shape.rules.tolerations) for taint in taints) for taints in lists]
+    kept = [
+        all(leave_out(taint) or is_tolerated(taint, shape.rules.tolerations) for taint in taints) for taints in lists
+    ]
     found: Mask = np.array(kept, dtype=np.bool_)[numbers]
     return found
