@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.cluster.bounds import (
     ADDED_LABELS_MAX,
     CONTAINERS_MAX,
+    DIVIDED_MAX,
     GATES_MAX,
     LABELS_MAX,
     NAME_LENGTH_MAX,
@@ -23,6 +25,7 @@ from vsched.cluster.bounds import (
     RESOURCES_MAX,
     ROLES_MAX,
     SPREAD_MAX,
+    STRATEGY_MAX,
     TERMS_MAX,
     TOLERATIONS_MAX,
     VALUES_MAX,
@@ -96,6 +99,59 @@ def test_names_are_read_up_to_the_longest_there_can_be(spec: Manifest, field: st
     tell(cache, big.group(**spec))
     assert f"{field}: " in told(cache)[0]
     assert f"letters ({NAME_LENGTH_MAX} are read at most)" in told(cache)[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("scheduling.k8s.io/group-name", id="the PodGroup of a pod"),
+        pytest.param("scheduling.volcano.sh/queue-name", id="the queue of a pod"),
+        pytest.param("volcano.sh/task-spec", id="the role of a pod"),
+    ],
+)
+def test_annotations_that_hold_names_are_read_up_to_the_longest_name(name: str) -> None:
+    cache = mirror([])
+    pod = big.pod()
+    pod["metadata"]["annotations"] = {name: "n" * 250_000}
+    tell(cache, pod)
+    field = "scheduling.k8s.io/group-name" if "group" in name else name
+    assert told(cache) == [
+        f"Pod tenant/big: metadata.annotations[{field}]: 250,000 letters ({NAME_LENGTH_MAX} are read at most)"
+    ]
+
+
+def test_a_pod_brings_so_many_weights_for_resources() -> None:
+    cache = mirror([])
+    pod = big.pod()
+    weights = {f"example.com/r{number}": 1 for number in range(STRATEGY_MAX + 1)}
+    pod["metadata"]["annotations"] = {
+        "volcano.sh/resource-strategy-scoring-type": "LeastAllocated",
+        "volcano.sh/resource-strategy-weight": json.dumps(weights),
+    }
+    tell(cache, pod)
+    assert told(cache) == []
+    assert "65 entries (64 are read at most): passed over" in cache.blemished["Pod", "uid-big"].message
+
+
+@pytest.mark.parametrize("field", ["hard", "reserved"])
+@pytest.mark.parametrize("kind", ["Consumer", "Bucket"])
+def test_a_consumer_and_a_bucket_name_so_many_resources(kind: str, field: str) -> None:
+    cache = mirror([], arbitrating=True)
+    amounts = {f"example.com/r{number}": "1" for number in range(DIVIDED_MAX + 1)}
+    metadata = {"name": "big", "namespace": "tenant"} if kind == "Consumer" else {"name": "big"}
+    tell(cache, {"kind": kind, "metadata": metadata, "spec": {field: amounts}})
+    assert told(cache)[0].endswith(f"spec.{field}: 129 entries (128 are read at most)")
+
+
+def test_what_selects_pods_has_so_many_requirements() -> None:
+    cache = mirror([])
+    labels = {f"label-{number}": "x" for number in range(REQUIREMENTS_MAX + 1)}
+    for kind in ("Service", "ReplicaSet"):
+        tell(cache, make.selecting(kind, **labels))
+    tell(cache, make.budget("b", {"matchLabels": labels}))
+    assert [message.partition(": ")[2] for message in told(cache)] == [
+        "spec.selector.matchLabels: 129 entries (128 are read at most)"
+    ] * 3
 
 
 def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:

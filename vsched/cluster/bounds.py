@@ -20,6 +20,10 @@ RESOURCES_MAX = 32
 """Resources that one pod or one PodGroup names."""
 OFFERED_MAX = 512
 """Resources that one node or one queue names."""
+DIVIDED_MAX = 128
+"""What one Consumer or Bucket limits or reserves: each name is a column of the division for all namespaces."""
+STRATEGY_MAX = 64
+"""Resources that a pod gives a weight of its own."""
 QUOTA_LINES_MAX = 1024
 """Lines of a quota, each for one resource or one kind of object."""
 PORTS_MAX = 256

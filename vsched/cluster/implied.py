@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.cluster import wire
+from vsched.cluster.bounds import NAME_LENGTH_MAX, short
 from vsched.cluster.ingest_annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.cluster.ingest_objects import (
     BOOLEANS,
@@ -74,7 +75,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         namespace=namespace,
         name=name,
         created=created,
-        queue=shared(annotations.get(QUEUE_NAME, "")),
+        queue=shared(short(annotations.get(QUEUE_NAME, ""), f"metadata.annotations[{QUEUE_NAME}]")),
         min_member=_minimum(annotations) or 1,
         priority_class=pod.spec.priority_class_name or "",
         phase=Phase.INQUEUE,
@@ -96,9 +97,13 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         except BadObject as error:
             remarks.append(f"{error}: passed over")
             minimum = None
+    queue = workload.get(QUEUE_NAME, "")
+    if len(queue) > NAME_LENGTH_MAX:
+        remarks.append(f"metadata.annotations[{QUEUE_NAME}]: {len(queue):,} letters are no name: passed over")
+        queue = ""
     return msgspec.structs.replace(
         spec,
-        queue=spec.queue or shared(workload.get(QUEUE_NAME, "")),
+        queue=spec.queue or shared(queue),
         min_member=minimum or 1,
         preemptable=BOOLEANS.get(workload.get(PREEMPTABLE, "")) if spec.preemptable is None else spec.preemptable,
         annotations=tuple(sorted((dict(workload) | own).items())),

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.cluster import wire
-from vsched.cluster.bounds import GATES_MAX, LABELS_MAX, read
-from vsched.cluster.implied import controller_of, group_named, implied_job, implied_name
+from vsched.cluster.bounds import GATES_MAX, LABELS_MAX, read, short
+from vsched.cluster.implied import GROUP_NAME, controller_of, group_named, implied_job, implied_name
 from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
@@ -100,7 +100,8 @@ class PodReader:
         namespace = shared(metadata.namespace or "default")
         created = created_of(metadata)
         own = implied_name(metadata) if ours else ""
-        group = own or group_named(metadata)
+        group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
+        role = short(annotations.get(TASK_SPEC, ""), f"metadata.annotations[{TASK_SPEC}]")
         remarks: list[str] = []
         implicit = implied_job(pod, own, namespace, created, remarks) if own else None
         if not ours and not spec.node_name:
@@ -121,7 +122,7 @@ class PodReader:
             shared(spec.node_name or ""),
             DEFAULT_PRIORITY if priority is None else priority,
             created,
-            shared(annotations.get(TASK_SPEC) or (metadata.labels or _NONE).get(TASK_SPEC, "")),
+            shared(role or (metadata.labels or _NONE).get(TASK_SPEC, "")),
             bool(gates),
             pod.status.nominated_node_name or "",
             flag_of(metadata, PREEMPTABLE) is not False,

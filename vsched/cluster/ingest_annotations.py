@@ -11,6 +11,7 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.cluster.bounds import STRATEGY_MAX, read
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.wire_base import Metadata, ResourceList, located
 from vsched.errors import UNREADABLE, BadObject
@@ -107,6 +108,10 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
         return None
     try:
         weights = msgspec.json.decode(text or "", type=dict[str, _Weight])
+        read(weights, STRATEGY_MAX, f"metadata.annotations[{STRATEGY_WEIGHT}]")
+    except BadObject as error:
+        remarks.append(f"{error}: passed over")
+        return None
     except UNREADABLE:
         _remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
         return None

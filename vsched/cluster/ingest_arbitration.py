@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.cluster import wire
+from vsched.cluster.bounds import DIVIDED_MAX, read, short
 from vsched.cluster.ingest_objects import created_of
 from vsched.cluster.wire_arbitration import AllocationSpec, Standing
 from vsched.cluster.wire_base import ObjectCondition, Raw, ResourceList, Wire, moment_of
@@ -122,10 +123,11 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
     """Amounts that people state, base units by counted name; raises BadObject naming the field."""
     if not resources:
         return NOTHING
+    read(resources, DIVIDED_MAX, at)
     found: dict[str, int] = {}
     spelt: dict[str, str] = {}
     for name, quantity in sorted(resources.items()):
-        counted = counted_name(name)
+        counted = counted_name(short(name, at))
         if not counted:
             raise BadObject(f"{at}.{name}: cannot be divided (expected {DIVIDED})")
         try:
