@@ -286,6 +286,14 @@ def test_an_area_lends_what_it_does_not_need() -> None:
     assert {name: one["allocated"]["cpu"] for name, one in document["buckets"].items()} == {"app": "1", "bigdata": "9"}
 
 
+def test_buckets_in_buckets_keep_to_every_limit_above_them() -> None:
+    document = planned("arbitrate-levels")
+
+    assert bound(document) == {"lab": 6, "crm": 4, "build": 3, "test": 3}
+    found = {name: (one["deserved"]["cpu"], one.get("parent", "")) for name, one in document["buckets"].items()}
+    assert found == {"company": ("10", ""), "engineering": ("6", "company"), "sales": ("4", "company")}
+
+
 def test_an_area_gets_back_what_it_lent_within_disruption_budgets() -> None:
     document = planned("arbitrate-back")
 

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.support.parties import amounts, bucket, party, world
 from vsched.arbitrator.admission import (
+    Reservations,
     bucket_problems,
     consumer_problems,
     problems,
-    reserved_in_all,
 )
+from vsched.arbitrator.tree import LEVELS_MAX
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Claim, Party
 
 TOTAL = "cpu=10 memory=10Gi pods=110"
@@ -99,8 +100,8 @@ def test_a_consumer_by_itself(said: dict[str, object], quota: str, expected: tup
 
 
 def test_a_bucket_reserves_within_its_limit() -> None:
-    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=2")) == ()
-    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=3")) == (
+    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=2"), {}) == ()
+    assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=3"), {}) == (
         "spec.reserved.cpu: 3 (expected at most 2, spec.hard)",
     )
 
@@ -224,12 +225,73 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             (),
             id="a bucket that wants less than before, though still too much",
         ),
+        pytest.param(
+            claim("b", reserved="cpu=3", parent="inner"),
+            [party("a", reserved="cpu=4", parent="outer")],
+            [bucket("inner", parent="outer"), bucket("outer", hard="cpu=6")],
+            ("spec.reserved.cpu: 3 (expected to be within bucket outer's hard limit of 6, of which others reserve 4)",),
+            id="more than a bucket further up may hold",
+        ),
+        pytest.param(
+            bucket("inner", reserved="cpu=5", parent="outer"),
+            [party("a", reserved="cpu=4", parent="inner")],
+            [bucket("outer", hard="cpu=4")],
+            ("spec.reserved.cpu: 5 (expected to be within bucket outer's hard limit of 4)",),
+            id="a bucket that reserves more than the one above it may hold",
+        ),
+        pytest.param(
+            bucket("inner", reserved="cpu=4", parent="outer"),
+            [party("a", reserved="cpu=4", parent="inner"), party("b", reserved="cpu=6")],
+            [bucket("outer", reserved="cpu=4")],
+            (),
+            id="what is reserved on every level counts once",
+        ),
     ],
 )
 def test_reservations_stay_within_the_cluster(
     new: Claim | Bucket, others: list[Party], buckets: list[Bucket], expected: tuple[str, ...]
 ) -> None:
     assert found_beside(new, others, buckets) == expected
+
+
+def _chain(length: int) -> list[Bucket]:
+    """``b0`` in ``b1`` in ``b2`` and so on."""
+    return [bucket(f"b{at}", parent=f"b{at + 1}" if at + 1 < length else "") for at in range(length)]
+
+
+@pytest.mark.parametrize(
+    ("new", "buckets", "expected"),
+    [
+        pytest.param(bucket("x", parent="b0"), _chain(LEVELS_MAX), (), id="as deep as may be"),
+        pytest.param(bucket("x", parent="not-yet"), [], (), id="below one that does not exist yet"),
+        pytest.param(
+            bucket("x", parent="b0"),
+            _chain(LEVELS_MAX + 1),
+            (f"spec.parent: b0 (expected at most {LEVELS_MAX} buckets above one another)",),
+            id="deeper",
+        ),
+        pytest.param(
+            bucket("x", parent="x"),
+            [],
+            ("spec.parent: x (expected a bucket that is not in this one: x is in x)",),
+            id="in itself",
+        ),
+        pytest.param(
+            bucket("b2", parent="b0"),
+            _chain(3),
+            ("spec.parent: b0 (expected a bucket that is not in this one: b2 is in b0 in b1 in b2)",),
+            id="in one that is in it",
+        ),
+        pytest.param(
+            bucket("x", parent="b0"),
+            [bucket("b0", parent="b1"), bucket("b1", parent="b0")],
+            (f"spec.parent: b0 (expected at most {LEVELS_MAX} buckets above one another)",),
+            id="below buckets that are in one another",
+        ),
+    ],
+)
+def test_above_every_bucket_there_is_an_end(new: Bucket, buckets: list[Bucket], expected: tuple[str, ...]) -> None:
+    assert found_beside(new, [], buckets) == expected
 
 
 def test_all_rules_are_held_at_once() -> None:
@@ -258,8 +320,8 @@ def test_whoever_passes_leaves_no_more_reserved_than_there_is_or_was(
     buckets = {"one": bucket("one", reserved=one), "two": bucket("two", reserved=two)}
     claims = [each.claim for each in parties if each.claim is not None]
     new = claim("n0", reserved=asked, parent=parent)
-    before = reserved_in_all(claims, buckets).get("cpu", 0)
-    after = reserved_in_all([each for each in claims if each.namespace != "n0"] + [new], buckets).get("cpu", 0)
+    before = Reservations(claims, buckets).within[""].get("cpu", 0)
+    after = Reservations([each for each in claims if each.namespace != "n0"] + [new], buckets).within[""].get("cpu", 0)
     refused = bool(found_beside(new, parties, list(buckets.values())))
     reserves = new.reserved.get("cpu", 0) > 0
     assert refused == (reserves and after > 10_000 and after > before)

@@ -14,7 +14,7 @@ from tests.support.arbitrating import PLACING, Cluster
 from tests.support.parties import bucket, party
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import Award
+from vsched.model.arbitration import Award, Bucket
 from vsched.model.plan import Evict
 from vsched.model.snapshot import Snapshot
 
@@ -24,14 +24,25 @@ QUIET = 8
 """After so many rounds without an eviction, in which whoever left is gone, there will be none."""
 
 
+BUCKETS = [
+    [],
+    [bucket("area", reserved="cpu=2")],
+    [bucket("area", hard="cpu=4"), bucket("other")],
+    [bucket("area", hard="cpu=3", parent="top"), bucket("top", hard="cpu=4 memory=3Gi")],
+    [
+        bucket("area", reserved="cpu=1", parent="top"),
+        bucket("other", weight=2, parent="top"),
+        bucket("top", hard="cpu=4"),
+    ],
+]
+
+
 @st.composite
 def clusters(draw: st.DrawFn, most: int = 1) -> Cluster:
     """Two to four namespaces on one to three nodes, some of them full of what is to be taken back."""
     sizes = draw(st.lists(st.integers(2, 5), min_size=1, max_size=3))
     nodes = {f"n{number}": f"cpu={size} memory={draw(st.integers(size, 6))}Gi" for number, size in enumerate(sizes)}
-    buckets = draw(
-        st.sampled_from([[], [bucket("area", reserved="cpu=2")], [bucket("area", hard="cpu=4"), bucket("other")]])
-    )
+    buckets = draw(st.sampled_from(BUCKETS))
     parties = [
         party(
             name,
@@ -142,11 +153,91 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
 
 @settings(max_examples=15, deadline=None)
 @given(clusters())
-def test_a_namespace_that_is_alone_is_never_overused(cluster: Cluster) -> None:
+def test_a_namespace_that_is_alone_is_overused_only_beyond_its_limits(cluster: Cluster) -> None:
     (owner, *_) = cluster.parties.values()
     cluster.parties = {owner.namespace: owner}
     cluster.pods = [living for living in cluster.pods if living.namespace == owner.namespace]
     for _ in range(4):
-        _, _, verdict = cluster.round()
-        assert not verdict.overused
+        snapshot, division, verdict = cluster.round()
+        hard, kept = division.namespaces[owner.namespace].hard, _kept(snapshot, owner.namespace)
+        assert bool(verdict.overused) == any(kept.get(name, 0) > most for name, most in hard.items())
         assert not verdict.evictions
+
+
+@st.composite
+def empty_clusters(draw: st.DrawFn) -> Cluster:
+    """One node on which nothing runs yet, and pods of several namespaces, in buckets or not, in any order."""
+    buckets = draw(st.sampled_from(BUCKETS))
+    parties = [
+        party(
+            name,
+            reserved=draw(st.sampled_from(["", "", "cpu=1", "memory=1Gi"])),
+            hard=draw(st.sampled_from(["", "", "cpu=3", "cpu=0", "memory=2Gi", "pods=2"])),
+            weight=draw(st.integers(1, 3)),
+            parent=draw(st.sampled_from(["", *(one.name for one in buckets)])),
+        )
+        for name in "abcd"[: draw(st.integers(2, 4))]
+    ]
+    cluster = Cluster(
+        {"n0": f"cpu={draw(st.integers(1, 11))} memory={draw(st.integers(2, 8))}Gi"}, parties, buckets=buckets
+    )
+    sizes = [
+        "cpu=500m memory=500Mi",
+        "cpu=1",
+        "cpu=1 memory=1Gi",
+        "cpu=2 memory=1Gi",
+        "cpu=1500m",
+        "cpu=3 memory=100Mi",
+    ]
+    for each in parties:
+        for size in draw(st.lists(st.sampled_from(sizes), max_size=3, unique=True)):
+            cluster.run(
+                f"{each.namespace}/{size.replace('=', '').replace(' ', '-').lower()}", draw(st.integers(1, 6)), size
+            )
+    cluster.pods = draw(st.permutations(cluster.pods))
+    return cluster
+
+
+@settings(max_examples=60, deadline=None)
+@given(empty_clusters())
+def test_where_all_begin_with_nothing_nobody_is_ever_evicted(cluster: Cluster) -> None:
+    """What is idle is lent once: nothing is started on room that somebody who waits has a right to."""
+    for _ in range(12):
+        verdict = cluster.round()[2]
+        assert not verdict.evictions
+        assert not verdict.overused
+        assert all(value <= 0 for each in cluster.buckets for value in _beyond(cluster, each).values())
+
+
+@settings(max_examples=30, deadline=None)
+@given(clusters(), st.integers(0, 3))
+def test_a_bucket_never_holds_more_than_it_may_unless_it_did_before(cluster: Cluster, quiet: int) -> None:
+    """Rounds are skipped, too: sessions go on by the ceilings of the last one."""
+    before = {each.name: _beyond(cluster, each) for each in cluster.buckets}
+    for _ in range(25):
+        _, division, verdict = cluster.round()
+        for _ in range(quiet):
+            cluster._place(division, lends=not verdict.promised)
+        for each in cluster.buckets:
+            now = _beyond(cluster, each)
+            assert all(value <= max(0, before[each.name][name]) for name, value in now.items())
+            before[each.name] = now
+
+
+def _beyond(cluster: Cluster, bucket: Bucket) -> dict[str, int]:
+    """By how much the pods in a bucket, at whatever level, keep more than it may."""
+    parents = {one.name: one.parent for one in cluster.buckets}
+    inside = {bucket.name}
+    while found := {name for name, parent in parents.items() if parent in inside} - inside:
+        inside |= found
+    names = {name for name, one in cluster.parties.items() if one.claim is not None and one.claim.parent in inside}
+    kept = Counter[str]()
+    for living in cluster.pods:
+        if living.namespace in names and living.keeps:
+            kept.update(living.request)
+    return {name: kept[name] - most for name, most in bucket.hard.items()}
+
+
+def _kept(snapshot: Snapshot, namespace: str) -> dict[str, int]:
+    assert snapshot.arbitration is not None
+    return snapshot.arbitration.parties[namespace].kept

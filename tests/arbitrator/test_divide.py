@@ -215,6 +215,56 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
             {"x": ""},
             id="kube-system is in no bucket",
         ),
+        pytest.param(
+            [
+                party(name, waiting="cpu=9", parent=area)
+                for name, area in (("a", "x"), ("b", "y"), ("c", "top"), ("d", ""))
+            ],
+            [bucket("x", weight=2, parent="top"), bucket("y", parent="top"), bucket("top", weight=3)],
+            {"a": "cpu=3750m", "b": "cpu=1875m", "c": "cpu=1875m", "d": "cpu=2500m"},
+            {"top": "cpu=7500m", "x": "cpu=3750m", "y": "cpu=1875m"},
+            id="a bucket's part is shared among its namespaces and the buckets in it, by weight",
+        ),
+        pytest.param(
+            [party("a", waiting="cpu=9", parent="x"), party("b", waiting="cpu=9", parent="y")],
+            [
+                bucket("x", hard="cpu=5", parent="top"),
+                bucket("y", hard="cpu=5", parent="top"),
+                bucket("top", hard="cpu=6"),
+            ],
+            {"a": "cpu=3", "b": "cpu=3"},
+            {"top": "cpu=6", "x": "cpu=3", "y": "cpu=3"},
+            id="the limit of a bucket is that of the buckets in it together",
+        ),
+        pytest.param(
+            [
+                party("a", waiting="cpu=9", parent="inner"),
+                party("b", waiting="cpu=9", parent="other"),
+                party("c", held="cpu=9"),
+            ],
+            [
+                bucket("inner", reserved="cpu=4", parent="mid"),
+                bucket("mid", parent="top"),
+                bucket("other", parent="top"),
+            ],
+            {"a": "cpu=4", "b": "cpu=1", "c": "cpu=5"},
+            {"inner": "cpu=4", "mid": "cpu=4", "other": "cpu=1", "top": "cpu=5"},
+            id="what is reserved for a bucket is reserved for all above it, also for one that is only named",
+        ),
+        pytest.param(
+            [party("a", waiting="cpu=9", parent="x"), party("b", waiting="cpu=9")],
+            [bucket("x", hard="cpu=4", parent="y"), bucket("y", parent="z"), bucket("z", hard="cpu=1", parent="x")],
+            {"a": "cpu=4", "b": "cpu=6"},
+            {"x": "cpu=4", "y": "", "z": ""},
+            id="buckets that are in one another are in none",
+        ),
+        pytest.param(
+            [party("a", waiting="limits.cpu=9", parent="x"), party("b", waiting="limits.cpu=9", parent="top")],
+            [bucket("x", parent="top"), bucket("top", hard="limits.cpu=6")],
+            {"a": "limits.cpu=3", "b": "limits.cpu=3"},
+            {"top": "limits.cpu=6", "x": "limits.cpu=3"},
+            id="what has no total is divided where any bucket above has a limit",
+        ),
     ],
 )
 def test_buckets(parties: list[Party], buckets: list[Bucket], expected: dict[str, str], parts: dict[str, str]) -> None:

@@ -8,19 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.parties import NOW, Pod, amounts, party, pods, world
+from tests.support.parties import NOW, Pod, amounts, bucket, party, pods, world
+from vsched.arbitrator.conditions import overuse_message
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.overuse import excesses, overuses, record_of, shortages
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import AllocationRecord, Party, Told
+from vsched.model.arbitration import AllocationRecord, Bucket, Party, Told
 from vsched.model.status import Status
 
 HALVES = [party("a"), party("b")]
 
 
-def looked_at(parties: Sequence[Party], said: Sequence[Pod], total: Any = "cpu=4") -> dict[str, Overuse]:
-    snapshot = world(total, parties, pods=said)
+def looked_at(
+    parties: Sequence[Party], said: Sequence[Pod], total: Any = "cpu=4", buckets: Sequence[Bucket] = ()
+) -> dict[str, Overuse]:
+    snapshot = world(total, parties, buckets=buckets, pods=said)
     division = divide(snapshot)
     assert snapshot.arbitration is not None
     exceeding = excesses(snapshot.arbitration, division)
@@ -82,6 +85,77 @@ def test_who_is_overused(said: list[Pod], overused: dict[str, str], short: tuple
         name: amounts(excess) for name, excess in overused.items()
     }
     assert all(one.claimants == short for one in found.values())
+
+
+@pytest.mark.parametrize(
+    ("parties", "buckets", "said", "expected"),
+    [
+        pytest.param(
+            [party("a", hard="cpu=3")],
+            [],
+            pods("a", 4, "cpu=1", on="n1"),
+            {"a": "holds 1 cpu more than it may at most"},
+            id="who holds more than its limit, whoever is short",
+        ),
+        pytest.param(
+            [party("a", hard="cpu=3")], [], pods("a", 3, "cpu=1", on="n1"), {}, id="not who holds just as much"
+        ),
+        pytest.param(
+            [party("a", quota="cpu=3")],
+            [],
+            pods("a", 4, "cpu=1", on="n1"),
+            {"a": "holds 1 cpu more than it may at most"},
+            id="nor more than its quota",
+        ),
+        pytest.param(
+            [party("a", hard="cpu=0")],
+            [],
+            pods("a", 1, "cpu=1", on="n1"),
+            {"a": "holds 1 cpu more than it may at most"},
+            id="a limit of nothing is one",
+        ),
+        pytest.param(
+            [party("a", hard="limits.cpu=3")],
+            [],
+            pods("a", 2, "cpu=1 limits.cpu=2", on="n1"),
+            {"a": "holds 1 limits.cpu more than it may at most"},
+            id="what has no total is limited all the same",
+        ),
+        pytest.param(
+            [party("a", hard="cpu=3"), party("b")],
+            [],
+            [*pods("a", 4, "cpu=1", on="n1"), *pods("b", 1, "cpu=1")],
+            {"a": "holds 1 cpu more than it may at most; holds 1 cpu more than it deserves while b is short"},
+            id="both is said",
+        ),
+        pytest.param(
+            [party("a", parent="x"), party("b", parent="x")],
+            [bucket("x", hard="cpu=3")],
+            [*pods("a", 3, "cpu=1", on="n1"), *pods("b", 1, "cpu=1", on="n1")],
+            {"a": "holds 1 cpu more than it deserves while bucket x holds more than it may at most"},
+            id="who has too much of what its bucket has too much of",
+        ),
+        pytest.param(
+            [party("a", parent="x"), party("b", parent="y")],
+            [bucket("x", parent="y"), bucket("y", hard="cpu=2", parent="z"), bucket("z", hard="cpu=9")],
+            [*pods("a", 2, "cpu=1", on="n1"), *pods("b", 1, "cpu=1", on="n1")],
+            {"a": "holds 1 cpu more than it deserves while bucket y holds more than it may at most"},
+            id="at any level",
+        ),
+        pytest.param(
+            [party("a", parent="x"), party("b", parent="x")],
+            [bucket("x", hard="limits.cpu=4")],
+            [*pods("a", 2, "limits.cpu=2", on="n1"), *pods("b", 1, "limits.cpu=2")],
+            {"a": "holds 2 limits.cpu more than it deserves while b is short"},
+            id="of what only their bucket has a total",
+        ),
+    ],
+)
+def test_limits_hold_whoever_is_short(
+    parties: list[Party], buckets: list[Bucket], said: list[Pod], expected: dict[str, str]
+) -> None:
+    found = looked_at(parties, said, buckets=buckets)
+    assert {name: overuse_message(one) for name, one in found.items()} == expected
 
 
 def test_a_pod_that_no_node_could_hold_makes_nobody_short() -> None:

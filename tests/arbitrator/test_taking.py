@@ -36,9 +36,9 @@ def consumer(namespace: str, reserved: str = "", parent: str = "", weight: int =
     return {"apiVersion": ARBITRATOR_VERSION, "kind": "Consumer", "metadata": metadata, "spec": spec}
 
 
-def bucket(name: str, reserved: str) -> Manifest:
-    amounts = dict(word.split("=") for word in reserved.split())
-    spec = {"reserved": amounts}
+def bucket(name: str, reserved: str = "", hard: str = "", parent: str = "") -> Manifest:
+    amounts = [dict(word.split("=") for word in said.split()) for said in (reserved, hard)]
+    spec = {"reserved": amounts[0], "hard": amounts[1], "parent": parent}
     return {"apiVersion": ARBITRATOR_VERSION, "kind": "Bucket", "metadata": {"name": name, "uid": name}, "spec": spec}
 
 
@@ -409,3 +409,98 @@ def test_nobody_goes_before_the_grace_is_over() -> None:
 
 def test_nobody_goes_where_none_may() -> None:
     assert decided(FULL + "pods b/w 2 cpu=1", most=0).evictions == ()
+
+
+# -- buckets that hold all they may
+
+
+HALF = """
+node n1 cpu=16
+node n2 cpu=16 taint=gpu:NoSchedule
+"""
+"""Room enough on a node, whatever buckets may hold."""
+
+
+@pytest.mark.parametrize(
+    ("text", "objects", "expected"),
+    [
+        pytest.param(
+            HALF + "pods a/old 4 cpu=1 on=n1\njob b/new pods=2 cpu=1",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4")],
+            ["a/old.0 for b/new.0", "a/old.1 for b/new.1"],
+            id="somebody of the bucket goes, though there is room on the nodes",
+        ),
+        pytest.param(
+            HALF + "pods a/old 3 cpu=1 on=n1\njob b/new pods=2 cpu=1",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4")],
+            ["a/old.0 for b/new.1"],
+            id="only as many as the bucket lacks",
+        ),
+        pytest.param(
+            HALF + "pods a/old 2 cpu=1 on=n1\npods a/big 1 cpu=2 on=n2 age=9\njob b/new pods=1 cpu=2",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4")],
+            ["a/big.0 for b/new.0"],
+            id="one rather than two, also from a node that the pod cannot go to",
+        ),
+        pytest.param(
+            HALF + "pods c/old 9 cpu=1 on=n1\npods a/old 4 cpu=1 on=n2\njob b/new pods=1 cpu=1",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4"), consumer("c")],
+            ["a/old.0 for b/new.0"],
+            id="never somebody of another bucket in their place",
+        ),
+        pytest.param(
+            HALF + "pods a/old 4 cpu=1 on=n1\njob b/new pods=1 cpu=1",
+            [
+                consumer("a", parent="inner"),
+                consumer("b", parent="x"),
+                bucket("inner", parent="x"),
+                bucket("x", hard="cpu=4"),
+            ],
+            ["a/old.0 for b/new.0"],
+            id="of whatever bucket in it",
+        ),
+        pytest.param(
+            HALF + "pods a/old 4 cpu=1 on=n1\njob b/new pods=1 cpu=1",
+            [consumer("a", "cpu=3", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4")],
+            ["a/old.0 for b/new.0"],
+            id="down to what is reserved",
+        ),
+        pytest.param(
+            HALF + "pods a/old 4 cpu=1 on=n1\njob b/new pods=1 cpu=1\npdb a/guard selector=job:old allowed=0",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4")],
+            [],
+            id="within disruption budgets",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=4\npods c/old 4 cpu=1 on=n1\npods a/old 4 cpu=1 on=n2\njob b/new pods=1 cpu=1",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4"), consumer("c")],
+            ["a/old.0 for b/new.0"],
+            id="where nodes are full as well, one that makes room in both",
+        ),
+        pytest.param(
+            HALF + "pods a/old 2 limits=cpu:2 on=n1\njob b/new pods=1 limits=cpu:2",
+            [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="limits.cpu=4")],
+            ["a/old.0 for b/new.0"],
+            id="for what has no total but in the bucket",
+        ),
+    ],
+)
+def test_a_bucket_that_holds_all_it_may_gives_back_to_its_own(
+    text: str, objects: list[Manifest], expected: list[str]
+) -> None:
+    assert gone(decided(text, *objects, most=9)) == expected
+
+
+def test_nobody_goes_for_a_place_that_its_bucket_could_not_hold() -> None:
+    """The one that has too much of the bucket still has its grace; another's pods would make room on the node only."""
+    text = "node n1 cpu=8\npods a/old 4 cpu=1 on=n1\npods c/old 4 cpu=1 on=n1\njob b/new pods=1 cpu=1"
+    objects = [consumer("a", parent="x"), consumer("b", parent="x"), bucket("x", hard="cpu=4"), consumer("c")]
+    since = {"type": "Overused", "status": "True", "lastTransitionTime": "2027-01-15T07:00:00Z"}
+    told = {
+        "apiVersion": ARBITRATOR_VERSION,
+        "kind": "Allocation",
+        "metadata": {"name": "defaults", "namespace": "c", "uid": "told"},
+        "status": {"conditions": [since]},
+    }
+    reserved = consumer("d", "cpu=2")
+    assert gone(decided(text, *objects, told, reserved, most=9, grace=10)) == []

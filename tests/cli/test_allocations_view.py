@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
@@ -141,6 +142,24 @@ def test_namespaces_are_below_their_buckets() -> None:
         (0, "db"),
         (0, "default"),
     ]
+
+
+def test_buckets_are_below_theirs() -> None:
+    inner = replace(area("inner"), parent="top")
+    found = shares(share("a", parent="inner"), share("b", parent="top"), share("c"), buckets=(inner, area("top")))
+
+    shown = lines(as_table(found, PLAIN, NOW))
+
+    assert [(depth, one.name) for depth, one in in_tree(found)] == [
+        (0, "top"),
+        (1, "inner"),
+        (2, "a"),
+        (1, "b"),
+        (0, "c"),
+    ]
+    assert line_of(shown, "  └ a")
+    assert lines(as_page(found, inner, PLAIN, NOW))[:3] == ["bucket      inner", "namespaces  a", "in bucket   top"]
+    assert "buckets     inner" in lines(as_page(found, found.buckets["top"], PLAIN, NOW))
 
 
 def test_a_table_shows_buckets_namespaces_and_what_is_wrong() -> None:

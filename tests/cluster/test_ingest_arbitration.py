@@ -74,7 +74,7 @@ def test_a_consumer_that_says_nothing_has_no_limit_and_no_reservation() -> None:
 
 
 def test_all_of_a_bucket() -> None:
-    spec = {"hard": {"cpu": "4"}, "reserved": {"memory": "1Gi"}, "weight": 3}
+    spec = {"hard": {"cpu": "4"}, "reserved": {"memory": "1Gi"}, "weight": 3, "parent": "top"}
     status = {
         "observedGeneration": 2,
         "deserved": {"cpu": "2"},
@@ -90,6 +90,7 @@ def test_all_of_a_bucket() -> None:
         hard={"cpu": 4000},
         reserved={"memory": GIB},
         weight=3,
+        parent="top",
         deserved={"cpu": "2"},
         allocated={"cpu": "1"},
         conditions=(Told("Reserved", "False"),),
@@ -176,6 +177,12 @@ WRONG_AMOUNTS = [
         id="storage spelt twice with two amounts",
     ),
 ]
+
+
+def test_a_parent_has_to_be_a_name() -> None:
+    for fields, read in ((of.consumer, claim_of), (of.bucket, bucket_of)):
+        with pytest.raises(BadObject, match=r"spec\.parent: 'Top!' is not a name"):
+            read(make.decode(fields(spec={"parent": "Top!"})))
 
 
 @pytest.mark.parametrize("field", ["hard", "reserved"])

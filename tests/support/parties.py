@@ -86,9 +86,9 @@ def party(
     )
 
 
-def bucket(name: str, *, hard: Said = "", reserved: Said = "", weight: int = 1) -> Bucket:
+def bucket(name: str, *, hard: Said = "", reserved: Said = "", weight: int = 1, parent: str = "") -> Bucket:
     """A bucket."""
-    return Bucket(name, f"bucket-{name}", "1", 1, amounts(hard), amounts(reserved), weight)
+    return Bucket(name, f"bucket-{name}", "1", 1, amounts(hard), amounts(reserved), weight, parent)
 
 
 def pods(

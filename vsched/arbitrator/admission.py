@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vsched.arbitrator.tree import LEVELS_MAX, all_buckets, parents_of, path, stated_above
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, Claim
 from vsched.model.counted import LIMITS, Counted, format_counted, is_storage, summed
 
@@ -16,11 +17,12 @@ from vsched.model.counted import LIMITS, Counted, format_counted, is_storage, su
 def problems(found: Claim | Bucket, arbitration: Arbitration, total: Counted) -> tuple[str, ...]:
     """What is wrong with a Consumer or a bucket that is to stand beside all others; total as in a ``Division``."""
     claims = [party.claim for party in arbitration.parties.values() if party.claim is not None]
+    buckets = arbitration.buckets
     if isinstance(found, Bucket):
-        return bucket_problems(found) + bucket_reservation_problems(found, claims, arbitration.buckets, total)
+        return bucket_problems(found, buckets) + bucket_reservation_problems(found, claims, buckets, total)
     party = arbitration.parties.get(found.namespace)
     quota = party.quota if party is not None else {}
-    return consumer_problems(found, quota) + reservation_problems(found, claims, arbitration.buckets, total)
+    return consumer_problems(found, quota) + reservation_problems(found, claims, buckets, total)
 
 
 def consumer_problems(claim: Claim, quota: Counted) -> tuple[str, ...]:
@@ -33,59 +35,79 @@ def consumer_problems(claim: Claim, quota: Counted) -> tuple[str, ...]:
     )
 
 
-def bucket_problems(bucket: Bucket) -> tuple[str, ...]:
-    """What is wrong with a bucket by itself."""
-    return tuple(_within("spec.reserved", bucket.reserved, bucket.hard, "spec.hard"))
+def bucket_problems(bucket: Bucket, others: Mapping[str, Bucket]) -> tuple[str, ...]:
+    """What is wrong with a bucket by itself and below the others."""
+    return (*_within("spec.reserved", bucket.reserved, bucket.hard, "spec.hard"), *_endless(bucket, others))
 
 
 def reservation_problems(
     claim: Claim, others: Iterable[Claim], buckets: Mapping[str, Bucket], total: Counted
 ) -> tuple[str, ...]:
-    """What a Consumer reserves that its bucket or the cluster cannot keep for it.
+    """What a Consumer reserves that its buckets or the cluster cannot keep for it.
 
     ``others`` are the Consumers that count, its own former self among them if there is one: what was too much before
     is no reason to refuse one that asks for no more.
     """
     if claim.namespace == SYSTEM_NAMESPACE:
         return ()
-    before = [other for other in others if other.namespace != SYSTEM_NAMESPACE]
+    before = list(others)
     rest = [other for other in before if other.namespace != claim.namespace]
-    bucket = buckets.get(claim.parent)
-    found: list[str] = []
-    if bucket is not None:
-        kept, was = (_of_children(claims, claim.parent) for claims in ([*rest, claim], before))
-        found.extend(_beyond(claim.reserved, kept, was, bucket.hard, f"bucket {bucket.name}'s hard limit of"))
-    kept, was = (reserved_in_all(claims, buckets) for claims in ([*rest, claim], before))
-    found.extend(_beyond(claim.reserved, kept, was, _known(total, kept), "the cluster's"))
-    return tuple(found)
+    now, was = Reservations([*rest, claim], buckets), Reservations(before, buckets)
+    return tuple(_too_much(claim.reserved, claim.parent, now, was, total))
 
 
 def bucket_reservation_problems(
     bucket: Bucket, claims: Iterable[Claim], buckets: Mapping[str, Bucket], total: Counted
 ) -> tuple[str, ...]:
-    """What a bucket reserves that the cluster cannot keep for it, judged as Consumers are."""
+    """What a bucket reserves that the buckets above it or the cluster cannot keep for it, judged as Consumers are."""
     counted = list(claims)
-    kept, was = (reserved_in_all(counted, each) for each in ({**buckets, bucket.name: bucket}, buckets))
-    return tuple(_beyond(bucket.reserved, kept, was, _known(total, kept), "the cluster's"))
+    now, was = (Reservations(counted, each) for each in ({**buckets, bucket.name: bucket}, buckets))
+    return tuple(_too_much(bucket.reserved, now.parents[bucket.name], now, was, total))
 
 
-def reserved_in_all(claims: Iterable[Claim], buckets: Mapping[str, Bucket]) -> dict[str, int]:
-    """What is reserved of the cluster: for a bucket its own or its Consumers' together, whichever is larger."""
-    alone: list[Counted] = []
-    grouped: dict[str, list[Counted]] = {name: [] for name in buckets}
-    for claim in claims:
+class Reservations:
+    """What is reserved, level by level: of a bucket its own or what is reserved in it together, whichever is larger."""
+
+    def __init__(self, claims: Iterable[Claim], stated: Mapping[str, Bucket]) -> None:
         # kube-system is served before anything is reserved.
-        if claim.namespace != SYSTEM_NAMESPACE:
-            (grouped.setdefault(claim.parent, []) if claim.parent else alone).append(claim.reserved)
-    for name, reserved in grouped.items():
-        own = buckets[name].reserved if name in buckets else {}
-        children = summed(reserved)
-        alone.append({each: max(own.get(each, 0), children.get(each, 0)) for each in {**own, **children}})
-    return summed(alone)
+        counted = [claim for claim in claims if claim.namespace != SYSTEM_NAMESPACE]
+        self.buckets = all_buckets(stated)
+        self.buckets.update((claim.parent, Bucket(claim.parent)) for claim in counted if not self._knows(claim.parent))
+        self.parents = parents_of(self.buckets)
+        within: dict[str, list[Counted]] = {"": []}
+        for claim in counted:
+            within.setdefault(claim.parent, []).append(claim.reserved)
+        self.within: dict[str, dict[str, int]] = {}
+        """What is reserved in each bucket, by name; of the cluster under the empty one."""
+        for name in sorted(self.buckets, key=lambda name: -len(path(name, self.parents))):
+            own, inner = self.buckets[name].reserved, summed(within.get(name, ()))
+            self.within[name] = inner
+            larger = {each: max(own.get(each, 0), inner.get(each, 0)) for each in {**own, **inner}}
+            within.setdefault(self.parents[name], []).append(larger)
+        self.within[""] = summed(within[""])
+
+    def _knows(self, name: str) -> bool:
+        return not name or name in self.buckets
 
 
-def _of_children(claims: Iterable[Claim], parent: str) -> dict[str, int]:
-    return summed(claim.reserved for claim in claims if claim.parent == parent)
+def _too_much(reserved: Counted, parent: str, now: Reservations, was: Reservations, total: Counted) -> Iterable[str]:
+    """Where more is reserved than the buckets above, or the cluster, can keep."""
+    for name in path(parent, now.parents):
+        kept, before = now.within[name], was.within.get(name, {})
+        yield from _beyond(reserved, kept, before, now.buckets[name].hard, f"bucket {name}'s hard limit of")
+    kept = now.within[""]
+    yield from _beyond(reserved, kept, was.within[""], _known(total, kept), "the cluster's")
+
+
+def _endless(bucket: Bucket, others: Mapping[str, Bucket]) -> Iterable[str]:
+    above = stated_above(bucket.name, {**others, bucket.name: bucket})
+    if len(above) <= LEVELS_MAX:
+        return
+    if bucket.name in above:
+        circle = " in ".join(above[: above.index(bucket.name) + 1])
+        yield f"spec.parent: {bucket.parent} (expected a bucket that is not in this one: {bucket.name} is in {circle})"
+    else:
+        yield f"spec.parent: {bucket.parent} (expected at most {LEVELS_MAX} buckets above one another)"
 
 
 def _within(field: str, amounts: Counted, bounds: Counted, whose: str) -> Iterable[str]:

@@ -71,17 +71,21 @@ Effect = MakeConsumer | WriteAllocation | DropAllocation | WriteStatus | Remark
 
 
 class Overuse(msgspec.Struct, frozen=True):
-    """A namespace that uses more than it deserves while another is short."""
+    """A namespace that uses more than it deserves while another is short, or more than it may at most."""
 
     namespace: str
     since: float
     """Seconds since the epoch."""
     excess: Mapping[str, int]
-    """By how much, base units by counted name."""
+    """By how much more than it deserves, base units by counted name."""
     degree: float
     """The largest of ``(held - deserved) / total`` over the resources: the most overused goes first."""
     claimants: tuple[str, ...] = ()
     """Namespaces that are short of what they deserve."""
+    beyond: Mapping[str, int] = {}
+    """By how much more than its limit in force."""
+    buckets: tuple[str, ...] = ()
+    """Its buckets whose limit is exceeded in something that it keeps more of than it deserves."""
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -101,6 +105,8 @@ class Verdict(msgspec.Struct, frozen=True):
     overused: Mapping[str, Overuse] = {}
     conditions: Mapping[str, tuple[Told, ...]] = {}
     """What is said of each namespace, by namespace."""
+    of_buckets: Mapping[str, tuple[Told, ...]] = {}
+    """What is said of each bucket, by name."""
     promised: Mapping[str, Promise] = {}
     """Promises that are open, by the pod's uid; the next round has to be told of them. While there are any, nobody is
     lent anything (``ceilings_of``): what leaves would come back before whom it was to make room for has come."""

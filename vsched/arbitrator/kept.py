@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from vsched.arbitrator.overuse import NO_AWARD, degree_of, excess_of
+from vsched.arbitrator.overuse import NO_AWARD, degree_of, excess_of, kept_in_buckets
+from vsched.arbitrator.tree import path
 from vsched.model.arbitration import Arbitration, Award, Division
-from vsched.model.counted import Counted, summed
+from vsched.model.counted import Counted
 
 Sums = dict[str, int]
 
@@ -16,7 +17,7 @@ class Kept:
         self._parties = arbitration.parties
         self._division = division
         self._namespaces: dict[str, Sums] = {}
-        self._buckets: dict[str, Sums] = {}
+        self._in_buckets: dict[str, Sums] = kept_in_buckets(arbitration, division)
 
     def of(self, namespace: str) -> Sums:
         """What a namespace keeps, base units by counted name. Read only."""
@@ -31,19 +32,36 @@ class Kept:
 
     def shift(self, namespace: str, amounts: Counted, sign: int) -> None:
         """Something comes to a namespace (``sign=1``) or goes (``sign=-1``)."""
-        bucket = self._buckets.get(self._bucket_of(namespace))
-        for sums in (self.of(namespace), bucket):
-            if sums is not None:
-                for name, value in amounts.items():
-                    sums[name] = sums.get(name, 0) + sign * value
+        above = (self._in_buckets[bucket] for bucket in self.buckets_of(namespace))
+        for sums in (self.of(namespace), *above):
+            for name, value in amounts.items():
+                sums[name] = sums.get(name, 0) + sign * value
 
     def excess(self, namespace: str) -> Sums:
         """By how much it keeps more than it deserves of what is divided."""
         return excess_of(self.of(namespace), self.award(namespace), self._division.total)
 
-    def degree_of(self, excess: Counted) -> float:
+    def degree_of(self, namespace: str, excess: Counted) -> float:
         """How overused a namespace is with this excess."""
-        return degree_of(excess, self._division.total)
+        return degree_of(excess, self.award(namespace), self._division.total)
+
+    def lacking(self, namespace: str, amounts: Counted) -> dict[str, Sums]:
+        """By how much its buckets would keep more than they may with so much more in it; those that would not, not."""
+        found: dict[str, Sums] = {}
+        for bucket in self.buckets_of(namespace):
+            kept, hard = self._in_buckets[bucket], self._division.buckets[bucket].hard
+            short = {
+                name: over
+                for name, value in amounts.items()
+                if value and name in hard and (over := kept.get(name, 0) + value - hard[name]) > 0
+            }
+            if short:
+                found[bucket] = short
+        return found
+
+    def buckets_of(self, namespace: str) -> tuple[str, ...]:
+        """The bucket that a namespace is in, and those above it."""
+        return path(self.award(namespace).parent, self._division.parents)
 
     def share(self, namespace: str) -> float:
         """The largest part of the cluster that it keeps of anything, by its weight: the neediest has the smallest."""
@@ -52,24 +70,15 @@ class Kept:
         return largest / self._parties[namespace].own_weight
 
     def may_lose(self, namespace: str, amounts: Counted, claimant: str) -> bool:
-        """Whether what is kept in reserve stays, that of its bucket too where something leaves the bucket."""
+        """Whether what is kept in reserve stays, that of its buckets too where something leaves them."""
         if not _leaves(self.of(namespace), amounts, self.award(namespace).reserved):
             return False
-        bucket = self._bucket_of(namespace)
-        if not bucket or bucket == self._bucket_of(claimant):
-            return True
-        return _leaves(self._of_bucket(bucket), amounts, self._division.buckets[bucket].reserved)
-
-    def _bucket_of(self, namespace: str) -> str:
-        claim = self._parties[namespace].claim
-        return claim.parent if claim is not None and claim.parent in self._division.buckets else ""
-
-    def _of_bucket(self, bucket: str) -> Sums:
-        found = self._buckets.get(bucket)
-        if found is None:
-            children = (name for name in self._parties if self._bucket_of(name) == bucket)
-            found = self._buckets[bucket] = summed(self.of(name) for name in children)
-        return found
+        own = self.buckets_of(claimant)
+        return all(
+            _leaves(self._in_buckets[bucket], amounts, self._division.buckets[bucket].reserved)
+            for bucket in self.buckets_of(namespace)
+            if bucket not in own
+        )
 
 
 def _leaves(kept: Counted, amounts: Counted, reserved: Counted) -> bool:

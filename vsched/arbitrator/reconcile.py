@@ -24,10 +24,11 @@ from vsched.arbitrator.effects import (
     WriteAllocation,
     WriteStatus,
 )
-from vsched.arbitrator.overuse import NO_AWARD, excesses, overuses, record_of, shortages
+from vsched.arbitrator.overuse import NO_AWARD, excesses, kept_in_buckets, overuses, record_of, shortages
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking import take
+from vsched.arbitrator.tree import parent_of, path
 from vsched.arbitrator.wants import Asking
 from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, Party, Told
 from vsched.model.counted import Counted, render_counted, summed
@@ -64,10 +65,10 @@ def reconcile(
     effects = tuple(writing.effects())
     promises = _still_open(promised, arbitration, snapshot.now)
     taken = take(snapshot, division, overused, short, promises, rules, placing, asking)
-    for victim, pod in taken:
+    for victim, pod in reversed(taken):  # who leaves the pod's own place goes first of those that leave for it
         promises[pod.uid] = Promise(pod.namespace, victim.node, snapshot.now + rules.promise_seconds)
     evictions = tuple(one.eviction for one in taken)
-    return Verdict(effects, evictions, overused, writing.conditions, promises)
+    return Verdict(effects, evictions, overused, writing.conditions, writing.of_buckets, promises)
 
 
 def _still_open(promised: Mapping[str, Promise], arbitration: Arbitration, now: float) -> dict[str, Promise]:
@@ -101,6 +102,8 @@ class _Writing:
         self._now = now
         self.conditions: dict[str, Conditions] = {}
         """What is said of each namespace."""
+        self.of_buckets: dict[str, Conditions] = {}
+        """What is said of each bucket."""
 
     def effects(self) -> Iterator[Effect]:
         """In the order of names: namespaces, then buckets."""
@@ -110,9 +113,10 @@ class _Writing:
             yield from self._consumers(party)
             yield from self._allocation(party, self.conditions.pop(namespace, ()))
             yield from self._strays(party)
-        children = self._children()
+        kept = kept_in_buckets(self._arbitration, self._division)
+        held = self._held_in_buckets()
         for name, bucket in sorted(self._arbitration.buckets.items()):
-            yield from self._bucket(bucket, children.get(name, ()))
+            yield from self._bucket(bucket, kept.get(name, {}), held.get(name, ()))
 
     # -- namespaces -------------------------------------------------------------------------------------------------
 
@@ -181,17 +185,18 @@ class _Writing:
 
     # -- buckets ----------------------------------------------------------------------------------------------------
 
-    def _children(self) -> dict[str, list[Counted]]:
-        """What the namespaces of each bucket hold."""
+    def _held_in_buckets(self) -> dict[str, list[Counted]]:
+        """What the namespaces of each bucket hold, at whatever level they are in it."""
         found: dict[str, list[Counted]] = {}
         for party in self._arbitration.parties.values():
-            if party.claim is not None and party.claim.parent in self._arbitration.buckets:
-                found.setdefault(party.claim.parent, []).append(party.held)
+            for bucket in path(parent_of(party), self._division.parents):
+                found.setdefault(bucket, []).append(party.held)
         return found
 
-    def _bucket(self, bucket: Bucket, held: Iterable[Counted]) -> Iterator[Effect]:
+    def _bucket(self, bucket: Bucket, kept: Counted, held: Iterable[Counted]) -> Iterator[Effect]:
         award = self._division.buckets.get(bucket.name, NO_AWARD)
-        said = conditions.of_bucket(bucket, award, self._now)
+        said = conditions.of_bucket(bucket, self._arbitration.buckets, award, kept, self._now)
+        self.of_buckets[bucket.name] = said
         deserved = render_counted(award.deserved)
         allocated = render_counted({**dict.fromkeys(award.deserved, 0), **summed(held)})
         seen = bucket.observed == bucket.generation and deserved == bucket.deserved
@@ -226,7 +231,7 @@ def _allocation_remarks(
     kind: str, namespace: str, name: str, uid: str, before: Conditions, said: Conditions
 ) -> Iterator[Remark]:
     """What people are told of when it begins."""
-    worrying = {OVERUSED: TRUE, RESERVED: FALSE, conditions.ACCEPTED: FALSE}
+    worrying = {OVERUSED: TRUE, RESERVED: FALSE, conditions.ACCEPTED: FALSE, conditions.PARENT_FOUND: FALSE}
     for told in said:
         if worrying[told.kind] == told.status and conditions.begins(before, told):
             yield _remark(kind, namespace, name, uid, told)

@@ -6,7 +6,7 @@ deserves of something that is lacking on the node; budgets and reserves hold at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from vsched.arbitrator.placing import Trial
 from vsched.arbitrator.victims import Victims
 from vsched.arbitrator.wants import Asking
 from vsched.model.arbitration import Party
+from vsched.model.counted import Counted
 from vsched.model.nodes import Ints, Mask
 from vsched.model.quantity import UNLIMITED
 from vsched.model.resources import ResourceAxis
@@ -60,24 +61,54 @@ class Search:
         """What each owner of victims keeps beyond what it deserves, as of now."""
         return [self._kept.excess(owner) for owner in self.victims.owners]
 
-    def find(self, task: Task, preferred: int | None) -> Found | None:
+    def find(self, task: Task, preferred: int | None, of: Collection[str] = ()) -> Found | None:
         """The victims that give a pod a place, evicted on the books; None where there are none, and nothing changed.
 
         One victim is better than several; among equally many those decide that go first by their order. But where
-        others have left a row for the pod already, that is gone on with as long as it leads anywhere.
+        others have left a row for the pod already, that is gone on with as long as it leads anywhere. Before all
+        others come victims ``of`` these namespaces.
         """
         useful, lacking = self._useful(task)
         everything = {column: np.full(len(self._trial.nodes), UNLIMITED) for column in lacking}
         useful &= self._trial.fitting.candidates(task, everything)[self.victims.row]
         if not useful.any():
             return None
-        victims = self.victims
-        turns = victims.turns([self._kept.degree_of(excess) for excess in self._excess])
+        victims, turns = self.victims, self._turns()
         found: Found | None = None
-        if preferred is not None:
-            here = useful & (victims.row == preferred)
-            found = self._one(task, here, lacking, turns) or self._several(task, here, lacking, turns)
-        return found or self._one(task, useful, lacking, turns) or self._several(task, useful, lacking, turns)
+        for among in [useful & victims.owned_by(of), useful] if of else [useful]:
+            if preferred is not None:
+                here = among & (victims.row == preferred)
+                found = self._one(task, here, lacking, turns) or self._several(task, here, lacking, turns)
+            found = found or self._one(task, among, lacking, turns) or self._several(task, among, lacking, turns)
+            if found is not None:
+                break
+        return found
+
+    def relieve(self, task: Task, lacking: Callable[[], Mapping[str, Counted]], of: Collection[str]) -> bool:
+        """Evict pods ``of`` some namespaces, wherever they are, until nothing is lacking in the buckets of a pod.
+
+        ``lacking`` says by how much each is too full with the pod as things stand. As few go as do by themselves, the
+        first by their order. False where it cannot be had; then nothing has changed.
+        """
+        start, chosen, victims = self.mark(), list[int](), self.victims
+        turns, left = self._turns(), victims.left & victims.owned_by(of)
+        while short := lacking():
+            names = {name for amounts in short.values() for name in amounts}
+            position = self._relieving(task, np.flatnonzero(left), turns, short, names)
+            if position is None:
+                self.undo_to(start)
+                return False
+            left[position] = False
+            self._evict(position, task)
+            chosen.append(position)
+        for spared in chosen[-2::-1]:
+            fewer = [position for position in chosen if position != spared]
+            self._replay(task, fewer, start)
+            if lacking():
+                self._replay(task, chosen, start)
+            else:
+                chosen = fewer
+        return True
 
     def mark(self) -> int:
         """A point to go back to."""
@@ -127,6 +158,33 @@ class Search:
         matters = columns or [column for column, _ in task.shape.request]
         asked = victims.tasks[position].shape.request
         return any(column in matters and self._names[column] in excess for column, _ in asked)
+
+    def _turns(self) -> Ints:
+        """int64[pods]: who goes first, as of now."""
+        owners = self.victims.owners
+        degrees = [self._kept.degree_of(owner, excess) for owner, excess in zip(owners, self._excess, strict=True)]
+        return self.victims.turns(degrees)
+
+    def _relieving(
+        self, task: Task, positions: Ints, turns: Ints, short: Mapping[str, Counted], names: set[str]
+    ) -> int | None:
+        """The first to go of those whose eviction is all that is lacking, else of those whose eviction helps."""
+        helping: int | None = None
+        for position in self.victims.in_turn(positions, turns):
+            victim, owner = self.victims.tasks[position], int(self.victims.owner[position])
+            amounts, above = self._asking.amounts(victim.shape), self._kept.buckets_of(victim.namespace)
+            if not any(amounts.get(name) and name in self._excess[owner] for name in names):
+                continue
+            enough = all(
+                bucket in above and amounts.get(name, 0) >= value
+                for bucket, lacking in short.items()
+                for name, value in lacking.items()
+            )
+            if (enough or helping is None) and self._may_go(position, task):
+                if enough:
+                    return position
+                helping = position
+        return helping
 
     # -- one, or several --------------------------------------------------------------------------------------------
 

@@ -2,13 +2,14 @@
 
 What was begun comes first; then the neediest namespace has its turn, then whoever is the neediest with that place
 counted as its own. A pod that some node takes anyhow has room kept for it, so that nobody is evicted for room that is
-there; else the fewest pods leave one node. What is begun was seen through to its end on the books of the round, so no
+there; else the fewest pods leave one node. Where a bucket of the namespace keeps all that it may, pods of that bucket
+have to go as well, wherever they are. What is begun was seen through to its end on the books of the round, so no
 eviction is in vain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -87,7 +88,8 @@ class _Round:
         self._most = rules.evictions_per_round
         self._kept = Kept(arbitration, division)
         self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
-        parties = [arbitration.parties[name] for name in givers]
+        self._givers = tuple(givers)
+        parties = [arbitration.parties[name] for name in self._givers]
         self._search = Search(self._trial, parties, self._kept, asking, snapshot.axis)
         self._snapshot = snapshot
         self._parties = arbitration.parties
@@ -139,7 +141,7 @@ class _Round:
         mark = self._search.mark()
         if not within(self._kept.of(namespace), want.amounts, self._kept.award(namespace).deserved):
             return None
-        if not self._satisfy(want):
+        if not self._satisfy(namespace, want):
             return None
         self._kept.shift(namespace, want.amounts, 1)
         return [Taken(*pair) for pair in self._search.evicted_since(mark)]
@@ -169,26 +171,40 @@ class _Round:
     def _likeness(self, want: Want) -> Hashable:
         return tuple(self._trial.likeness(task) for task in want.tasks)
 
-    def _satisfy(self, want: Want) -> bool:
-        """Find a place for every pod of a want, and book it all; where one has none, nothing is booked."""
+    def _satisfy(self, namespace: str, want: Want) -> bool:
+        """Find a place for every pod of a want, and room in the buckets; where one is lacking, nothing is booked."""
+        neighbours = self._neighbours(namespace, want)
         start, mark = self._trial.mark(), self._search.mark()
-        if all(self._place(task) for task in want.tasks):
+        placed = all(self._place(task, neighbours or ()) for task in want.tasks)
+        if placed and (neighbours is None or self._relieve(namespace, want, neighbours)):
             return True
         self._search.undo_to(mark)
         self._trial.undo_to(start)
-        self._hopeless.add(self._likeness(want))
+        if not placed:
+            self._hopeless.add(self._likeness(want))
         return False
 
-    def _place(self, task: Task) -> bool:
+    def _place(self, task: Task, neighbours: Collection[str]) -> bool:
         promise = self._promised.get(task.uid)
         preferred = self._trial.rows.get(promise.node) if promise is not None else None
         if self._trial.place(task, preferred):
             return True
-        found = self._search.find(task, preferred)
+        found = self._search.find(task, preferred, neighbours)
         if found is None:
             return False
         self._trial.reserve(task, found.row)
         return True
+
+    def _neighbours(self, namespace: str, want: Want) -> Collection[str] | None:
+        """The namespaces in buckets that would be too full with a want, of which something has to go for it, wherever
+        it is; None where no bucket would be."""
+        buckets = self._kept.lacking(namespace, want.amounts).keys()
+        if not buckets:
+            return None
+        return {giver for giver in self._givers if not buckets.isdisjoint(self._kept.buckets_of(giver))}
+
+    def _relieve(self, namespace: str, want: Want, neighbours: Collection[str]) -> bool:
+        return self._search.relieve(want.tasks[0], lambda: self._kept.lacking(namespace, want.amounts), neighbours)
 
 
 def _leaving(parties: Mapping[str, Party]) -> list[Task]:

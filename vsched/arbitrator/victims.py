@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -61,6 +61,12 @@ class Victims:
         if found is None:
             by_shape = np.array([request.get(column, 0) for request in self._shapes], dtype=np.int64)
             found = self._amounts[column] = by_shape[self._shape]
+        return found
+
+    def owned_by(self, namespaces: Collection[str]) -> Mask:
+        """bool[pods]: whose they are."""
+        chosen = np.fromiter((owner in namespaces for owner in self.owners), np.bool_, len(self.owners))
+        found: Mask = chosen[self.owner]
         return found
 
     def freeable(self, column: int, which: Mask, nodes: int) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,6 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from vsched.arbitrator.conditions import OVERUSED
+from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.asking import Target, asked, expect_leader, understood
 from vsched.cli.queue_source import NODES, Obj
 from vsched.cluster import wire
@@ -33,7 +34,7 @@ class Share(msgspec.Struct, frozen=True):
     name: str
     is_bucket: bool = False
     parent: str = ""
-    """The bucket of a namespace, empty for none."""
+    """The bucket that it is in, empty for none."""
     weight: int | None = None
     """None where it has none of its own."""
     deserved: Counted = NOTHING
@@ -102,6 +103,10 @@ class Shares(msgspec.Struct, frozen=True):
         """The namespaces of a bucket, by name; those without one for an empty name."""
         return [share for _, share in sorted(self.namespaces.items()) if share.parent == bucket]
 
+    def inner(self, bucket: str) -> list[Share]:
+        """The buckets in a bucket, by name; those that stand in none for an empty name."""
+        return [share for _, share in sorted(self.buckets.items()) if share.parent == bucket]
+
 
 def shares_of(
     claims: Iterable[Claim], records: Iterable[AllocationRecord], buckets: Iterable[Bucket], total: Counted = NOTHING
@@ -116,15 +121,16 @@ def shares_of(
         if record.name == (DEFAULT_CONSUMER if known is None else known.name):
             told[record.namespace] = record
     namespaces = {name: _namespace(name, counting.get(name), told.get(name)) for name in sorted({*counting, *told})}
-    known_buckets = {bucket.name: _bucket(bucket) for bucket in buckets}
-    implied = {share.parent for share in namespaces.values() if share.parent} - known_buckets.keys()
-    for name in implied:
-        below = [share for share in namespaces.values() if share.parent == name]
-        deserved, allocated = (summed(getattr(share, kind) for share in below) for kind in ("deserved", "allocated"))
-        divided = any(share.divided for share in below)
-        known_buckets[name] = Share(
-            name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided
-        )
+    stated = {bucket.name: bucket for bucket in buckets}
+    named = {share.parent: Bucket(share.parent) for share in namespaces.values() if share.parent}
+    everyone = all_buckets({**named, **stated})
+    parents = parents_of(everyone)
+    known_buckets = {
+        name: replace(_bucket(stated[name]), parent=parents[name])
+        if name in stated
+        else _implied(name, [one for one in namespaces.values() if name in path(one.parent, parents)])
+        for name in everyone
+    }
     return Shares(namespaces, dict(sorted(known_buckets.items())), total)
 
 
@@ -190,6 +196,13 @@ def _namespace(name: str, claim: Claim | None, record: AllocationRecord | None) 
         conditions=conditions,
         divided=record is not None,
     )
+
+
+def _implied(name: str, below: Sequence[Share]) -> Share:
+    """A bucket that is only named, by what is known of the namespaces in it."""
+    deserved, allocated = (summed(getattr(share, kind) for share in below) for kind in ("deserved", "allocated"))
+    divided = any(share.divided for share in below)
+    return Share(name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided)
 
 
 def _bucket(bucket: Bucket) -> Share:

@@ -113,8 +113,10 @@ def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableT
     facts.add_row("bucket" if share.is_bucket else "namespace", Text(share.name, style="bold"))
     if share.is_bucket:
         facts.add_row("namespaces", ", ".join(one.name for one in shares.below(share.name)) or "-")
-    else:
-        facts.add_row("bucket", share.parent or "-")
+        if inner := shares.inner(share.name):
+            facts.add_row("buckets", ", ".join(one.name for one in inner))
+    if share.parent or not share.is_bucket:
+        facts.add_row("in bucket" if share.is_bucket else "bucket", share.parent or "-")
     facts.add_row("weight", _weight(share))
     facts.add_row("overused", _overused(share, now))
     kinds = ["allocated", "deserved", "reserved", "hard"]
@@ -146,13 +148,18 @@ def shown(shares: Shares) -> list[str]:
 
 
 def in_tree(shares: Shares) -> Iterator[tuple[int, Share]]:
-    """Every bucket followed by its namespaces, then the namespaces of none, with their depth."""
-    for name, bucket in shares.buckets.items():
-        yield 0, bucket
-        for share in shares.below(name):
-            yield 1, share
+    """Every bucket followed by the buckets and the namespaces in it, then the namespaces of none, with their depth."""
+    yield from _inside(shares, "", 0)
     for share in shares.below(""):
         yield 0, share
+
+
+def _inside(shares: Shares, bucket: str, depth: int) -> Iterator[tuple[int, Share]]:
+    for inner in shares.inner(bucket):
+        yield depth, inner
+        yield from _inside(shares, inner.name, depth + 1)
+        for share in shares.below(inner.name):
+            yield depth + 1, share
 
 
 def legend(look: Look) -> Text:
@@ -166,7 +173,7 @@ def _row(
     shares: Shares, share: Share, depth: int, resources: list[str], look: Look, now: float
 ) -> list[RenderableType]:
     name = Text.assemble(
-        (look.branch if depth else "", "dim"),
+        ("  " * (depth - 1) + look.branch if depth else "", "dim"),
         (share.name, "bold" if share.is_bucket else ""),
         (" (bucket)" if share.is_bucket else "", "dim"),
         (" !" if share.problems else "", "bold red"),

@@ -13,6 +13,7 @@ from vsched.arbitrator.effects import Promise
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.tree import path
 from vsched.cli.allocations_source import Share, Shares
 from vsched.cluster.cache import Cache
 from vsched.model.arbitration import Arbitration, Award, Bucket, Division, Party, Told
@@ -35,6 +36,7 @@ class Rounds:
         self._placing = Placing.of(REGISTRY)
         self._division = Division({}, {}, NOTHING)
         self._told: Mapping[str, tuple[Told, ...]] = {}
+        self._told_of_buckets: Mapping[str, tuple[Told, ...]] = {}
         self._promised: Mapping[str, Promise] = {}
 
     def arbitrate(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Evict, ...]]:
@@ -44,6 +46,7 @@ class Rounds:
         self._division = divide(whole)
         verdict = reconcile(whole, self._division, self._rules, self._placing, promised=self._promised)
         self._told, self._promised = verdict.conditions, verdict.promised
+        self._told_of_buckets = verdict.of_buckets
         axis, division = self._cache.axis, self._division
         self._cache.set_ceilings(ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis))
         self._cache.assume(CycleReport(evictions=verdict.evictions))
@@ -54,10 +57,14 @@ class Rounds:
 
     def shares(self) -> Shares:
         """What everybody deserves by the last division, and holds now."""
-        after = self._cache.arbitration()
+        after, parents = self._cache.arbitration(), self._division.parents
         namespaces = {name: self._namespace(name, award, after) for name, award in self._division.namespaces.items()}
         buckets = {
-            name: _bucket(name, award, after, [share for share in namespaces.values() if share.parent == name])
+            name: replace(
+                _bucket(name, award, after, [one for one in namespaces.values() if name in path(one.parent, parents)]),
+                parent=parents[name],
+                conditions=self._told_of_buckets.get(name, ()),
+            )
             for name, award in self._division.buckets.items()
         }
         return Shares(dict(sorted(namespaces.items())), dict(sorted(buckets.items())), self._division.total)

@@ -33,6 +33,7 @@ class BucketSpec(Wire):
     hard: ResourceList | None = None
     reserved: ResourceList | None = None
     weight: int | None = None
+    parent: str | None = None
 
 
 class Bucket(Wire):

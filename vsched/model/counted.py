@@ -92,6 +92,11 @@ def lesser(left: Counted, right: Counted) -> Counted:
     return {**left, **{name: min(value, left.get(name, value)) for name, value in right.items()}}
 
 
+def beyond_limit(amounts: Counted, limit: Counted) -> dict[str, int]:
+    """By how much more there is than a limit allows."""
+    return {name: amounts[name] - most for name, most in limit.items() if amounts.get(name, 0) > most}
+
+
 def summed(amounts: Iterable[Counted]) -> dict[str, int]:
     """The sum, name by name."""
     total: dict[str, int] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vsched.arbitrator.effects import Overuse
-from vsched.model.arbitration import Award, Bucket, Claim, Party, Told
+from vsched.model.arbitration import Award, Bucket, Claim, Division, Party, Told
 from vsched.model.counted import render_counted
 from vsched.web.findings import Findings
 
@@ -34,7 +34,11 @@ def allocations(findings: Findings) -> View:
             for namespace, award in sorted(found.division.namespaces.items())
         },
         "buckets": {
-            name: {**_amounts(award), **_bucket(found.arbitration.buckets.get(name), name, parties)}
+            name: {
+                **_amounts(award),
+                **_bucket(found.arbitration.buckets.get(name), name, parties, found.division),
+                "conditions": _conditions(verdict.of_buckets.get(name, ())),
+            }
             for name, award in sorted(found.division.buckets.items())
         },
     }
@@ -88,9 +92,16 @@ def _conditions(conditions: tuple[Told, ...]) -> list[View]:
     ]
 
 
-def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, Party]) -> View:
+def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, Party], division: Division) -> View:
     """A bucket that has no object stands for one without limits, reservation or weight."""
+    parents = division.parents
     below = sorted(
         namespace for namespace, party in parties.items() if party.claim is not None and party.claim.parent == name
     )
-    return {"weight": bucket.weight if bucket is not None else 1, "exists": bucket is not None, "namespaces": below}
+    return {
+        "weight": bucket.weight if bucket is not None else 1,
+        "exists": bucket is not None,
+        "parent": parents.get(name, ""),
+        "buckets": sorted(inner for inner, parent in parents.items() if parent == name),
+        "namespaces": below,
+    }
