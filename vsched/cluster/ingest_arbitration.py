@@ -71,7 +71,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
             hard=counted_of(spec.hard, "spec.hard"),
             reserved=counted_of(spec.reserved, "spec.reserved"),
             weight=1 if spec.weight is None else _weight(spec.weight),
-            parent=intern(_parent(spec.parent or "")),
+            parent=_parent(spec.parent or ""),
             deserved=_stated(standing.deserved),
             allocated=_stated(standing.allocated),
             conditions=_told(standing.conditions),
