@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from vsched.cluster.confirmations import ConfirmationSettings
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.reload import PolicyInForce
@@ -133,11 +134,13 @@ async def digested(cluster: Cluster, daemon: Daemon) -> None:
 
 
 @asynccontextmanager
-async def scheduling(url: str, policy: PolicyInForce | None = None, **options: Any) -> AsyncIterator[Daemon]:
+async def scheduling(
+    url: str, policy: PolicyInForce | None = None, confirmations: ConfirmationSettings | None = None, **options: Any
+) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end."""
     quiet = {"listen_address": "", "healthz_address": "", "drain_seconds": 2.0}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY, policy=policy)
+        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY, policy=policy, confirmations=confirmations)
         task = group.create_task(daemon.run())
         try:
             yield daemon

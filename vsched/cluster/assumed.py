@@ -31,6 +31,8 @@ class AssumedTasks:
         self._moved: dict[str, tuple[Status, str]] = {}
         self._nominated: dict[str, _Nomination] = {}
         self._spared: set[str] = set()
+        self._accepted: dict[str, bool] = {}
+        """Pods whose binding the API server accepted, and whether that was before the list under way began."""
         self._ungated: set[str] = set()
         """Pods whose gate is being opened."""
 
@@ -70,8 +72,22 @@ class AssumedTasks:
         self._moved[seen.uid] = (status, node)
         return self._shown(self._watched.setdefault(seen.uid, seen))
 
+    def accept(self, uid: str) -> None:
+        """The API server said that it has bound the pod: a list that begins from now on shows it."""
+        if uid in self._moved:
+            self._accepted[uid] = False
+
+    def list_begins(self) -> None:
+        """A list of all pods begins: it shows what was accepted before."""
+        self._accepted = dict.fromkeys(self._accepted, True)
+
+    def listed_unbound(self, uid: str) -> Task | None:
+        """The list shows the pod without a node; returns it as it is to be seen, None where that proves nothing."""
+        return self.end(uid) if self._accepted.get(uid) else None
+
     def end(self, uid: str) -> Task | None:
         """The change will not come; returns the task as it is to be seen, None where no change was assumed."""
+        self._accepted.pop(uid, None)
         return None if self._moved.pop(uid, None) is None else self._settled(uid)
 
     def nominate(self, seen: Task, node: str) -> Task:
@@ -123,6 +139,7 @@ class AssumedTasks:
         """The pod is gone, and all that was assumed of it."""
         self._watched.pop(uid, None)
         self._moved.pop(uid, None)
+        self._accepted.pop(uid, None)
         self._nominated.pop(uid, None)
         self._spared.discard(uid)
         self._ungated.discard(uid)
@@ -143,6 +160,8 @@ class AssumedTasks:
         expected = None if moved is None else _still_expected(watched, *moved)
         if expected is not None:
             self._moved[uid] = expected
+        else:
+            self._accepted.pop(uid, None)
         nomination = self._nominated.get(uid)
         if nomination is not None and _nomination_settled(watched, nomination, version):
             del self._nominated[uid]

@@ -121,6 +121,26 @@ class Cache(News):
             self.on_change()
         return forgotten
 
+    def accepted(self, uid: str) -> None:
+        """The API server said that it has bound the pod: a list that begins from now on has to show it."""
+        self._pods.accept(uid)
+
+    def restart(self, kind: str) -> None:
+        """A full list of one kind begins, which shows all bindings that were accepted before."""
+        super().restart(kind)
+        if kind == "Pod":
+            self._pods.list_begins()
+
+    def include(self, kind: str, found: wire.Object) -> None:
+        """An object of the list under way; a pod in it that has no node was not bound, whatever was answered."""
+        super().include(kind, found)
+        if (
+            isinstance(found, wire.Pod)
+            and not found.spec.node_name
+            and self._pods.listed_unbound(wire.identity_of(kind, found.metadata))
+        ):
+            self.on_change()
+
     def spare(self, uid: str) -> None:
         """An eviction was refused: the pod is not offered as a victim until ``unspare``, or until it is gone."""
         self._pods.spare(uid)

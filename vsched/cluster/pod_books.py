@@ -189,6 +189,18 @@ class PodBooks:
                 self._store(msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True))
         return came, went
 
+    def accept(self, uid: str) -> None:
+        """The API server said that it has bound the pod."""
+        self._assumed.accept(uid)
+
+    def list_begins(self) -> None:
+        """A list of all pods begins."""
+        self._assumed.list_begins()
+
+    def listed_unbound(self, uid: str) -> bool:
+        """The list shows the pod without a node; True where that ends a binding that was believed."""
+        return self._show(self._assumed.listed_unbound(uid))
+
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""
         return self._show(self._assumed.end(uid))

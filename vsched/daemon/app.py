@@ -12,6 +12,7 @@ from typing import Any
 
 from vsched.clock import Clock, SystemClock
 from vsched.cluster.cache import Cache
+from vsched.cluster.confirmations import Confirmations, ConfirmationSettings
 from vsched.cluster.dispatch import Dispatcher, DispatchSettings
 from vsched.cluster.events import EventSettings
 from vsched.cluster.evictions import EvictionSettings, Evictor
@@ -65,6 +66,7 @@ class Daemon:
         policy: PolicyInForce | None = None,
         trigger: Trigger | None = None,
         writeback: WritebackSettings | None = None,
+        confirmations: ConfirmationSettings | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
@@ -92,7 +94,9 @@ class Daemon:
         writer = Writer(client, bucket, self.telemetry.request, self.election.holds)
         self.setbacks = Setbacks(self.cache.forget)
         self.reprieves = Reprieves(self.cache, ReprieveSettings())
-        outcomes = Outcomes(self.cache, self.telemetry, self.setbacks, self.reprieves)
+        lost = self.telemetry.binding_lost
+        self.confirmations = Confirmations(client, self.cache, clock, lost, confirmations or ConfirmationSettings())
+        outcomes = Outcomes(self.cache, self.telemetry, self.setbacks, self.reprieves, self.confirmations)
         self.dispatcher = Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight))
         evictions = EvictionSettings(delete=options.eviction_mode == "delete")
         self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
@@ -193,6 +197,7 @@ class Daemon:
             LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
             LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
             LongLived("reprieves", self.reprieves.run, "lets refused victims be victims again, in time"),
+            LongLived("confirmations", self.confirmations.run, "finds bindings that were accepted and are no more"),
             LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events", acts=True),
             LongLived("usage", self._collect_usage, usage, acts=True),

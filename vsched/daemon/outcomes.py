@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from vsched.cluster.cache import Cache
+from vsched.cluster.confirmations import Confirmations
 from vsched.cluster.dispatch import Outcome, Verdict
 from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.cluster.reprieves import Reprieves
@@ -34,11 +35,19 @@ class Outcomes:
     teller: Teller
     """Set by whoever puts the daemon together, before anything is sent."""
 
-    def __init__(self, cache: Cache, telemetry: Telemetry, setbacks: Setbacks, reprieves: Reprieves) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        telemetry: Telemetry,
+        setbacks: Setbacks,
+        reprieves: Reprieves,
+        confirmations: Confirmations,
+    ) -> None:
         self._cache = cache
         self._telemetry = telemetry
         self._setbacks = setbacks
         self._reprieves = reprieves
+        self._confirmations = confirmations
 
     def binding(self, outcome: Outcome) -> None:
         """A placement was carried out, or not."""
@@ -48,6 +57,7 @@ class Outcomes:
             case Verdict.BOUND:
                 if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
                     self._telemetry.awaiting(bind.uid)
+                self._confirmations.accepted(bind)
                 self._clear(bind.uid)
                 self.teller.bound(bind)
             case Verdict.REFUSED | Verdict.GAVE_UP:

@@ -255,6 +255,15 @@ class Telemetry:
             return
         self._say_failed("binding failed", outcome.bind, outcome)
 
+    def binding_lost(self, bind: Bind) -> None:
+        """A placement was accepted, and the API server knows nothing of it any more."""
+        self.metrics.lost.inc()
+        if self._complaints.try_take():
+            told = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
+            self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=told)
+        else:
+            self._unsaid += 1
+
     def eviction(self, outcome: EvictionOutcome) -> None:
         """An eviction has been carried out, or not."""
         eviction, verdict = outcome.eviction, outcome.verdict

@@ -78,6 +78,9 @@ class Metrics:
         self.requests = counter("vsched_api_writes_total", "Writes to the API server, attempts apart.", "kind", "code")
         self.request_seconds = histogram("vsched_api_write_seconds", "One write.", "kind", buckets=SECONDS)
         self.bindings = counter("vsched_bindings_total", "Placements carried out, by how they ended.", "verdict")
+        self.lost = counter(
+            "vsched_lost_bindings_total", "Accepted bindings that later proved not to be there: to stay 0."
+        )
         self.bind_seconds = histogram(
             "vsched_binding_seconds", "A placement, attempts and waits included.", buckets=SECONDS
         )

@@ -1,0 +1,110 @@
+"""Bindings that the API server accepted and did not keep: their pods are placed again, and their room is free."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from tests.daemon.fault_proxy import FaultProxy, faulty
+from tests.daemon.running import gang, node, nodes_of, pod, scheduling, until
+from vsched.clock import SystemClock
+from vsched.cluster import wire
+from vsched.cluster.cache import Cache
+from vsched.cluster.confirmations import Confirmations, ConfirmationSettings
+from vsched.daemon.app import Daemon
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.model.plan import Bind, CycleReport
+from vsched.sim.cluster import Cluster
+
+SOON = ConfirmationSettings(unconfirmed_seconds=0.3)
+FOREVER = ConfirmationSettings(unconfirmed_seconds=3600.0)
+BINDINGS = ".*/binding"
+
+
+def lost(daemon: Daemon) -> float:
+    found = daemon.telemetry.registry.get_sample_value("vsched_lost_bindings_total")
+    assert found is not None
+    return found
+
+
+async def test_an_accepted_binding_that_is_not_there_is_not_believed_for_long() -> None:
+    async with Cluster([node("n1", cpu="2")]) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("POST", BINDINGS, 201, times=2)
+        async with scheduling(proxy.url, confirmations=SOON) as daemon:
+            cluster.apply(gang("g", 2))
+            await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+            await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+            assert lost(daemon) == 2
+
+
+def relist(cluster: Cluster, proxy: FaultProxy) -> None:
+    cluster.expire_watches("pods")
+
+
+def edit(cluster: Cluster, proxy: FaultProxy) -> None:
+    def labelled(found: dict[str, object]) -> dict[str, object]:
+        metadata = dict(found["metadata"])  # type: ignore[call-overload]
+        return {**found, "metadata": {**metadata, "labels": {"a": "b"}}}
+
+    cluster.client.patch("pods", "default", "g-0", labelled)
+    cluster.expire_watches("pods")
+
+
+@pytest.mark.parametrize("happens", [relist, edit], ids=["as it was", "in a newer version"])
+async def test_a_list_that_shows_the_pod_without_a_node_ends_the_belief(
+    happens: Callable[[Cluster, FaultProxy], None],
+) -> None:
+    async with Cluster([node("n1", cpu="1")]) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("POST", BINDINGS, 201)
+        async with scheduling(proxy.url, confirmations=FOREVER) as daemon:
+            cluster.apply(gang("g", 1))
+            await until(lambda: daemon.telemetry.registry.get_sample_value("vsched_pods_bound_total") == 1)
+            assert not nodes_of(cluster)
+            happens(cluster, proxy)
+            await until(lambda: nodes_of(cluster) == {"g-0": "n1"})
+
+
+async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
+    """The watch says nothing: who is asked for decides, and room that is taken is not given away."""
+    late, gone, unbound = pod("late"), pod("gone"), pod("unbound")
+    late["spec"]["nodeName"] = "n1"
+    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    async with (
+        Cluster([node("n1")], manifests=[late, unbound]) as cluster,
+        ApiClient(Connection(cluster.url)) as client,
+    ):
+        uids = {found["metadata"]["name"]: found["metadata"]["uid"] for found in cluster.client.list("pods")}
+        uids["gone"] = "uid-gone"
+        confirmations = Confirmations(client, cache, SystemClock(), lambda bind: told.append(bind.name), SOON)
+        for name, uid in uids.items():
+            seen = {"metadata": {"name": name, "namespace": "default", "uid": uid}, "spec": gone["spec"]}
+            cache.apply("Pod", "ADDED", wire.read("Pod", orjson.dumps(seen)))
+            bind = Bind(uid, "default", name, "n1", "default/g")
+            cache.assume(CycleReport(binds=(bind,)))
+            confirmations.accepted(bind)
+        looking = asyncio.create_task(confirmations.run())
+        await until(lambda: sorted(told) == ["gone", "unbound"])
+        assert {name for name, uid in uids.items() if cache.awaits(uid)} == {"late"}
+        looking.cancel()
+        await asyncio.wait((looking,))
+
+
+def test_a_list_that_began_before_the_binding_was_accepted_proves_nothing() -> None:
+    cache = Cache(frozenset({"vsched"}))
+    metadata = {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "5"}
+    seen = wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": pod("p")["spec"]}))
+    cache.replace("Pod", [seen])
+    cache.assume(CycleReport(binds=(Bind("u", "ns", "p", "n1", "ns/g"),)))
+    cache.replace("Pod", [seen])
+    assert cache.awaits("u"), "nobody has said yet that it is bound"
+    cache.restart("Pod")
+    cache.accepted("u")
+    cache.include("Pod", seen)
+    list(cache.finish("Pod"))
+    assert cache.awaits("u"), "the list may be older than the binding"
+    cache.replace("Pod", [seen])
+    assert not cache.awaits("u"), "the list would show it"
