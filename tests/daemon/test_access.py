@@ -273,7 +273,9 @@ async def test_secrets_are_in_no_line_and_on_no_page(tmp_path: Path, form: str) 
         files["kubeconfig"].write_text(yaml.safe_dump(config))
         access = AccessOptions(authentication="token-file", token_file=files["tokens"])
         connection = load_connection(files["kubeconfig"])
-        async with running(connection, access=access, policy_file=files["policy"], **TLS) as daemon:
+        async with running(
+            connection, access=access, policy_file=files["policy"], policy_files=(str(tmp_path),), **TLS
+        ) as daemon:
             public = f"https://127.0.0.1:{daemon.ports['--listen-address']}"
             cluster.apply(gang("g", 2))
             await until(lambda: len(nodes_of(cluster, "g")) == 2)

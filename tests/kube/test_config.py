@@ -149,7 +149,7 @@ MISTAKES: dict[str, tuple[object, str]] = {
     ),
     "a token file that is not there": (
         kubeconfig(user={"tokenFile": "/no/token"}),
-        "user 'u': token file /no/token: cannot be read: No such file or directory: /no/token",
+        "user 'u': token file /no/token: cannot be read: No such file or directory",
     ),
     "a token in two lines": (kubeconfig(user={"token": "a\nb"}), "characters that cannot be sent in a header"),
 }

@@ -10,13 +10,17 @@ from pathlib import Path
 import aiohttp
 import pytest
 import uvloop
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import PEOPLE, Lines, ask, hello, trusting
 from vsched.clock import FakeClock, SystemClock
 from vsched.errors import BadInput
-from vsched.web.access import Access, Listed, Person, person_of
+from vsched.web.access import Access, Listed, Person, is_from_here, person_of
 from vsched.web.renewal import Renewal
+from vsched.web.routes import Route
+from vsched.web.server import serving
 from vsched.web.tls import Callers, ReloadingContext
 from vsched.web.tokens import TokenTable
 
@@ -244,3 +248,34 @@ def test_a_certificate_that_ran_out_on_an_open_connection_is_nobodys() -> None:
     assert person_of(_certificate(), clock.now()) is None
     assert person_of(None, clock.now()) is None
     assert person_of({}, clock.now()) is None
+
+
+@pytest.mark.parametrize(
+    ("remote", "host", "from_here"),
+    [
+        pytest.param("127.0.0.1", "127.0.0.1:8080", True, id="this machine"),
+        pytest.param("127.0.0.1", "localhost:8080", True, id="through a forwarded port"),
+        pytest.param("::1", "[::1]:8080", True, id="this machine by IPv6"),
+        pytest.param("::ffff:127.0.0.1", "localhost", True, id="this machine by a mapped address"),
+        pytest.param("10.0.0.7", "10.0.0.1:8080", False, id="another machine"),
+        pytest.param("10.0.0.7", "localhost:8080", False, id="another machine that names this one"),
+        pytest.param("127.0.0.1", "evil.example:8080", False, id="a page of others whose name leads here"),
+        pytest.param("", "localhost", False, id="nobody knows who"),
+    ],
+)
+def test_who_asks_from_this_machine(remote: str, host: str, from_here: bool) -> None:
+    request = make_mocked_request("GET", "/dump", headers={"Host": host}).clone(remote=remote)
+    assert is_from_here(request) is from_here
+
+
+async def test_what_is_private_is_for_this_machine_alone_where_nobody_is_asked_who_they_are() -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(text="here")
+
+    routes = [Route("/dump", answer, "private", private=True)]
+    async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
+        async with session.get(f"http://127.0.0.1:{port}/dump") as found:
+            assert (found.status, await found.text()) == (200, "here")
+        async with session.get(f"http://127.0.0.1:{port}/dump", headers={"Host": "evil.example"}) as found:
+            assert found.status == 403
+            assert "for this machine alone" in (await found.json())["error"]

@@ -167,7 +167,9 @@ WITHOUT_NAMESPACE = {"metadata": {"name": "p"}, "spec": {}}
         pytest.param(b"{", "the body is not JSON", id="cut off"),
         pytest.param(b"[" * 200_000, "expected object", id="a deep list"),
         pytest.param(b'{"x":' + b"[" * 200_000, "the body is not JSON", id="too deep"),
-        pytest.param(b'{"Pod":{"metadata":{"namespace":"\xff"},"spec":{}}}', "Pod: 'utf-8'", id="no text"),
+        pytest.param(
+            b'{"Pod":{"metadata":{"namespace":"\xff"},"spec":{}}}', "the body is not JSON: 'utf-8'", id="no text"
+        ),
         pytest.param([], "expected object, got array", id="a list"),
         pytest.param({}, "Pod: missing", id="no pod"),
         pytest.param({"Pod": None, "NodeNames": NAMES}, "Pod: missing", id="a pod that is null"),

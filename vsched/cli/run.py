@@ -58,6 +58,23 @@ _DEFAULTS = Options()
     help="ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
 )
 @click.option(
+    "--policy-files",
+    multiple=True,
+    metavar="DIRECTORY",
+    help="the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
+)
+@click.option(
+    "--policy-env-prefix",
+    default=_DEFAULTS.policy_env_prefix,
+    help="the policy may name variables that begin with this (passwordEnv, tokenEnv)",
+)
+@click.option(
+    "--policy-secrets",
+    multiple=True,
+    metavar="NAMESPACE",
+    help="the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
+)
+@click.option(
     "--schedule-period", "period_seconds", type=PERIOD, default="1s", help="time after which a session starts anyway"
 )
 @click.option(

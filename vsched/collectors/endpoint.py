@@ -18,6 +18,7 @@ from vsched.kube.client import NO_ANSWER, ApiClient, why_no_answer
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
 from vsched.kube.tls import Material, client_context
 from vsched.settings.metrics import Hidden, MetricsSource, Tls
+from vsched.settings.reach import ANYTHING, Reach
 from vsched.version import user_agent
 
 ANSWER_BYTES = 32 << 20
@@ -32,7 +33,7 @@ REFUSED = (401, 403)
 class Login:
     """Who we are to a service: a bearer token, a name with a password, or nobody."""
 
-    def __init__(self, source: MetricsSource, client: ApiClient) -> None:
+    def __init__(self, source: MetricsSource, client: ApiClient, reach: Reach) -> None:
         address = URL(source.address)
         username, password = address.user or "", Hidden(address.password or "")
         if source.kind == "elasticsearch" and source.elasticsearch.username:
@@ -40,8 +41,8 @@ class Login:
         elif source.basicauth:
             username, password = source.username, source.hidden_password
         self._username = username
-        self._password = Keeper(password, client)
-        self._token = Keeper(source.hidden_token, client)
+        self._password = Keeper(password, client, reach)
+        self._token = Keeper(source.hidden_token, client, reach)
 
     async def headers(self) -> dict[str, str]:
         """The header to send, if any; raises SourceError."""
@@ -62,11 +63,12 @@ class Login:
 class Endpoint:
     """A service at an address."""
 
-    def __init__(self, source: MetricsSource, client: ApiClient) -> None:
+    def __init__(self, source: MetricsSource, client: ApiClient, reach: Reach = ANYTHING) -> None:
         self.address = str(URL(source.address).with_user(None)).rstrip("/")
         """Without credentials, so that it can be shown."""
         self._tls = source.tls
-        self._login = Login(source, client)
+        self._reach = reach
+        self._login = Login(source, client, reach)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -95,7 +97,9 @@ class Endpoint:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=_context(self.address, self._tls) or True)
+            connector = aiohttp.TCPConnector(
+                limit=CONNECTIONS, ssl=_context(self.address, self._tls, self._reach) or True
+            )
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -131,7 +135,7 @@ async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
     return body
 
 
-def _context(address: str, tls: Tls) -> ssl.SSLContext | None:
+def _context(address: str, tls: Tls, reach: Reach) -> ssl.SSLContext | None:
     """How the service is trusted; None for plain http. Raises SourceError."""
     if not address.startswith("https:"):
         return None
@@ -140,6 +144,7 @@ def _context(address: str, tls: Tls) -> ssl.SSLContext | None:
         certificate_file=Path(tls.cert_file) if tls.cert_file else None,
         key_file=Path(tls.key_file) if tls.key_file else None,
         verify=not tls.insecure_skip_verify,
+        below=reach.directories,
     )
     try:
         return client_context(address, material)

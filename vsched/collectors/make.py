@@ -11,20 +11,22 @@ from vsched.collectors.prometheus import Prometheus
 from vsched.collectors.source import Source
 from vsched.kube.client import ApiClient
 from vsched.settings.metrics import MetricsSource
+from vsched.settings.reach import ANYTHING, Reach
 
 
-def make_source(settings: MetricsSource, client: ApiClient, clock: Clock) -> Source | None:
+def make_source(settings: MetricsSource, client: ApiClient, clock: Clock, reach: Reach = ANYTHING) -> Source | None:
     """The source, not asked yet; None where nothing is to be collected.
 
-    ``client`` is of the cluster: for sources that are asked through its API server, and for Secrets.
+    ``client`` is of the cluster: for sources that are asked through its API server, and for Secrets. ``reach`` bounds
+    what is read to log in.
     """
     match settings.kind:
         case None:
             return None
         case "prometheus":
-            return Prometheus(settings, Endpoint(settings, client), clock)
+            return Prometheus(settings, Endpoint(settings, client, reach), clock)
         case "elasticsearch":
-            return Elasticsearch(settings, Endpoint(settings, client), clock)
+            return Elasticsearch(settings, Endpoint(settings, client, reach), clock)
         case "prometheus_adaptor":
             return CustomMetrics(settings, client, clock)
         case "metrics_server":

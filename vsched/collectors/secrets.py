@@ -6,13 +6,14 @@ import asyncio
 import base64
 import binascii
 import os
-from pathlib import Path
 
 from vsched.collectors.source import SourceError
-from vsched.errors import VschedError
+from vsched.errors import BadInput, VschedError
+from vsched.files import content
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.settings.metrics import Hidden, KubernetesSecret
+from vsched.settings.reach import ANYTHING, Reach
 
 SECRETS = ApiResource("", "v1", "secrets")
 
@@ -20,8 +21,9 @@ SECRETS = ApiResource("", "v1", "secrets")
 class Keeper:
     """One password or token; a Secret of the cluster is asked for once, and again after ``forget``."""
 
-    def __init__(self, hidden: Hidden, client: ApiClient) -> None:
+    def __init__(self, hidden: Hidden, client: ApiClient, reach: Reach = ANYTHING) -> None:
         self._hidden = hidden
+        self._reach = reach
         self._client = client
         self._known: str | None = None
         self._asking = asyncio.Lock()
@@ -38,7 +40,7 @@ class Keeper:
                 raise SourceError(f"the environment variable {hidden.env} is not set")
             return os.environ[hidden.env]
         if hidden.file:
-            return _content(hidden.file)
+            return _text_of(hidden.file, self._reach)
         if hidden.secret.name:
             async with self._asking:
                 if self._known is None:
@@ -61,10 +63,10 @@ class Keeper:
             raise SourceError(f"{where}: {secret.key} is not text in base64") from None
 
 
-def _content(file: str) -> str:
+def _text_of(file: str, reach: Reach) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise SourceError(f"{file}: cannot be read: {error.strerror or error}") from error
+        return content(file, below=reach.directories).decode("utf-8").strip()
+    except BadInput as error:
+        raise SourceError(str(error)) from error
     except UnicodeDecodeError:
         raise SourceError(f"{file}: is not text") from None

@@ -35,6 +35,7 @@ from vsched.daemon.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.options import Options, check
 from vsched.daemon.outcomes import Outcomes
 from vsched.daemon.policy_map import PolicyMap, PolicyStatus
+from vsched.daemon.policy_reach import reach_of
 from vsched.daemon.progress import Progress
 from vsched.daemon.reaching import reach
 from vsched.daemon.reload import PolicyInForce, Reading, policy_of
@@ -75,7 +76,7 @@ class Daemon:
         self._client = client
         self._on_listed = on_listed
         self._stopping = asyncio.Event()
-        self.policy = policy or policy_of(options.policy_file, registry, clock)
+        self.policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
         self.telemetry = Telemetry(clock, self._numbers, lambda uid: self.cache.task(uid))
         client.on_answer = self.telemetry.answered
         self._trigger = trigger = trigger or Trigger(self._period_seconds(), options.window_seconds)
@@ -115,7 +116,7 @@ class Daemon:
         )
         watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
         self.progress = Progress(watches, self.telemetry.note)
-        self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage)
+        self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage, self.policy.reach)
         self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
         self.caller = Caller()
         self.arbitration: Arbitration | None = None

@@ -51,6 +51,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """None for the built-in policy."""
     policy_map: str = ""
     """Namespace, name and key of a ConfigMap that has the policy, with slashes between; empty for none."""
+    policy_files: tuple[str, ...] = ()
+    """Directories that the policy may name files below."""
+    policy_env_prefix: str = "VSCHED_SOURCE_"
+    """How the names of variables begin that the policy may name."""
+    policy_secrets: tuple[str, ...] = ()
+    """Namespaces of Secrets that the policy may name, besides that of the pod."""
     period_seconds: float = 1.0
     """A session starts at least this often."""
     window_seconds: float = 0.01
@@ -99,6 +105,11 @@ def check(options: Options) -> None:
     for name in options.command_namespaces:
         if not is_name(name):
             raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
+    if not options.policy_env_prefix:
+        raise BadInput("--policy-env-prefix: '' (expected how names of variables begin)")
+    for directory in options.policy_files:
+        if not directory.startswith("/"):
+            raise BadInput(f"--policy-files: {directory!r} (expected a directory that begins with /)")
     if not options.schedule and not options.arbitrate:
         raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
     if options.webhook_address and not options.arbitrate:

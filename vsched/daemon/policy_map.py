@@ -30,6 +30,7 @@ from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
+from vsched.settings.reach import NOTHING, Reach
 
 CONFIG_MAPS = ApiResource("", "v1", "configmaps")
 USUAL_KEY = "volcano-scheduler.conf"
@@ -75,24 +76,32 @@ _DECODER = msgspec.json.Decoder(ConfigMap)
 class PolicyMap(PolicyInForce):
     """The policy of a ConfigMap, and the sink of its watch."""
 
-    def __init__(self, at: MapKey, found: ConfigMap, client: ApiClient, registry: Registry, clock: Clock) -> None:
+    def __init__(
+        self, at: MapKey, found: ConfigMap, client: ApiClient, registry: Registry, clock: Clock, reach: Reach
+    ) -> None:
         self.at = at
         self.found: ConfigMap | None = found
         """None once it is gone: the last good policy stays."""
         self._client = client
         self._told: Callable[[Reading], None] = lambda reading: None
-        super().__init__(registry, clock)
+        super().__init__(registry, clock, reach)
 
     @classmethod
     async def open(
-        cls, at: MapKey, client: ApiClient, registry: Registry, clock: Clock, worry: Callable[..., None]
+        cls,
+        at: MapKey,
+        client: ApiClient,
+        registry: Registry,
+        clock: Clock,
+        worry: Callable[..., None],
+        reach: Reach = NOTHING,
     ) -> Self:
         """Read it for the first time, waiting for the API server; raises BadInput, BadPolicy or ApiError."""
         back_off = BackOff(FIRST_WAIT)
         while True:
             try:
                 answer = await client.request("GET", CONFIG_MAPS.path(at.namespace, at.name))
-                return cls(at, _DECODER.decode(answer.body), client, registry, clock)
+                return cls(at, _DECODER.decode(answer.body), client, registry, clock, reach)
             except NotFound:
                 raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
             except UNREADABLE as error:
@@ -114,7 +123,7 @@ class PolicyMap(PolicyInForce):
             raise BadPolicy([f"{where}: no key {key} ({there})"])
         if len(text) > MOST_BYTES:
             raise BadPolicy([f"{where} {key}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
-        return load_text(text, f"{where} {key}", self._registry, generation=generation)
+        return load_text(text, f"{where} {key}", self._registry, generation=generation, reach=self.reach)
 
     def _is_fixed(self) -> bool:
         return False

@@ -21,6 +21,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.settings import Settings, default_settings, load_file
 from vsched.settings.diff import changes
+from vsched.settings.reach import NOTHING, Reach
 
 LOOK_MS = 5_000
 """How often the file is read without being told of a change."""
@@ -53,7 +54,9 @@ class PolicyInForce:
     The first reading must succeed: raises BadPolicy.
     """
 
-    def __init__(self, registry: Registry, clock: Clock) -> None:
+    def __init__(self, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> None:
+        self.reach = reach
+        """What the policy may have read for it."""
         self._registry = registry
         self._clock = clock
         self._nudged = asyncio.Event()
@@ -135,12 +138,12 @@ class PolicyInForce:
 class PolicyFile(PolicyInForce):
     """The policy of a file."""
 
-    def __init__(self, path: Path, registry: Registry, clock: Clock) -> None:
+    def __init__(self, path: Path, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> None:
         self.path = path
-        super().__init__(registry, clock)
+        super().__init__(registry, clock, reach)
 
     def _load(self, generation: int) -> Settings:
-        return load_file(self.path, self._registry, generation=generation)
+        return load_file(self.path, self._registry, generation=generation, reach=self.reach)
 
     def _is_fixed(self) -> bool:
         return False
@@ -160,6 +163,6 @@ class PolicyFile(PolicyInForce):
             self._tell(self.read(), told)
 
 
-def policy_of(path: Path | None, registry: Registry, clock: Clock) -> PolicyInForce:
+def policy_of(path: Path | None, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> PolicyInForce:
     """The policy of a file; without one, the built-in one for good. Raises BadPolicy."""
-    return PolicyInForce(registry, clock) if path is None else PolicyFile(path, registry, clock)
+    return PolicyInForce(registry, clock, reach) if path is None else PolicyFile(path, registry, clock, reach)

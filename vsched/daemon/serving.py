@@ -11,6 +11,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.notify import notifier
 from vsched.daemon.options import Options
 from vsched.daemon.policy_map import PolicyMap, map_key
+from vsched.daemon.policy_reach import reach_of
 from vsched.daemon.standing import status_line
 from vsched.daemon.supervision import Supervision, Watched, supervised
 from vsched.framework.registry import Registry
@@ -52,7 +53,9 @@ async def _policy_map(options: Options, client: ApiClient, registry: Registry) -
     if not options.policy_map:
         return None
     at = map_key(options.policy_map)
-    return await PolicyMap.open(at, client, registry, SystemClock(), logger("vsched").warning)
+    return await PolicyMap.open(
+        at, client, registry, SystemClock(), logger("vsched").warning, reach_of(options, client.connection)
+    )
 
 
 def _supervision(daemon: Daemon) -> Supervision:

@@ -16,6 +16,7 @@ from vsched.model.nodes import NodeAttributes
 from vsched.model.resources import CPU, MEMORY, Amounts
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
+from vsched.settings.reach import NOTHING, Reach
 
 
 class Wanted(NamedTuple):
@@ -35,7 +36,10 @@ class UsageCollector:
         cache: Cache,
         clock: Clock,
         told: Callable[[Standing], None],
+        reach: Reach = NOTHING,
     ) -> None:
+        self._reach = reach
+        """What may be read to log in at the source."""
         self._settings = settings
         self._client = client
         self._cache = cache
@@ -75,7 +79,7 @@ class UsageCollector:
 
     async def _poll(self, wanted: Wanted) -> None:
         before, self._standing = self._standing, None
-        source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock)
+        source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:
             if before is not None:
                 self._cache.use(None)

@@ -18,6 +18,7 @@ import msgspec
 
 from vsched.clock import Clock, SystemClock
 from vsched.errors import BadInput, Unavailable
+from vsched.files import content
 from vsched.kube.errors import one_line
 
 Headers = Sequence[tuple[str, str]]
@@ -75,9 +76,11 @@ class TokenFile:
 
     def _read(self) -> Headers:
         try:
-            token = self._path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"token file {self._path}: cannot be read: {_reason(error)}") from error
+            token = content(self._path).decode("utf-8").strip()
+        except BadInput as error:
+            raise BadInput(f"token file {error}") from error
+        except UnicodeDecodeError:
+            raise BadInput(f"token file {self._path}: cannot be read: is not text in UTF-8") from None
         if not token:
             raise BadInput(f"token file {self._path}: is empty, expected a bearer token")
         return (bearer(token), *self._more)

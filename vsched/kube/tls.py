@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.files import content
 from vsched.kube.errors import one_line
 
 
@@ -24,6 +25,8 @@ class Material(msgspec.Struct, frozen=True):
     key_file: Path | None = None
     key_data: str = ""
     verify: bool = True
+    below: tuple[str, ...] | None = None
+    """Files have to be in one of these directories; None for anywhere."""
 
 
 def client_context(where: str, material: Material) -> ssl.SSLContext:
@@ -39,7 +42,7 @@ def client_context(where: str, material: Material) -> ssl.SSLContext:
 
 
 def _trust(where: str, context: ssl.SSLContext, material: Material) -> None:
-    pem = _content(where, "certificate-authority", material.authority_file, material.authority_data)
+    pem = _content(where, "certificate-authority", material.authority_file, material.authority_data, material.below)
     if pem is None:
         context.load_default_certs()
         return
@@ -50,8 +53,10 @@ def _trust(where: str, context: ssl.SSLContext, material: Material) -> None:
 
 
 def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
-    certificate = _content(where, "client-certificate", material.certificate_file, material.certificate_data)
-    key = _content(where, "client-key", material.key_file, material.key_data)
+    certificate = _content(
+        where, "client-certificate", material.certificate_file, material.certificate_data, material.below
+    )
+    key = _content(where, "client-key", material.key_file, material.key_data, material.below)
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
@@ -67,7 +72,7 @@ def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
             raise BadInput(f"{where}: client-certificate and client-key do not fit: {_why(error)}") from error
 
 
-def _content(where: str, field: str, file: Path | None, data: str) -> bytes | None:
+def _content(where: str, field: str, file: Path | None, data: str, below: tuple[str, ...] | None) -> bytes | None:
     if data:
         try:
             return base64.b64decode("".join(data.split()), validate=True)
@@ -76,9 +81,9 @@ def _content(where: str, field: str, file: Path | None, data: str) -> bytes | No
     if file is None:
         return None
     try:
-        return file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{where}: {field} {file}: cannot be read: {error.strerror}") from error
+        return content(file, below=below)
+    except BadInput as error:
+        raise BadInput(f"{where}: {field} {error}") from error
 
 
 def _why(error: Exception) -> str:

@@ -20,6 +20,7 @@ from vsched.settings.actions import read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
 from vsched.settings.metrics import read_metrics
 from vsched.settings.problems import Problems, did_you_mean
+from vsched.settings.reach import ANYTHING, Reach
 from vsched.settings.scalars import read_scalar
 from vsched.settings.settings import Settings
 from vsched.settings.tiers import read_tiers
@@ -31,12 +32,12 @@ _KEYS = ("actions", "tiers", "configurations", "metrics", "schedulePeriod")
 _PERIOD = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=3600, extra={"duration": True})])
 
 
-def load_text(text: str, where: str, registry: Registry, *, generation: int = 1) -> Settings:
+def load_text(text: str, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
     """The settings that this text stands for; raises BadPolicy with every problem, a line each."""
-    return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation)
+    return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation, reach)
 
 
-def load_file(path: str | Path, registry: Registry, *, generation: int = 1) -> Settings:
+def load_file(path: str | Path, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
     """The settings of a file; raises BadPolicy, also where the file cannot be read."""
     where = str(path)
     try:
@@ -44,10 +45,10 @@ def load_file(path: str | Path, registry: Registry, *, generation: int = 1) -> S
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadPolicy([f"{where}: cannot be read: {error.strerror or error}"]) from error
-    return load_bytes(raw, where, registry, generation=generation)
+    return load_bytes(raw, where, registry, generation=generation, reach=reach)
 
 
-def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 1) -> Settings:
+def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
     """The settings of what a file or a pipe held."""
     if len(raw) > MOST_BYTES:
         raise BadPolicy([f"{where}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
@@ -56,7 +57,7 @@ def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise BadPolicy([f"{where}:{line}: not UTF-8: byte 0x{raw[error.start]:02x}"]) from error
-    return _load(text, where, registry, sha256(raw).hexdigest(), generation)
+    return _load(text, where, registry, sha256(raw).hexdigest(), generation, reach)
 
 
 def default_text() -> str:
@@ -69,7 +70,7 @@ def default_settings(registry: Registry) -> Settings:
     return load_text(default_text(), BUILT_IN, registry)
 
 
-def _load(text: str, where: str, registry: Registry, digest: str, generation: int) -> Settings:
+def _load(text: str, where: str, registry: Registry, digest: str, generation: int, reach: Reach) -> Settings:
     problems = Problems(where)
     root = _policy_mapping(text, problems)
     for entry in root.entries:
@@ -80,7 +81,7 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
         tiers=read_tiers(root, registry, problems),
         action_args=read_configurations(root.get("configurations"), registry, problems),
     )
-    metrics = read_metrics(root.get("metrics"), problems)
+    metrics = read_metrics(root.get("metrics"), problems, reach.problems)
     period_seconds = _read_period(root.get("schedulePeriod"), problems)
     problems.raise_if_any()
     return Settings(

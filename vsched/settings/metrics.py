@@ -6,7 +6,7 @@ Volcano's keys, flat or nested, typed. Nothing here fetches anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 import msgspec
@@ -185,13 +185,19 @@ class MetricsSource(msgspec.Struct, frozen=True):
             yield "instanceLabel: expected the name of a label, such as instance"
 
 
-def read_metrics(entry: Entry | None, problems: Problems) -> MetricsSource | None:
+Forbidden = Callable[["MetricsSource"], Iterable[tuple[str, str]]]
+"""What of a block is not allowed: where in it, and why."""
+
+
+def read_metrics(entry: Entry | None, problems: Problems, forbidden: Forbidden) -> MetricsSource | None:
     """The block; None where there is none, or none that can be used."""
     if entry is None:
         return None
     source = read_arguments(entry.value, MetricsSource, "metrics", entry.line, problems)
     if not isinstance(source, MetricsSource):
         return None
+    for path, text in forbidden(source):
+        problems.add(entry.line, f"metrics.{path}", text)
     for path, text in _surprises(source):
         problems.warn(entry.line, path, text)
     return source

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address, ip_address
 from typing import Any, NamedTuple, Protocol
 
 from aiohttp import web
@@ -134,6 +135,24 @@ class Access:
                 return owner
             raise Refusal(401, "the bearer token is not known")
         raise Refusal(401, f"expected {' or '.join(self._ways)}")
+
+
+def is_from_here(request: web.BaseRequest) -> bool:
+    """Whether somebody on this machine asks for this machine, as through ``kubectl port-forward``.
+
+    The name they ask for counts, too: a page of others, open in a browser here, may have a name that leads here.
+    """
+    host = request.host.rpartition(":")[0] if not request.host.endswith("]") and ":" in request.host else request.host
+    return _is_loopback(request.remote or "") and (host == "localhost" or _is_loopback(host.strip("[]")))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback
 
 
 def person_of(certificate: Mapping[str, Any] | None, now: float) -> Person | None:

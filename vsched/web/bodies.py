@@ -82,6 +82,8 @@ class Intake:
 def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
     """JSON as a struct; raises BadRequest naming the field."""
     try:
+        if isinstance(body, bytes):
+            body.decode()  # the decoder looks at what it skips no closer than it has to
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise BadRequest(400, located(error, at)) from None

@@ -28,9 +28,14 @@ def dump_routes(look: Look, ring: Ring, whose: Whose, registry: Registry) -> Seq
     """``/dump`` and ``/recordings``; a recording is made of the next session, which is had to start."""
     turns = Turns()
     return [
-        Route("/dump", _dump(look, whose, registry, turns), "a cycle, to be run again by vsched replay: gzipped JSON"),
-        Route("/recordings", _list(ring), "cycles that were kept because something looked wrong"),
-        Route("/recordings/{number}", _one(ring, registry, turns), "one of them, as /dump has it"),
+        Route(
+            "/dump",
+            _dump(look, whose, registry, turns),
+            "a cycle, to be run again by vsched replay: gzipped JSON",
+            private=True,
+        ),
+        Route("/recordings", _list(ring), "cycles that were kept because something looked wrong", private=True),
+        Route("/recordings/{number}", _one(ring, registry, turns), "one of them, as /dump has it", private=True),
     ]
 
 

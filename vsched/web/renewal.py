@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from vsched.errors import BadInput
+from vsched.files import content
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class Renewed(Generic[T]):
         contents = []
         for file in self._files:
             try:
-                contents.append(sha256(file.read_bytes()).digest())
-            except OSError as error:
-                raise BadInput(f"{self._flags}: {file}: cannot be read: {error.strerror or error}") from None
+                contents.append(sha256(content(file)).digest())
+            except BadInput as error:
+                raise BadInput(f"{self._flags}: {error}") from None
         return b"".join(contents)

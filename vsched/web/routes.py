@@ -36,6 +36,8 @@ class Route(NamedTuple):
     """A star for any."""
     public: Callable[[web.BaseRequest], bool] = lambda request: False
     """Whether everybody may have the answer, whoever is let in otherwise."""
+    private: bool = False
+    """Whether it is only for this machine while nobody is asked who they are."""
 
 
 async def nowhere() -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from vsched.errors import BadInput
-from vsched.web.access import Access, Refusal
+from vsched.web.access import Access, Refusal, is_from_here
 from vsched.web.lasting import Lasting
 from vsched.web.limits import Connection, Limits, Port, bounded
 from vsched.web.listener import Listener, listening_sockets
@@ -48,7 +48,7 @@ async def serving(
     """
     host, number = parse_address(address, what)
     port = port or Port(Limits())
-    guards = [bounded(port), *((guarding(access, routes),) if access is not None else ())]
+    guards = [bounded(port), guarding(access, routes) if access is not None else keeping_private(routes)]
     runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0)
     await runner.setup()
     try:
@@ -66,6 +66,22 @@ async def serving(
             await listener.close()
     finally:
         await runner.cleanup()
+
+
+def keeping_private(routes: Sequence[Route]) -> Any:
+    """The middleware that gives what is private of these routes to this machine alone."""
+    private = frozenset(route.answer for route in routes if route.private)
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.match_info.handler in private and not is_from_here(request):
+            told = (
+                f"{request.path} is for this machine alone where nobody is asked who they are (--authentication none)"
+            )
+            return as_json({"error": told}, 403)
+        return await handler(request)
+
+    return middleware
 
 
 def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.files import content
 from vsched.web.access import Person
 from vsched.web.renewal import Renewed
 
@@ -39,10 +40,11 @@ class TokenTable:
     def _read(self) -> tuple[tuple[bytes, Person], ...]:
         where = f"{self._flag}: {self._file}"
         try:
-            lines = self._file.read_text(encoding="utf-8-sig").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "is not text in UTF-8"
-            raise BadInput(f"{where}: cannot be read: {reason}") from None
+            lines = content(self._file).decode("utf-8-sig").split("\n")
+        except BadInput as error:
+            raise BadInput(f"{self._flag}: {error}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"{where}: cannot be read: is not text in UTF-8") from None
         return _table(where, lines)
 
 

@@ -1,0 +1,14 @@
+"""What a daemon's policy may have read for it, by the daemon's flags and the pod it runs in."""
+
+from __future__ import annotations
+
+from vsched.daemon.options import Options
+from vsched.kube.config import IN_CLUSTER
+from vsched.kube.connection import Connection
+from vsched.settings.reach import Reach
+
+
+def reach_of(options: Options, connection: Connection) -> Reach:
+    """Secrets of the pod's own namespace are within reach; a daemon outside of the cluster has none."""
+    own = {connection.namespace} if connection.source == IN_CLUSTER else set()
+    return Reach(options.policy_files, options.policy_env_prefix, frozenset({*options.policy_secrets, *own}))

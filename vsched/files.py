@@ -1,0 +1,41 @@
+"""Files as others leave them: read whole, up to a bound, and only where they are files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from vsched.errors import BadInput
+
+CREDENTIAL_BYTES = 1 << 20
+"""More than any certificate, key, token or kubeconfig has."""
+
+
+def content(
+    path: str | Path, *, most_bytes: int = CREDENTIAL_BYTES, below: Sequence[str | Path] | None = None
+) -> bytes:
+    """All of a regular file; raises BadInput, also where it is longer than ``most_bytes``.
+
+    With ``below`` it has to be in one of these directories, links resolved.
+    """
+    if below is not None and not _is_below(path, below):
+        raise BadInput(f"{path}: is not in {' or '.join(map(str, below)) or 'a directory that is allowed'}")
+    try:
+        # A pipe that nobody writes to would be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise BadInput(f"{path}: cannot be read: it is no regular file")
+            found = file.read(most_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(found) > most_bytes:
+        raise BadInput(f"{path}: is longer than {most_bytes >> 10} KiB")
+    return found
+
+
+def _is_below(path: str | Path, directories: Sequence[str | Path]) -> bool:
+    resolved = Path(os.path.realpath(path))
+    return any(resolved.is_relative_to(os.path.realpath(directory)) for directory in directories)
