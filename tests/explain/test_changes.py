@@ -413,6 +413,21 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         ],
     ),
     (
+        "one of two taints keeps accelerators",
+        "node n1 cpu=1\nnode n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\njob x/b min=1 pods=1 cpu=4 memory=63Gi",
+        DEFAULT_POLICY,
+        [
+            "3 more cpu on a node like n1",
+        ],
+    ),
+    (
+        "both of two taints have to be tolerated, one of which keeps accelerators",
+        "node n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\nqueue q capability=cpu:4\n"
+        "job x/b min=1 pods=1 cpu=4 queue=q",
+        DEFAULT_POLICY,
+        ["a toleration of the taint a=b:NoSchedule and a toleration of the taint example.com/gpu=yes:NoSchedule"],
+    ),
+    (
         "pods of two roles that nobody made",
         "node n1\njob x/b min=4 roles=ps:2,worker:2\npods x/b 1 cpu=1 role=ps\npods x/b 1 cpu=1 role=worker",
         DEFAULT_POLICY,

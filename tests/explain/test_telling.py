@@ -65,7 +65,7 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetMinMember("x/b", 6), "minMember 6 (2 fewer)", '{"spec":{"minMember":6}}'),
     (
         SetMinMember("x/b", 6, {"cpu": 12_000, "memory": 6 * GIB}),
-        "minMember 6 (2 fewer)",
+        "minMember 6 (2 fewer), and minResources cpu 12, memory 6Gi",
         '{"spec":{"minMember":6,"minResources":{"cpu":"12","memory":"6Gi"}}}',
     ),
     (
@@ -80,7 +80,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetVictimMinimum("x/b", 6, {"cpu": 12_000}),
-        "minMember 6 of job x/b (now 8)",
+        "minMember 6 of job x/b (now 8), and minResources cpu 12",
         '{"spec":{"minMember":6,"minResources":{"cpu":"12"}}}',
     ),
     (
@@ -252,6 +252,28 @@ def test_pods_without_a_podgroup_of_their_own_have_none_to_patch(snapshot: Snaps
     made = mirror(manifests(WORLD)).snapshot(NOW)
     made.jobs["x/b"] = job  # type: ignore[index]
     assert command(made, SetMinMember("x/b", 6)) == ""
+
+
+@pytest.mark.parametrize(
+    ("edit", "part"),
+    [
+        pytest.param(SetMinMember("x/b", 6, {"cpu": 12_000}), '{"spec":{"minAvailable":6}}', id="its minimum"),
+        pytest.param(SetVictimMinimum("x/b", 6), '{"spec":{"minAvailable":6}}', id="its minimum, for others"),
+        pytest.param(SetPriority("x/b", 10, "high"), '{"spec":{"priorityClassName":"high"}}', id="its class"),
+        pytest.param(SetPriority("x/b", 10), "", id="a priority without a class"),
+        pytest.param(SetRoleMinimum("x/b", "worker", 5, 6), "", id="the minimum of a task"),
+        pytest.param(SetMinResources("x/b", {"cpu": 1000}), "", id="what follows from its tasks"),
+    ],
+)
+def test_what_a_volcano_job_writes_is_changed_in_the_job(edit: Edit, part: str) -> None:
+    objects = manifests(WORLD)
+    group = next(one for one in objects if one["kind"] == "PodGroup" and one["metadata"]["name"] == "b")
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    group["metadata"]["ownerReferences"] = [owner]
+    line = command(mirror(objects).snapshot(NOW), edit)
+    assert bool(line) is bool(part)
+    assert part in line
+    assert not line or line.startswith("kubectl patch jobs.batch.volcano.sh train -n x --type merge")
 
 
 def test_several_edits_are_one_change_with_a_command_only_if_all_have_one(snapshot: Snapshot) -> None:

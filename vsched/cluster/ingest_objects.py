@@ -45,6 +45,8 @@ from vsched.model.shape import Selector
 from vsched.model.shared import shared
 from vsched.model.status import Phase
 
+VOLCANO_JOBS = "batch.volcano.sh/"
+"""How the version of objects begins that Volcano makes PodGroups for."""
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
 REVOCABLE_ZONE = "volcano.sh/revocable-zone"
@@ -86,6 +88,12 @@ class QueueFacts(NamedTuple):
     queue: Queue
     priority: int | None
     priority_class: str
+
+
+def _volcano_job_of(metadata: wire.Metadata) -> str:
+    """The Volcano Job that owns a PodGroup: its controller sets what the PodGroup says back to what the Job says."""
+    owner = next((one for one in metadata.owner_references or () if one.controller), None)
+    return owner.name if owner is not None and owner.api_version.startswith(VOLCANO_JOBS) else ""
 
 
 def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, remarks: Remarks) -> JobSpec:
@@ -133,6 +141,7 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             budget=job_budget_of(annotations, remarks),
             quota_request=quota_request_of(min_resources, "spec.minResources"),
             made=made,
+            written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
         )
     except BadInput as error:

@@ -170,7 +170,9 @@ def _stating_less(wants: Wants) -> Iterator[Lever]:
     Where there are no pods yet to be seen, what is stated may be halved, unless fewer pods would do as well.
     """
     job, spec = wants.job, wants.job.spec
-    if spec.min_resources is None or spec.implicit or spec.made or (not job.tasks and spec.min_member > 1):
+    if spec.min_resources is None or spec.implicit or spec.made or spec.written_for:
+        return
+    if not job.tasks and spec.min_member > 1:
         return
     for column, stated in spec.min_resources:
         name, grain = wants.name(column), grain_of(column, wants.name(column))

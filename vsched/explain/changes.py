@@ -153,14 +153,14 @@ class Search:
         tried = self._levers()
         stuck: list[tuple[Lever, Result]] = []
         for rest in (False, True):  # several of one kind before what is so for everybody, and before anything is bought
-            known = len(stuck)
             of_part = (lever for lever in tried if (lever.rank >= Rank.POLICY) is rest)
             for _, alike in groupby(of_part, key=lambda lever: lever.rank):
                 self._singles(list(alike), test, stuck)
                 if len(self._helping) >= self._most:
                     return
             if not self._helping:
-                self._together([lever for lever, _ in stuck[known:]], test)
+                fresh = {lever.kind for lever, _ in stuck if (lever.rank >= Rank.POLICY) is rest}
+                self._together([lever for lever, _ in stuck if lever.kind in fresh], test)
         if not self._helping:
             self._pairs(stuck, test, before)
 

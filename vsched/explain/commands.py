@@ -47,6 +47,7 @@ from vsched.model.snapshot import Snapshot
 GATED_MAX = 16
 """Of more pods with gates no command is made: one each would be too long to read."""
 QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
+VOLCANO_JOBS = "jobs.batch.volcano.sh"
 CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
 GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
 GROUPS_AT = "/spec/affinity/nodeGroupAffinity/requiredDuringSchedulingIgnoredDuringExecution"
@@ -135,6 +136,8 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
     spec = snapshot.jobs[edit.job].spec
     if spec.implicit or spec.made:
         return []
+    if spec.written_for and not isinstance(edit, SetJobQueue):
+        return _of_volcano_job(f"{spec.namespace}/{spec.written_for}", edit)
     match edit:
         case SetMinMember() | SetVictimMinimum():
             amounts = _quantities(edit.min_resources)
@@ -150,6 +153,18 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
         case SetJobQueue():
             fields = {"queue": edit.queue}
     return [_patch(PODGROUPS, edit.job, {"spec": fields})]
+
+
+def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:
+    """The Job whose controller writes the PodGroup, and works out its ``minResources`` from the Job's tasks."""
+    match edit:
+        case SetMinMember() | SetVictimMinimum():
+            fields: dict[str, Any] = {"minAvailable": edit.minimum}
+        case SetPriority() if edit.priority_class:
+            fields = {"priorityClassName": edit.priority_class}
+        case _:
+            return []
+    return [_patch(VOLCANO_JOBS, key, {"spec": fields})] if _is_plain(key) else []
 
 
 def _ungated(snapshot: Snapshot, key: str) -> list[str]:

@@ -76,7 +76,7 @@ def told(situation: Situation, edit: Edit) -> str:
             return _of_job(situation, edit)
         case SetVictimMinimum():
             minimum = snapshot.jobs[edit.job].spec.min_member
-            return f"minMember {edit.minimum} of job {edit.job} (now {minimum})"
+            return f"minMember {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
         case CreatePriorityClass():
             return f"priority class {edit.name} created with value {edit.value}"
         case SetJobQueue():
@@ -138,7 +138,8 @@ def _of_job(
         case SetMinResources():
             return f"minResources {_amounts(edit.amounts)}"
         case SetMinMember():
-            return f"minMember {edit.minimum} ({job.spec.min_member - edit.minimum} fewer)"
+            fewer = job.spec.min_member - edit.minimum
+            return f"minMember {edit.minimum} ({fewer} fewer){_with_less(edit.min_resources)}"
         case SetRoleMinimum():
             fewer = dict(job.spec.min_task_member).get(edit.role, 0) - edit.minimum
             return f"a minimum of {edit.minimum} {edit.role} ({fewer} fewer)"
@@ -148,8 +149,8 @@ def _of_job(
             now, then = (format_amount(edit.resource, amount) for amount in (asked, edit.amount))
             stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
             less = dict(stated).get(column or 0)
-            with_it = "" if less is None else f", and minResources {_amounts({edit.resource: less})}"
-            return f"{edit.resource} {then} in place of {now} a pod{with_it}"
+            with_it = {} if less is None else {edit.resource: less}
+            return f"{edit.resource} {then} in place of {now} a pod{_with_less(with_it)}"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
@@ -192,6 +193,11 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             has = next((one.allowed for one in budgets if one.name == edit.budget), 0)
             count, budget = edit.allowed - has, f"{edit.namespace}/{edit.budget}"
             return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
+
+
+def _with_less(stated: Mapping[str, int]) -> str:
+    """What ``minResources`` is to say with it: else the job would still be admitted by what it said."""
+    return f", and minResources {_amounts(stated)}" if stated else ""
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:

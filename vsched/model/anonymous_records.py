@@ -179,6 +179,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "conditions": parts,
         "annotations": pairs(name, name),
         "quota_request": _AMOUNTS,
+        "written_for": name,
     },
     Task: {
         **_POD,

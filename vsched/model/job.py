@@ -60,6 +60,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Made up for pods of ours that name no PodGroup; there is no object to write to."""
     made: bool = False
     """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
+    written_for: str = ""
+    """Name of the Volcano Job whose controller writes this PodGroup, so that it is changed there; empty for none."""
     expected: float = 0.0
     """How long pods that do not say so are to run (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
 
