@@ -365,6 +365,47 @@ async def test_a_line_of_megabytes_in_small_chunks_arrives_whole(server: StubSer
         assert running.statistics.restarts == 0
 
 
+async def test_a_server_that_was_restored_from_a_backup_is_noticed_though_its_watch_says_nothing(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script(
+        "list", page(pod("a", 990), version=1000), page(version=99), page(version=99), page(pod("b", 98), version=99)
+    )
+    server.script("watch", stream(hold=True))
+    async with reflecting(
+        server, msgspec.structs.replace(QUICK, look_seconds=(0.02, 0.03), silence_seconds=60)
+    ) as running:
+        await eventually(lambda: list(running.mirror.pods) == ["b"])
+        assert "is at version 99 and was at 1000 before" in dict(running.told)[State.UNAVAILABLE]
+        await eventually(lambda: len(server.of("list")) > 6)
+        assert running.statistics.relists == 1
+        assert running.statistics.state is State.WATCHING
+    assert [seen.query["resourceVersion"] for seen in server.of("watch")] == ["1000", "99"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [page(version=10)],
+        [page(version=9), page(version=12)],
+        [page(version="x7")],
+        [refusal(500, "InternalError", "no")],
+    ],
+    ids=["no change", "an answer that was late", "no number", "no answer"],
+)
+async def test_a_server_that_was_not_restored_is_not_listed_again(
+    server: StubServer, eventually: Eventually, later: list[Reply]
+) -> None:
+    server.script("list", page(pod("a", 1), version=10), *later)
+    server.script("watch", stream(event("ADDED", pod("b", 5)), hold=True))
+    async with reflecting(
+        server, msgspec.structs.replace(QUICK, look_seconds=(0.01, 0.02), silence_seconds=60)
+    ) as running:
+        await eventually(lambda: len(server.of("list")) > 6)
+        assert (running.statistics.relists, sorted(running.mirror.pods)) == (0, ["a", "b"])
+    assert all(seen.query["limit"] == "1" for seen in server.of("list")[1:])
+
+
 async def test_a_server_that_keeps_sending_lines_nobody_can_read_is_asked_ever_less(
     server: StubServer, eventually: Eventually
 ) -> None:

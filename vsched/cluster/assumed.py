@@ -80,6 +80,9 @@ class AssumedTasks:
     def list_begins(self) -> None:
         """A list of all pods begins: it shows what was accepted before."""
         self._accepted = dict.fromkeys(self._accepted, True)
+        for nomination in self._nominated.values():
+            if nomination.confirmed_from is not None:
+                nomination.confirmed_from = 0  # whatever its versions are: a server that was restored goes back
 
     def listed_unbound(self, uid: str) -> Task | None:
         """The list shows the pod without a node; returns it as it is to be seen, None where that proves nothing."""
@@ -236,6 +239,12 @@ class AssumedPhases:
         assumed = self._phases.get(key)
         if assumed is not None:
             assumed.confirmed_from = version
+
+    def list_begins(self) -> None:
+        """A list of all PodGroups begins: it shows what was written before, whatever its versions are."""
+        for assumed in self._phases.values():
+            if assumed.confirmed_from is not None:
+                assumed.confirmed_from = 0
 
     def overlay(self, key: str, watched: JobSpec, version: int) -> JobSpec:
         """How a PodGroup is to be seen now that the watch says ``watched`` in this resource version."""

@@ -130,6 +130,8 @@ class Cache(News):
         super().restart(kind)
         if kind == "Pod":
             self._pods.list_begins()
+        elif kind == "PodGroup":
+            self._groups.list_begins()
 
     def include(self, kind: str, found: wire.Object) -> None:
         """An object of the list under way; a pod in it that has no node was not bound, whatever was answered."""

@@ -62,6 +62,10 @@ class GroupBooks:
         self._phases.written(key, as_number(resource_version) or self._seen.version(key) + 1)
         self._show(key)
 
+    def list_begins(self) -> None:
+        """A list of all PodGroups begins."""
+        self._phases.list_begins()
+
     def status_failed(self, key: str) -> bool:
         """A status could not be written: the phase is again what the watch last said; False where it was already."""
         assumed = self._phases.end(key)

@@ -30,6 +30,9 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     missing_seconds: float = 5.0
     """A kind the server does not know is asked for at least this often."""
     back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)
+    look_seconds: tuple[float, float] = (10.0, 20.0)
+    """How often the server is asked for its version while a watch lasts, drawn anew each time: one that was restored
+    from a backup goes back, and a watch from a version that is still to come says nothing for as long."""
     garbled: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
     """After a watch that told something nobody can read: the kind is listed again, which costs more than a watch."""
     calm_seconds: float = 120.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
 from vsched.clock import Clock, SystemClock
@@ -55,6 +56,11 @@ STATES: tuple[tuple[type[VschedError], State], ...] = (
     (VschedError, State.UNAVAILABLE),
 )
 """The state each failure means; the first that fits."""
+
+
+def _is_before(found: str, known: str) -> bool:
+    """Whether one version is before another, as far as they are numbers."""
+    return found.isdecimal() and known.isdecimal() and (len(found), found) < (len(known), known)
 
 
 class Garbled(VschedError):
@@ -145,8 +151,9 @@ class Reflector(Generic[T]):
             self._list_back_off.reset()
             self.synced.set()
             self.settled.set()
+            following = following or asyncio.create_task(self._follow())
             try:
-                await (following or self._follow())
+                await self._until_restored(following)
             except Garbled as error:
                 await self._wait_out(error, self._after_garbled())
             except (ApiError, Unavailable) as error:
@@ -154,6 +161,32 @@ class Reflector(Generic[T]):
         finally:
             if following is not None:
                 await put_down(following)
+
+    async def _until_restored(self, following: asyncio.Task[None]) -> None:
+        """Follow, until the server turns out to have gone back to an earlier version; raises what following does."""
+        looking = asyncio.create_task(self._look_back())
+        try:
+            await asyncio.wait((following, looking), return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                await following
+            else:
+                self._enter(State.UNAVAILABLE, await looking)
+        finally:
+            await put_down(looking)
+
+    async def _look_back(self) -> str:
+        """Ask for the server's version now and then; returns once it is before the one we have, and says so."""
+        while True:
+            await asyncio.sleep(random.uniform(*self._settings.look_seconds))
+            with suppress(ApiError, Unavailable):  # that there is no answer is for the watch to find out
+                known = self._resume_version()
+                found = await self._lister.version()
+                # An answer may be a moment old: a list of everything is worth a second look.
+                if _is_before(found, known) and _is_before(found := await self._lister.version(), known):
+                    return (
+                        f"{self._where}: the server is at version {found} and was at {known} before: it was restored "
+                        "from a backup, and is listed again"
+                    )
 
     def _after_garbled(self) -> BackOff:
         """How long to wait before listing again; a server that sends the same again and again is asked ever less."""
