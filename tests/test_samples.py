@@ -95,7 +95,10 @@ def test_a_gang_that_is_too_large_binds_nothing_and_says_why() -> None:
 
     assert bound(document) == {"batch": 2}
     assert (training["ready"], training["pending"]) == (0, 8)
-    assert training["message"] == "the gang needs 8, 6 fit: 2 nodes have too little cpu"
+    assert (
+        training["message"]
+        == "the gang needs 8, 6 fit, and no more would if all nodes were empty: 2 nodes have too little cpu"
+    )
 
 
 def test_priorities_decide_among_jobs_and_among_pods() -> None:
@@ -158,7 +161,7 @@ def test_a_queue_stays_within_its_capability_whatever_is_free() -> None:
 
     assert bound(document) == {"research-work": 3}
     message = document["unschedulable"]["team/research-work-5"]["message"]
-    assert message == "queue research would hold more than it may of cpu"
+    assert message == "queue research is at its capability in cpu: 3 of 3 held, 1 asked"
 
 
 def test_what_a_queue_deserves_is_lent_out() -> None:

@@ -91,7 +91,7 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3",
             {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
-            "the gang needs 3, 2 fit: 2 nodes have too little cpu",
+            "the gang needs 3, 2 fit, and no more would if all nodes were empty: 2 nodes have too little cpu",
             id="the first of its tasks is told what is in the way of one more",
         ),
         pytest.param(

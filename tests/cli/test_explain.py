@@ -62,7 +62,10 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
 
         await until(lambda: _seen(daemon, "default/train") == 4, SECONDS)
         found = await read("default/train")
-        assert (found["state"], found["message"].partition(":")[0]) == ("never", "the gang needs 4, 1 fits")
+        assert (found["state"], found["message"].partition(":")[0]) == (
+            "never",
+            "the gang needs 4, 1 fits, and 2 would if all nodes were empty",
+        )
         assert found["changes"]
         assert yaml.safe_load((await run("train", "-n", "default", "-o", "yaml")).stdout)["key"] == "default/train"
         told = (await run("default/train")).stdout
@@ -123,9 +126,10 @@ def test_the_page_of_a_podgroup() -> None:
 
     assert lines == [
         "PodGroup team/train cannot start as things are",
-        "the gang needs 3, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}",
+        "the gang needs 3, none fit, and 1 would if all nodes were empty: "
+        "1 node has too little cpu, 1 is tainted {gpu: yes}",
         "",
-        "reason  Resources",
+        "reason  GangSize",
         "queue   default",
         "phase   Inqueue",
         "pods    3 of at least 3: 3 pending",

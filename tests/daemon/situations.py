@@ -267,7 +267,7 @@ SITUATIONS: dict[str, Stuck] = {
         PLAIN,
         "node n1 cpu=2 pods=5\njob default/a min=2 pods=2 cpu=1",
         "job default/b min=2 pods=2 cpu=2 memory=4Gi",
-        Code.RESOURCES,
+        Code.GANG_SIZE,
         "too little cpu",
         ("4 more cpu on a node like n1", "2 more nodes like n1"),
         never=True,

@@ -77,7 +77,10 @@ async def test_the_page_the_object_and_its_pods_say_the_same() -> None:
         found = await Asking(daemon).until("explain/default/g", state="never")
         condition = _condition(cluster)
         assert (found["message"], condition["reason"]) == (condition["message"], "NotEnoughResources")
-        assert found["message"] == "the gang needs 4, 2 fit: 1 node has too little cpu"
+        assert (
+            found["message"]
+            == "the gang needs 4, 2 fit, and no more would if all nodes were empty: 1 node has too little cpu"
+        )
         told = await Asking(daemon).why("explain/default/g-3")
         await until(lambda: _said(cluster, "g-3") == told["message"], SECONDS)
 

@@ -111,7 +111,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=4\nqueue q\nqueue r guarantee=cpu:3\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             DEFAULT_POLICY,
             State.NEVER,
-            [Code.QUEUE_SHARE, Code.QUEUE_SHARE],
+            [Code.QUEUE_SHARE],
             id="others are guaranteed so much that its queue can never have what it asks for",
         ),
         pytest.param(

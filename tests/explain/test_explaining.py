@@ -26,7 +26,8 @@ def test_an_explanation_names_amounts_groups_and_the_place() -> None:
     """)
 
     assert (
-        found.message == "the gang needs 3, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned"
+        found.message == "the gang needs 3, none fit, and 2 would if all nodes were empty: "
+        "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned"
     )
     assert found.groups == {
         "large": {"node(s) had untolerated taint {gpu: yes}": 1},

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vsched.explain.groups import ALL, GROUPS_MAX, OTHERS, group_of, reasons_by_group
+from vsched.explain.groups import ALL, GROUPS_MAX, OTHERS, reasons_by_group
 from vsched.framework.codes import Code
 from vsched.framework.why import Failing
+from vsched.model.nodegroups import group_of
 from vsched.model.nodes import NodeAttributes, NodeStatics
 
 TYPE, POOL = "node.kubernetes.io/instance-type", "volcano.sh/nodegroup-name"

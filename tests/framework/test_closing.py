@@ -119,7 +119,7 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
             "job ns/a min=2 pods=2 cpu=3",
             "Unschedulable",
             "NotEnoughResources",
-            "the gang needs 2, 1 fits: 1 node has too little cpu",
+            "the gang needs 2, 1 fits, and no more would if all nodes were empty: 1 node has too little cpu",
             id="no room",
         ),
         pytest.param(
@@ -210,7 +210,8 @@ def test_merging_conditions(
             "job ns/a min=3 pods=3 cpu=5",
             "ns/a.2",
             "Unschedulable",
-            "its gang ns/a waits: the gang needs 3, none fit: 2 nodes have too little cpu, 1 is cordoned",
+            "its gang ns/a waits: the gang needs 3, none fit, and 1 would if all nodes were empty: "
+            "2 nodes have too little cpu, 1 is cordoned",
             id="what was not tried is not said to fit",
         ),
         pytest.param(
@@ -230,7 +231,7 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
-    told = "the gang needs 3, none fit: 1 node has too little cpu; no node has 5 cpu, the most is 4"
+    told = "the gang needs 3, none fit: no node has 5 cpu, the most is 4; 1 node has too little cpu"
     mirrored.advise({"ns/a": Advice(about(told), "cpu 4 in place of 5 a pod")})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
@@ -284,7 +285,10 @@ def test_nothing_is_said_of_pods_that_are_bound_or_gated() -> None:
 def test_a_gang_is_told_of_the_task_that_found_no_place_not_of_those_that_would_wait() -> None:
     found = outcome_of("pods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=3 pods=3 cpu=2")
 
-    assert (found.code, found.message) == ("GangSize", "the gang needs 3, 2 fit: 1 node has too little cpu")
+    assert (found.code, found.message) == (
+        "GangSize",
+        "the gang needs 3, 2 fit, and no more would if all nodes were empty: 1 node has too little cpu",
+    )
     assert found.reasons == {"Insufficient cpu": 1}
 
 

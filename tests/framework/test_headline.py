@@ -7,7 +7,7 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
-from vsched.framework.headline import rounded
+from vsched.framework.limits_told import rounded
 from vsched.framework.policy import Policy
 from vsched.model.plan import JobOutcome
 from vsched.settings import load_text
@@ -41,7 +41,8 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             f"{ROOMS}\njob ns/a min=2 pods=2 cpu=5",
             Code.RESOURCES,
-            "the gang needs 2, none fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
+            "the gang needs 2, none fit: none of the 2 nodes that are open to it has 5 cpu, the most is 4; "
+            "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
             id="none of a gang fit",
         ),
         pytest.param(
@@ -53,13 +54,13 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\nnode n2 cpu=2\njob ns/a min=1 pods=1 cpu=16",
             Code.RESOURCES,
-            "no node takes it: 2 nodes have too little cpu; no node has 16 cpu, the most is 4",
+            "no node takes it: no node has 16 cpu, the most is 4; 2 nodes have too little cpu",
             id="more than any node has",
         ),
         pytest.param(
             "node n1 cpu=4 pods=0\njob ns/a min=1 pods=1 cpu=1",
             Code.RESOURCES,
-            "no node takes it: 1 node has no slot for another pod; no node has 1 pods, the most is 0",
+            "no node takes it: no node has 1 pods, the most is 0; 1 node has no slot for another pod",
             id="no slots for pods",
         ),
         pytest.param(
@@ -101,7 +102,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=1\njob ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 role=ps cpu=2\npods ns/a 2 role=worker",
             Code.ROLE_MINIMUM,
-            "role ps needs 1, none fit: 1 node has too little cpu; no node has 2 cpu, the most is 1",
+            "role ps needs 1, none fit: no node has 2 cpu, the most is 1; 1 node has too little cpu",
             id="a role lacks its minimum",
         ),
         pytest.param(
@@ -147,13 +148,13 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=9\njob ns/o min=9 phase=Inqueue minResources=cpu:9\npods ns/o 9 cpu=2\n"
             "job ns/a min=1 minResources=cpu:2 pods=1 cpu=2",
             Code.ORDER,
-            "waits behind one job admitted before it: cpu 9 of 10800m promised, 2 asked",
+            "waits behind one job admitted before it: cpu 9 of 10800m held or promised, 2 asked",
             id="others were admitted before it",
         ),
         pytest.param(
             "node n1 cpu=10\njob ns/a minResources=cpu:13 pods=1 cpu=1",
-            Code.QUEUE_ADMISSION,
-            "as much is admitted as the cluster is to be promised: cpu 0 of 12 promised, 13 asked",
+            Code.RESOURCES,
+            "the cluster has 10 cpu in all: 13 asked",
             id="more than the cluster is promised at all",
         ),
         pytest.param(
@@ -204,7 +205,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=3\njob ns/a min=2 roles=ps:1,worker:1\npods ns/a 5 cpu=1 role=ps\n"
             "pods ns/a 1 cpu=4 role=worker",
             Code.ROLE_MINIMUM,
-            "role worker needs 1, none fit: 1 node has too little cpu; no node has 4 cpu, the most is 3",
+            "role worker needs 1, none fit: no node has 4 cpu, the most is 3; 1 node has too little cpu",
             id="the role that is short is named, not one of which some find no place",
         ),
         pytest.param(
@@ -287,7 +288,7 @@ def test_a_budget_that_allows_enough_is_no_reason() -> None:
         pytest.param(
             "job ns/a min=2 pods=2 cpu=9",
             Code.RESOURCES,
-            "the gang needs 2, none fit: 1 node has too little cpu; no node has 9 cpu, the most is 4",
+            "the gang needs 2, none fit: no node has 9 cpu, the most is 4; 1 node has too little cpu",
             id="there is no room any more",
         ),
     ],

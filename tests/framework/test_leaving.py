@@ -13,7 +13,7 @@ def test_a_place_for_one_pod_of_a_gang_is_no_reason_to_wait_for_others_to_leave(
     alone = policy_of("priority gang", "predicates", actions="allocate, preempt")
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), alone, REGISTRY)
 
-    told = "the gang needs 2, 1 fits: 1 node has too little cpu"
+    told = "the gang needs 2, 1 fits, and no more would if all nodes were empty: 1 node has too little cpu"
     assert [kept.name for kept in report.nominations] == ["a.0"], "preempt keeps the place"
     assert (report.jobs["ns/a"].code, report.jobs["ns/a"].message) == (Code.GANG_SIZE, told)
     assert report.unschedulable["ns/a.0"].message == (

@@ -89,7 +89,7 @@ def test_a_capability_of_none_reaches_the_cycle() -> None:
 
     found = plan(f"{queue}\n{jobs}", policy_of("gang capacity", "predicates"))
     assert found.bound == {"b": 1}
-    assert found.why("ns/a.0") == "queue a would hold more than it may of example.com/gpu"
+    assert found.why("ns/a.0") == "queue a may hold 0 example.com/gpu at most: 1 asked"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_refusal_names_the_queue_and_the_resource() -> None:
 
     found = plan(text, policy_of("gang capacity", "predicates"))
     assert found.bound == {"a": 1}
-    assert found.why("ns/a.1") == "queue a would hold more than it may of cpu"
+    assert found.why("ns/a.1") == "queue a is at its capability in cpu: 1 of 1 held, 1 asked"
 
 
 def test_refusals_have_words_for_machines() -> None:

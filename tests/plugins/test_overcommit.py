@@ -43,9 +43,9 @@ def test_a_refusal_names_what_is_short() -> None:
     answer = asks(SmallCluster().node("n1", cpu=1000, memory=GIB), ((CPU, 9000), (MEMORY, 9 * GIB)))
 
     assert isinstance(answer, Refusal)
-    assert answer.message == "resource in cluster is overused: overused cpu, memory"
-    assert (answer.reason, answer.code) == ("ClusterOverused", Code.QUEUE_ADMISSION)
-    assert answer.shortages[0] == Shortage("cpu", held=0, asked=9000, limit=1200)
+    assert answer.message == "the cluster has 1 cpu in all: 9 asked; 1Gi memory in all: 9Gi asked"
+    assert (answer.reason, answer.code) == ("ClusterTooSmall", Code.RESOURCES)
+    assert answer.shortages[0] == Shortage("cpu", held=0, asked=9000, limit=1000)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,14 @@ STATES = {
     "failed": {"phase": "Failed"},
     "lost": {"phase": "Unknown"},
 }
-AMOUNTS = {"cpu": "cpu", "memory": "memory", "pods": "pods", "gpu": "example.com/gpu", "disk": "ephemeral-storage"}
+AMOUNTS = {
+    "cpu": "cpu",
+    "memory": "memory",
+    "pods": "pods",
+    "gpu": "example.com/gpu",
+    "nvidia": "nvidia.com/gpu",
+    "disk": "ephemeral-storage",
+}
 
 
 def policy_of(
@@ -342,7 +349,7 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
 
 
 def _container(fields: dict[str, str]) -> Manifest:
-    requests = _amounts(fields, ("cpu", "memory", "gpu", "disk"))
+    requests = _amounts(fields, ("cpu", "memory", "gpu", "nvidia", "disk"))
     ports = [{"containerPort": int(fields["port"]), "hostPort": int(fields["port"])}] if "port" in fields else []
     resources: Manifest = {"requests": requests}
     if "limits" in fields:

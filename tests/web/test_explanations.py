@@ -69,7 +69,7 @@ async def pages(
             "/explain/ns/train.0",
             "Pod",
             "never",
-            "queue research would hold more than its capability of cpu",
+            "queue research may hold 4 cpu at most: 5 asked",
             id="a pod",
         ),
         pytest.param("/explain/ns/other", "PodGroup", "starting", "has its places, and is about to start", id="placed"),

@@ -62,9 +62,14 @@ def worksheet(session: Session, job: JobView) -> Worksheet:
     """The tasks to place, empty where the job is not to be worked on in this cycle."""
     if job.waiting_to_enter and "enqueue" not in session.policy.actions:
         job.phase = Phase.INQUEUE
-    if not workable(session, job):
+    if job.waiting_to_enter or not job.job.pending:
+        workable(session, job)
         return deque()
-    return deque(session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False)))
+    tasks = session.pending_tasks(job, best_effort=False)
+    if (shut := session.shut(job)) is not None and any(True for _ in tasks):
+        session.job_refusals[job.key] = shut
+        return deque()
+    return deque(session.plugins.ordered_tasks(tasks)) if workable(session, job) else deque()
 
 
 def workable(session: Session, job: JobView) -> bool:
@@ -72,7 +77,7 @@ def workable(session: Session, job: JobView) -> bool:
     if job.waiting_to_enter:
         return False
     refusal = session.plugins.job_valid(job)
-    if refusal is not None:
+    if refusal is not None and session.job_refusals.get(job.key, refusal).rank:
         session.job_refusals[job.key] = refusal
     return refusal is None
 

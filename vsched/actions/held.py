@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from vsched.framework.codes import Code
 from vsched.framework.fits import Room
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session
+from vsched.framework.refusal import PASSES, Refusal
+from vsched.framework.session import Session, is_whole
 from vsched.framework.why import Explanation
 from vsched.model.queue import Queue
 from vsched.model.task import Task
@@ -76,8 +76,13 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
 def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:
     """What to say of a job whose queue has had its share."""
     missing = max(1, session.plugins.tasks_missing(job))
-    told = f"queue {queue.name} holds all that it deserves"
-    note(session, job, sheet, missing, Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
+    refusal = gang_refusal(session, queue, job, sheet, missing)
+    if refusal is None:
+        refusal = session.plugins.grantable(queue, job.namespace, sheet[0].shape)
+    if refusal is None or refusal.rank == PASSES:
+        told = f"queue {queue.name} holds all that it deserves"
+        refusal = Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name)
+    note(session, job, sheet, missing, refusal)
 
 
 def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal: Refusal) -> None:
@@ -91,10 +96,12 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
     """The nodes' reason, then the refusal, where they have no room for ``wanted`` tasks like this; else the refusal."""
-    room = session.fitting.room_at_hand(task)
+    room = session.fitting.room_at_hand(task) if refusal.rank else None
     if room is None or room.tasks >= wanted:
         return refusal
     told = short_of_room(room, wanted)
+    if is_whole(session.snapshot, refusal):
+        return told
     return told._replace(message=f"{told.message} Also, {refusal.message}.", also=refusal)
 
 

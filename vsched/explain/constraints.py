@@ -10,7 +10,6 @@ import numpy as np
 
 from vsched.actions.held import QUEUE_OVERUSED
 from vsched.explain.forever import (
-    LASTING,
     SHAPES_MAX,
     is_to_hold,
     never_complete,
@@ -24,10 +23,11 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
+from vsched.framework.lasting import LASTING
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.session import Session, no_such_queue
-from vsched.framework.why import Failing
-from vsched.framework.wording import counted, in_words, resource_in, said_of_nodes
+from vsched.framework.session import Session, is_whole, no_such_queue
+from vsched.framework.why import NO_NODES_KNOWN, Failing
+from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
 from vsched.model.nodes import Mask
 from vsched.model.resources import NOTHING, Amounts, plus
 from vsched.model.shape import Shape
@@ -38,8 +38,8 @@ GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
 AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
 """Queues in which nothing starts until somebody changes them, or the job's."""
-LASTING_LIMITS = frozenset((Code.QUEUE_CAPABILITY, Code.QUOTA))
-"""Limits that stand whatever others hold."""
+LASTING_LIMITS = frozenset((Code.QUEUE_CAPABILITY, Code.QUOTA, Code.RESOURCES))
+"""Limits that stand whatever others hold; of resources all that the cluster has."""
 
 
 class Examiner:
@@ -68,7 +68,7 @@ class Examiner:
         found += never_placed(self._session, view) if not view.is_ready else ()
         if task.gated:
             found.insert(0, Constraint(Code.GATED, GATED))
-        code = found[0].code if found else headline.code
+        code = found[0].code if found and message != headline.message else headline.code
         told = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
             told = (*told, Constraint(headline.code, headline.message, subject=view.key))
@@ -137,7 +137,8 @@ class Examiner:
         request = amounts_of(tasks)
         asked = [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
         dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
-        if tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
+        said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
+        if not said and tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
             told = f"queue {queue.name} holds all that it deserves"
             asked.append(Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)
@@ -150,7 +151,7 @@ class Examiner:
         """Not what services outside say: that was asked in the session, and is in the headline."""
         if refusal.code is Code.REFUSED:
             return False
-        return refusal.code is not Code.QUEUE_SHARE or not self._headlines.is_whole(refusal)
+        return refusal.code is not Code.QUEUE_SHARE or not is_whole(self._session.snapshot, refusal)
 
     def _told(
         self, view: JobView, refusal: Refusal, said: Refusal | None, least_of: Callable[[Shortage], int]
@@ -171,10 +172,16 @@ class Examiner:
                 rule = said._replace(shortages=(known[one.resource],))
             headline = self._headlines.refused(view, rule)
             least, repeats = least_of(one), one.resource in known
-            lasting = rule.code in LASTING_LIMITS and least > one.limit
+            lasting = rule.code in LASTING_LIMITS and least > one.limit and self._stays(headline.code, one.resource)
             yield Constraint(headline.code, headline.message, lasting, one.resource, rule.subject, repeats)
             if rule.code is Code.QUEUE_SHARE and rule.subject == view.queue:
-                yield from self._beyond_share(view.queue, one.resource, least)
+                yield from self._beyond_share(view.queue, one, least)
+
+    def _stays(self, code: str, resource: str) -> bool:
+        """Whether what is said of a resource stays so: nodes come by themselves, and so do their devices."""
+        if code == Code.NO_NODES:
+            return False
+        return code == Code.QUEUE_CAPABILITY or not self._headlines.limits.unregistered(resource)
 
     def _at_least(self, view: JobView, among: Iterable[Task], short: Shortage) -> int:
         """What a job holds of a resource at the least once it starts: with all of its minimum, or one more of these.
@@ -192,25 +199,13 @@ class Examiner:
         counting = sorted(_asked(task, column) for task in own if is_to_hold(task))
         return max(alone, sum(counting[: max(0, missing)]))
 
-    def _beyond_share(self, name: str, resource: str, least: int) -> Iterator[Constraint]:
+    def _beyond_share(self, name: str, one: Shortage, least: int) -> Iterator[Constraint]:
         """That a queue can never deserve what is asked at the least: it may not, or others are guaranteed the rest."""
-        snapshot = self._session.snapshot
-        column = snapshot.axis.find(resource)
-        if column is None:
-            return
-        capability = dict(snapshot.queues[name].capability).get(column)
-        if capability is not None and least > capability:
-            most, asked = in_words(resource, capability), in_words(resource, least)
-            told = f"queue {name} may hold {most} {resource} at most: {asked} asked"
-            yield Constraint(Code.QUEUE_CAPABILITY, told, lasting=True, resource=resource, subject=name)
-            return
-        guaranteed = {one.name: dict(one.guarantee).get(column, 0) for one in snapshot.queues.values()}
-        own, total = guaranteed.pop(name), snapshot.total[column]
-        rest = max(own, total - sum(guaranteed.values()))
-        if any(guaranteed.values()) and least > rest:
-            amounts = f"{in_words(resource, rest)} of {in_words(resource, total)} {resource}"
-            told = f"what other queues are guaranteed leaves queue {name} {amounts} at most"
-            yield Constraint(Code.QUEUE_SHARE, told, lasting=True, resource=resource, subject=name)
+        bound = self._headlines.limits.bound(name, one.resource)
+        if bound is not None and least > bound.limit:
+            told = at_limit(name, name, one._replace(asked=least, limit=bound.limit), bound)
+            code = Code.QUEUE_SHARE if bound.guaranteed else Code.QUEUE_CAPABILITY if bound.holder else Code.RESOURCES
+            yield Constraint(code, told, self._stays(code, one.resource), one.resource, name)
 
     # -- nodes and those on them ----------------------------------------------------------------------------------
 
@@ -218,7 +213,7 @@ class Examiner:
         """The nodes by reason, and those on them; ``told`` is what the headline counts."""
         total = len(self._session.nodes)
         if not total:
-            yield Constraint(Code.NO_NODES, "no nodes are known")
+            yield Constraint(Code.NO_NODES, NO_NODES_KNOWN)
             return
         protectors_told = False
         for task in _kinds(tasks):

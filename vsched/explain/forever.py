@@ -1,7 +1,6 @@
 """What cannot come by waiting, as the cluster and the policy are: told apart from what only takes its time.
 
-Each of these is certain: a pod that is told it never fits would not fit were every node empty. What may pass by itself
-(cordons, the taints that Kubernetes puts on nodes that are not well, windows of time, what others hold) is no reason.
+Each of these is certain; ``framework.lasting`` is about one pod. What may pass by itself is no reason.
 """
 
 from __future__ import annotations
@@ -15,22 +14,18 @@ import numpy as np
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.node_points import Check
+from vsched.framework.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
-from vsched.framework.wording import TAINTED, beyond_any, said_of_nodes
+from vsched.framework.wording import larger_than_nodes
 from vsched.kernels.domains import topology
 from vsched.kernels.podaffinity import term_matches
+from vsched.kernels.registering import awaited
 from vsched.model.nodes import Ints, Mask
-from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
 from vsched.plugins.predicates import Predicates
 
-LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
-"""What of nodes stays as it is until somebody changes it."""
-PASSING_TAINT = f"{TAINTED}{{node.kubernetes.io/"
-"""Taints that Kubernetes gives and takes by itself."""
 IDLE_SECONDS = 30.0
 """After so long without another pod nobody is expected to make one who is not known to."""
 SHAPES_MAX = 8
@@ -66,25 +61,14 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     yield from dict.fromkeys(beyond)
     who, needed, room = role or ("", view.min_member - done, together)
     if room if role else any(kind.room for kind in short) or together < sum(kind.counted for kind in kinds):
-        told = f"{needed} {who}are needed at once, and {room} would fit if all nodes were empty"
-        yield Constraint(Code.GANG_SIZE, told, lasting=True)
+        yield Constraint(Code.GANG_SIZE, larger_than_nodes(needed, room, who), lasting=True)
 
 
 def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
     """Why a pod would not fit on any node if all were empty; nothing where it would, for all one can tell."""
-    open_rows, closing = _open_rows(session, task)
-    if not len(open_rows):
-        return
-    if not open_rows.any():
-        yield _closed(closing)
-        return
-    who = "no node" if open_rows.all() else f"none of the {int(open_rows.sum())} nodes that are open to it"
-    told = beyond_any(session.nodes, task.shape, open_rows, who)
-    if told:
-        resource = _beyond(session, task.shape, open_rows)
-        yield Constraint(Code.RESOURCES, told, lasting=True, resource=resource)
-    elif not _rooms_if_empty(session, task.shape, open_rows).any():
-        yield Constraint(Code.RESOURCES, f"{who} has all that it asks for at once", lasting=True)
+    found = never_on_nodes(session, task)
+    if found is not None:
+        yield Constraint(found.code, found.message, lasting=True, resource=found.resource)
 
 
 def never_complete(session: Session, view: JobView) -> str:
@@ -122,8 +106,8 @@ def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
 
 
 def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> Kind:
-    open_rows = _open_rows(session, tasks[0])[0]
-    room = min(len(tasks), _room_apart(session, tasks, _rooms_if_empty(session, shape, open_rows)))
+    open_rows = rows_open(session, tasks[0])[0]
+    room = min(len(tasks), _room_apart(session, tasks, rooms_if_empty(session, shape, open_rows)))
     return Kind(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
 
 
@@ -154,6 +138,8 @@ def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
     least = sum(len(kind.tasks) for kind in kinds)
     columns = {column for kind in kinds for column, _ in kind.tasks[0].shape.request}
     for column in columns:
+        if (awaited(session.nodes, column) & open_rows).any():
+            continue
         left, count = int(session.nodes.allocatable[column][open_rows].sum()), 0
         asked = ((dict(kind.tasks[0].shape.request).get(column, 0), kind) for kind in kinds)
         for amount, kind in sorted(asked, key=lambda one: one[0]):
@@ -178,54 +164,3 @@ def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> tuple[str, int, 
         if exist >= minimum > room:
             return f"of role {role} ", minimum, room
     return None
-
-
-def _open_rows(session: Session, task: Task) -> tuple[Mask, list[Check]]:
-    """bool[nodes]: open to the task for all that lasts; and what closes nodes."""
-    closing = [check for check in session.fitting.static_checks(task) if _lasts(check)]
-    open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
-    for check in closing:
-        open_rows &= check.passes
-    return open_rows, closing
-
-
-def _lasts(check: Check) -> bool:
-    return check.code in LASTING and not check.reason.startswith(PASSING_TAINT)
-
-
-def _closed(closing: list[Check]) -> Constraint:
-    """That no node is open at all: for one reason where one closes all of them, else for several together."""
-    alone = [check for check in closing if not check.passes.any()]
-    if alone:
-        code, reason = alone[0].code, alone[0].reason
-        said = "every node" if code is Code.TAINTS else "no node"
-        what = said_of_nodes(reason, 1) if code is Code.TAINTS else "matches its node selector or affinity"
-        if code is Code.NODE_GROUP:
-            what = "is in a group that its queue may use"
-        return Constraint(code, f"{said} {what}", lasting=True)
-    counts = Counter[str]()
-    codes: dict[str, Code] = {}
-    for check in closing:
-        counts[check.reason] += int(np.count_nonzero(~check.passes))
-        codes[check.reason] = check.code
-    told = ", ".join(
-        f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
-    )
-    first = max(counts, key=lambda reason: (counts[reason], reason))
-    return Constraint(codes[first], f"no node is open to it: {told}", lasting=True)
-
-
-def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:
-    """The first resource of which no open node has enough."""
-    nodes = session.nodes
-    columns = (c for c, amount in shape.request if int(nodes.allocatable[c][open_rows].max(initial=0)) < amount)
-    return nodes.axis.names[next(columns)]
-
-
-def _rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
-    """int64[nodes]: how many pods of a shape each open node could hold, were nothing else there."""
-    nodes = session.nodes
-    rows: Ints = np.where(open_rows, np.int64(UNLIMITED), np.int64(0))
-    for column, amount in shape.request:
-        np.minimum(rows, nodes.allocatable[column] // amount, out=rows)
-    return rows

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
 from vsched.framework.why import Failing
+from vsched.model.nodegroups import group_of
 from vsched.model.nodes import Ids, NodeStatics
 
-LABELS = (
-    "volcano.sh/nodegroup-name",
-    "node.kubernetes.io/instance-type",
-    "nvidia.com/gpu.product",
-    "cloud.google.com/gke-accelerator",
-    "accelerator",
-)
-"""What names a node's group; the first label that a node has does."""
 ALL, OTHERS = "all nodes", "other nodes"
 GROUPS_MAX = 20
 """So many groups are told apart, the largest."""
-
-
-def group_of(labels: Mapping[str, str]) -> str:
-    """The group of a node by its labels; empty where none names one."""
-    return next((labels[label] for label in LABELS if labels.get(label)), "")
 
 
 def reasons_by_group(statics: NodeStatics, found: Iterable[Failing]) -> dict[str, dict[str, int]]:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.headline import SILENT, Headlines, in_sight, refusal_of
+from vsched.framework.headline import Headlines, in_sight, refusal_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
+from vsched.framework.limits_told import SILENT
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -40,7 +41,7 @@ def close(session: Session, trace: Trace) -> CycleReport:
         for view in _views(session):
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(headlines, view, condition, session.snapshot.advice.get(view.key))
-            for verdict in _verdicts(session, view, jobs[view.key], bound):
+            for verdict in _verdicts(headlines, view, jobs[view.key], bound):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         for verdict in _verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
@@ -213,8 +214,9 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[str]) -> Iterable[Unschedulable]:
+def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: set[str]) -> Iterable[Unschedulable]:
     """What to say of each pending task that was not placed for good."""
+    session = headlines.session
     if not view.pending_count and not view.waiting:
         return
     refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
@@ -227,7 +229,7 @@ def _verdicts(session: Session, view: JobView, outcome: JobOutcome, bound: set[s
         # Of most of the thousands that wait there is nothing to look up.
         own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
         why = own or refusal
-        reason, message, reasons = _told_of_task(view, outcome, gang, why, fits)
+        reason, message, reasons = _told_of_task(headlines, view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
 
@@ -247,13 +249,18 @@ def no_such_group(key: str) -> str:
 
 
 def _told_of_task(
-    view: JobView, outcome: JobOutcome, gang: str, why: Explanation | Refusal | None, fits: bool
+    headlines: Headlines,
+    view: JobView,
+    outcome: JobOutcome,
+    gang: str,
+    why: Explanation | Refusal | None,
+    fits: bool,
 ) -> tuple[str, str, dict[str, int]]:
     """Reason, message, and nodes by reason; ``gang`` is what its job waits for."""
     if isinstance(why, Refusal):
         if why.code is Code.LEAVING and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
-        return "Unschedulable", why.message, {why.reason: 1}
+        return "Unschedulable", headlines.refused(view, why).message, {why.reason: 1}
     if why is not None:
         return "Unschedulable", why.message, dict(why.reasons)
     if fits:

@@ -18,7 +18,7 @@ class Code(StrEnum):
     QUEUE_CAPABILITY = "QueueCapability"
     """It, or a queue above it, may hold no more."""
     QUEUE_SHARE = "QueueShare"
-    """It holds what it deserves."""
+    """It holds what it deserves, or all that the guarantees of others leave to it."""
     QUEUE_ADMISSION = "QueueAdmission"
     """As much work is admitted as the cluster is to be promised."""
 

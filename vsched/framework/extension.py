@@ -20,7 +20,7 @@ from vsched.framework.callout import Callout
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Bound, Refusal
 from vsched.model.job import Condition, Job
 from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue
@@ -198,6 +198,8 @@ class JobEnqueueable(Point):
     """Whether a waiting job is admitted; a vote."""
 
     point = "job_enqueued"
+    asks_outside: ClassVar[bool] = False
+    """Whether the answer is somebody else's, who is asked once a job and no more."""
 
     @abstractmethod
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
@@ -338,3 +340,6 @@ class QueueDivider(Point):
     @abstractmethod
     def division(self, queue: Queue) -> QueueDivision | None:
         """The division of one queue, None where the plugin keeps none for it."""
+
+    def bound(self, queue: Queue, column: int) -> Bound | None:
+        """What sets how much of a resource the queue may hold at most; None where the plugin keeps none for it."""

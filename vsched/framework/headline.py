@@ -2,57 +2,49 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
+from vsched.framework.limits_told import SILENT, Headline, LimitsTold
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session, to_leave
-from vsched.framework.why import Explanation
-from vsched.framework.wording import amounts, at_capability, beyond_any, binding, counted, on_nodes
+from vsched.framework.session import Session, is_whole, to_leave
+from vsched.framework.why import NO_NODES_KNOWN, Explanation
+from vsched.framework.wording import binding, counted, on_nodes
+from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Shape
 from vsched.model.status import Phase, Status
 from vsched.model.task import Task
 
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
-TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
-"""Limits of which is told what is held, asked and allowed."""
-NO_REASONS: Mapping[str, int] = {}
 
 
-class Headline(NamedTuple):
-    """What binds, in a word and in a sentence, and the nodes by reason of the task that stopped the job."""
+class IfEmpty(NamedTuple):
+    """What nodes could do for tasks of a shape if they were empty."""
 
-    code: str
-    message: str
-    reasons: Mapping[str, int] = NO_REASONS
-    limit: Refusal | None = None
-    """The rule that the sentence tells of, alone or besides the nodes."""
-
-
-SILENT = Headline("", "")
+    told: str
+    """Why not even one of them would fit, or what is not registered yet; empty where one would fit."""
+    room: int
+    """How many of them there would be room for at most."""
 
 
 class Headlines:
     """Makes the headlines of one session whose actions have run."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
-        self._admitted: Counter[str] | None = None
-        self._beyonds: dict[Shape, str] = {}
-        self._shorts: dict[tuple[Refusal, str, bool], Headline] = {}
-        """Many jobs of a queue are refused in the same words."""
+        self.session = session
+        self.limits = LimitsTold(session)
+        self._if_emptys: dict[tuple[Shape, str], IfEmpty] = {}
 
     def of(self, view: JobView) -> Headline:
         """Why a job waits; silent where it does not, or nobody knows."""
         found = self._of_undecided(view)
-        return found if found.message or not self._session.snapshot.setbacks else self._set_back(view)
+        return found if found.message or not self.session.snapshot.setbacks else self._set_back(view)
 
     def _set_back(self, view: JobView) -> Headline:
         """Of a job that has its places, as far as this scheduler is concerned."""
-        setbacks = self._session.snapshot.setbacks
+        setbacks = self.session.snapshot.setbacks
         found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
         if not found:
             return SILENT
@@ -61,7 +53,7 @@ class Headlines:
         return Headline(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
 
     def _of_undecided(self, view: JobView) -> Headline:
-        session = self._session
+        session = self.session
         refusal = session.job_refusals.get(view.key)
         if refusal is not None:
             return self.refused(view, refusal)
@@ -89,7 +81,7 @@ class Headlines:
 
     def _out_of_sight(self, view: JobView) -> Headline:
         """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
-        session = self._session
+        session = self.session
         others = [task for uid, task in view.job.pending.items() if uid not in view.moved and not task.gated]
         firsts: dict[Shape, Task] = {}
         for task in sorted(others, key=lambda task: (task.created, task.name)):
@@ -113,7 +105,7 @@ class Headlines:
         told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
-            fits = _fitting(self._session, view, None)
+            fits = _fitting(self.session, view, None)
             told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
         return Headline(Code.GATED, told)
 
@@ -121,43 +113,60 @@ class Headlines:
         """Of a job without a task that waits: its pods were lost, or are not made yet."""
         if view.is_ready or view.phase == Phase.COMPLETED:
             return SILENT
-        refusal = self._session.plugins.job_valid(view)
+        refusal = self.session.plugins.job_valid(view)
         return SILENT if refusal is None else self.refused(view, refusal)
 
     def otherwise(self, view: JobView, message: str) -> Headline:
         """Why a job is not schedulable that no action had anything to say of."""
-        refusal = self._session.plugins.job_valid(view)
+        refusal = self.session.plugins.job_valid(view)
         return Headline(Code.OTHER, message) if refusal is None else self.refused(view, refusal)
 
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
     def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> Headline:
         code, head = self._scale(view, cause, why)
-        if not len(self._session.nodes):
-            return Headline(Code.NO_NODES, f"{head}: no nodes are known")
-        message = f"{head}: {on_nodes(why) or why.message}"
-        beyond = self._beyond(cause.shape) if code is not Code.GANG_SIZE else ""
-        message += f"; {beyond}" if beyond else ""
-        also = why.also if why.also is not None and not self.is_whole(why.also) else None
+        if not len(self.session.nodes):
+            return Headline(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
+        never = self._if_empty(view, cause).told
+        message = f"{head}: {'; '.join(one for one in (never, on_nodes(why) or why.message) if one)}"
+        also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
-        kept = self._session.kept.get(view.key)
+        kept = self.session.kept.get(view.key)
         if kept is not None:
             code, message = kept.code, f"{kept.message}; {message}"
         return Headline(code, message, why.reasons, also)
 
-    def _beyond(self, shape: Shape) -> str:
-        """What of a request is more than any node has in all; empty where nothing is."""
-        told = self._beyonds.get(shape)
-        if told is None:
-            told = self._beyonds[shape] = beyond_any(self._session.nodes, shape)
-        return told
+    def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
+        """What the nodes could do for tasks like this one if they were empty."""
+        key = task.shape, view.queue
+        known = self._if_emptys.get(key)
+        if known is None:
+            session = self.session
+            never = never_on_nodes(session, task)
+            rooms = rooms_if_empty(session, task.shape, rows_open(session, task)[0])
+            told = not_registered(session, task)
+            if never is not None and never.code is Code.RESOURCES:
+                told = never.message
+            known = self._if_emptys[key] = IfEmpty(told, min(int(rooms.sum(dtype=float)), UNLIMITED))
+        return known
+
+    def _most(self, view: JobView, task: Task, missing: int) -> int | None:
+        """How many of what a gang of like pods lacks would fit, were all nodes empty; None where all would."""
+        room = self._if_empty(view, task).room
+        if room >= view.min_member or task.shape.best_effort:
+            return None
+        own = [one for one in view.job.tasks.values() if one.status is not Status.SUCCEEDED]
+        if any(one.shape is not task.shape for one in own):
+            return None
+        most = room - (len(own) - len(view.job.pending))
+        return max(0, most) if most < missing else None
 
     def _scale(self, view: JobView, cause: Task, why: Explanation) -> tuple[Code, str]:
         """How much of the job is missing, and what that makes of the nodes' reasons."""
         code = binding(why)
         lacking = view.roles_missing()
-        fits = _fitting(self._session, view, cause.role) if cause.role in lacking else 0
+        fits = _fitting(self.session, view, cause.role) if cause.role in lacking else 0
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
@@ -167,51 +176,16 @@ class Headlines:
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member < 2:
             return code, "no node takes it"
-        fits = min(missing, _fitting(self._session, view, None) if why.fits is None else why.fits)
-        return Code.GANG_SIZE if fits else code, _needs("the gang", view.min_member, missing, fits)
+        fits = min(missing, _fitting(self.session, view, None) if why.fits is None else why.fits)
+        most = self._most(view, cause, missing)
+        told = _needs("the gang", view.min_member, missing, fits, most)
+        return Code.GANG_SIZE if fits or most else code, told
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
 
     def refused(self, view: JobView, refusal: Refusal) -> Headline:
         """What a rule says of a job."""
-        if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
-            return Headline(refusal.code, refusal.message, limit=refusal)
-        key = (refusal, view.queue, view.waiting_to_enter)
-        told = self._shorts.get(key)
-        if told is None:
-            told = self._shorts[key] = self._short(*key)._replace(limit=refusal)
-        return told
-
-    def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> Headline:
-        """What is said of a job of a queue that asks for more than a limit leaves."""
-        short = refusal.shortages
-        if all(one.is_others for one in short) and waiting_to_enter:
-            before = self._admitted_before(refusal.subject)
-            return Headline(Code.ORDER, f"waits behind {before}: {amounts(short, 'promised')}")
-        if refusal.code is Code.QUEUE_CAPABILITY:
-            return Headline(refusal.code, at_capability(self._session.snapshot, queue, refusal))
-        if refusal.code is Code.QUEUE_ADMISSION:
-            told = "as much is admitted as the cluster is to be promised"
-            return Headline(refusal.code, f"{told}: {amounts(short, 'promised')}")
-        told = f"queue {refusal.subject} would hold more than it deserves"
-        return Headline(refusal.code, f"{told}: {amounts(short, 'held')}")
-
-    def is_whole(self, refusal: Refusal) -> bool:
-        """Whether all that it says is that the cluster has no more."""
-        snapshot = self._session.snapshot
-        totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
-        short = refusal.shortages
-        return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
-
-    def _admitted_before(self, queue: str) -> str:
-        """The jobs that were admitted and have not got their minimum yet, of a queue or (no name) of all."""
-        if self._admitted is None:
-            self._admitted = Counter(
-                view.queue for view in self._session.jobs.values() if not view.waiting_to_enter and not view.is_ready
-            )
-        count = self._admitted[queue] if queue else self._admitted.total()
-        jobs = "one job" if count == 1 else f"{rounded(count)} jobs" if count else "jobs"
-        return f"{jobs} of queue {queue} admitted before it" if queue else f"{jobs} admitted before it"
+        return self.limits.refused(view, refusal)
 
 
 def cause_of(session: Session, view: JobView) -> Task | None:
@@ -243,14 +217,6 @@ def in_sight(view: JobView) -> bool:
     return view.is_pipelined and not view.roles_missing(waiting=True)
 
 
-def rounded(count: int) -> str:
-    """A count for people that does not change with every session: whole up to 20, then in steps."""
-    if count <= 20:
-        return str(count)
-    step = next(step for step in (1000, 500, 200, 100, 50, 20) if count > step)
-    return f"more than {step}"
-
-
 def _roles_short(session: Session, view: JobView) -> set[str]:
     """Roles of which not enough tasks found a place for the minimum, in this cycle's last try."""
     return {role for role, missing in view.roles_missing().items() if _fitting(session, view, role) < missing}
@@ -270,9 +236,12 @@ def _waits(why: Explanation | Refusal) -> bool:
     return isinstance(why, Refusal) and why.code is Code.LEAVING
 
 
-def _needs(who: str, minimum: int, missing: int, fits: int) -> str:
+def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = None) -> str:
+    """``the gang needs 8, 2 fit``; and how many more would at the ``most``, were all nodes empty."""
     many = fits if fits else "none"
     verb = "fits" if fits == 1 else "fit"
-    if missing == minimum:
-        return f"{who} needs {minimum}, {many} {verb}"
-    return f"{who} needs {missing} more of its minimum of {minimum}, {many} {verb}"
+    needs = f"{minimum}" if missing == minimum else f"{missing} more of its minimum of {minimum}"
+    told = f"{who} needs {needs}, {many} {verb}"
+    if most is None or (not most and not fits):
+        return told
+    return f"{told}, and {'no more' if most <= fits else most} would if all nodes were empty"

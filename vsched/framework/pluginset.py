@@ -53,7 +53,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Listener
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.policy import Policy, Switches
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.framework.victim_points import Preemptable, Reclaimable, VictimQueueOrder, VictimTasks
@@ -277,6 +277,14 @@ class PluginSet:
         for tell in self._enqueued:
             tell(job)
 
+    def bound(self, queue: Queue, column: int) -> Bound | None:
+        """What sets how much of a resource the queue may hold at most, where a plugin says so."""
+        for one in self.taking_part(QueueDivider):
+            bound = one.bound(queue, column)
+            if bound is not None:
+                return bound
+        return None
+
     def division(self, queue: Queue) -> QueueDivision | None:
         """How the cluster is divided for the queue, where a plugin divides it."""
         for ask in self._dividers:
@@ -292,8 +300,12 @@ class PluginSet:
         return vote(self._pipelined, job) is None
 
     def job_enqueueable(self, job: JobView) -> Refusal | None:
-        """The objection to admitting the job, None where it is admitted."""
-        return vote(self._enqueueable, job)
+        """The objection to admitting the job, None where it is admitted; what lasts goes before what may pass."""
+        refusal = vote(self._enqueueable, job)
+        if refusal is None or not refusal.rank or refusal.code is Code.REFUSED:
+            return refusal
+        others = (one.job_enqueueable(job) for one in self.taking_part(JobEnqueueable) if not one.asks_outside)
+        return min((refusal, *(one for one in others if isinstance(one, Refusal))), key=lambda one: one.rank)
 
     def job_starving(self, job: JobView) -> bool:
         """Whether the job may take from others: all of the first tier that has an opinion agree."""

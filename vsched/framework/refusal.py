@@ -6,6 +6,12 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 
+TAKES_NOTHING = frozenset((Code.QUEUE_NOT_FOUND, Code.QUEUE_CLOSED, Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
+"""Queues that take nothing, however little is asked for."""
+
+LASTS, PASSES = 1, 2
+"""Ranks of refusals by amounts."""
+
 
 class Shortage(NamedTuple):
     """One resource of which a limit leaves less than is asked for; base units."""
@@ -29,6 +35,19 @@ class Shortage(NamedTuple):
         return self.asked > self.limit
 
 
+class Bound(NamedTuple):
+    """What sets how much of a resource a queue may hold at most."""
+
+    limit: int
+    """What it may hold, base units."""
+    amount: int
+    """What there is to be shared, base units."""
+    holder: str = ""
+    """The queue whose capability it is; empty where it is all that the cluster has."""
+    guaranteed: tuple[str, ...] = ()
+    """Other queues that are guaranteed a part of it, by name."""
+
+
 class Refusal(NamedTuple):
     """Why not: a machine's word and a sentence for people."""
 
@@ -42,3 +61,10 @@ class Refusal(NamedTuple):
     """The queue, namespace or quota it is about."""
     shortages: tuple[Shortage, ...] = ()
     """What there is too little of, where that is what it rests on."""
+
+    @property
+    def rank(self) -> int:
+        """Which of several is told: 0 for a queue that takes nothing at all, 1 for what lasts, 2 for what may pass."""
+        if self.code in TAKES_NOTHING:
+            return 0
+        return LASTS if any(one.is_lasting for one in self.shortages) else PASSES

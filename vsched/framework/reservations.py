@@ -30,6 +30,7 @@ class Reservations:
         self._keepers = plugins.taking_part(Reserving)
         self._kept: dict[str, Amounts] = {}
         """By job."""
+        self._queue_of: dict[str, str] = {}
         self._let_in: set[str] = set()
         """Tasks that this cycle lets in."""
         for key in snapshot.reserving:
@@ -42,6 +43,19 @@ class Reservations:
         """Keep room for a task that is let in."""
         self._let_in.add(task.uid)
         self._keep(queue, task.job, task.shape.request)
+
+    def of(self, queue: str) -> list[str]:
+        """The jobs that room is kept for in a queue or below it, by key."""
+        below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if self._kept.get(key))
+        return sorted(key for key, one in below if queue in self._path(one))
+
+    def _path(self, queue: Queue) -> set[str]:
+        """A queue and all above it."""
+        path = {queue.name}
+        while (above := self._queues.get(queue.parent)) is not None and above.name not in path:
+            path.add(above.name)
+            queue = above
+        return path
 
     def lifted(self, job: JobView) -> AbstractContextManager[None]:
         """Give up what is kept for a job while it is worked on; afterwards keep it for those still without a place."""
@@ -57,6 +71,7 @@ class Reservations:
             self._keep(queue, job.key, self._wanted(job.job, job.moved))
 
     def _keep(self, queue: Queue, key: str, amounts: Amounts) -> None:
+        self._queue_of[key] = queue.name
         self._kept[key] = plus(self._kept.get(key, NOTHING), amounts)
         self._tell(queue, amounts, 1)
 

@@ -24,6 +24,7 @@ from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
 from vsched.model.job import Job
 from vsched.model.queue import Queue
+from vsched.model.resources import NOTHING
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -43,6 +44,13 @@ def no_such_queue(name: str) -> Refusal:
 def to_leave(node: str) -> Refusal:
     """What a task waits for that has its place, once others have left it."""
     return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
+
+
+def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
+    """Whether all that a refusal says is that the cluster has no more."""
+    totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
+    short = refusal.shortages
+    return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
 
 
 class Session:
@@ -76,6 +84,7 @@ class Session:
         """Why a task was not placed, by uid; the last word counts."""
         self.kept: dict[str, Refusal] = {}
         """What protects the only victims that would have made room for a job, by its key."""
+        self._shut: dict[str, Refusal | None] = {}
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
@@ -108,6 +117,13 @@ class Session:
     def queue(self, job: JobView) -> Queue:
         """The queue of a job."""
         return self.snapshot.queues[job.queue]
+
+    def shut(self, job: JobView) -> Refusal | None:
+        """Why the job's queue takes nothing at all, however little is asked for; None where it takes something."""
+        if job.queue not in self._shut:
+            refusal = self.plugins.allocatable(self.queue(job), NOTHING)
+            self._shut[job.queue] = refusal if refusal is not None and not refusal.rank else None
+        return self._shut[job.queue]
 
     def statement(self) -> Statement:
         """A try that leaves no trace unless committed or kept."""

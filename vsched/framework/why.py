@@ -15,6 +15,7 @@ from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape
 
 _UNNAMED = (0.0, float("inf"))
+NO_NODES_KNOWN = "no nodes are known"
 Left = Callable[[int], Ints]
 """What a column has to give: int64[nodes]."""
 
@@ -100,7 +101,7 @@ def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
 def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
     """``0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.``"""
     if not nodes:
-        return "no nodes are known"
+        return NO_NODES_KNOWN
     if not reasons:
         return f"0/{nodes} nodes are available"
     told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))

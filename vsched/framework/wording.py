@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.refusal import Bound, Shortage
 from vsched.framework.why import Explanation
 from vsched.model.counted import counted_scale, format_counted
 from vsched.model.nodes import Mask, NodeTable
 from vsched.model.resources import format_amount
 from vsched.model.shape import Shape
-from vsched.model.snapshot import Snapshot
 
 WAITED_FOR = frozenset((Code.RESOURCES, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
 """What nodes that are open to a pod lack for now; other reasons are for ever as long as nobody changes anything."""
@@ -37,6 +36,8 @@ NOW = {
 }
 """How a reason's own words begin, and how they do of what is so now."""
 MEBI = 1 << 20
+LISTED_MAX = 2
+"""So many of many names are told, and how many others there are."""
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -74,6 +75,11 @@ def said_of_nodes(reason: str, count: int) -> str:
     return f"{NOW[verb][count != 1] if verb in NOW else verb} {rest}"
 
 
+def taint_key(reason: str) -> str:
+    """The key of the taint that a reason is about."""
+    return reason.removeprefix(f"{TAINTED}{{").partition(":")[0]
+
+
 def amounts(short: Iterable[Shortage], held: str) -> str:
     """``nvidia.com/gpu 8 of 8 held, 2 asked``, of several resources one after the other."""
     return "; ".join(f"{one.resource} {of_limit(one, held)}" for one in sorted(short))
@@ -94,21 +100,65 @@ def in_words(resource: str, amount: int) -> str:
     return f"{amount / 1000:g}" if told.endswith("m") and not resource.endswith("cpu") else told
 
 
-def at_capability(snapshot: Snapshot, queue: str, refusal: Refusal) -> str:
-    """That a queue, or one above it, may hold no more: by its own word, or as the cluster has no more for it."""
-    known = snapshot.queues.get(refusal.subject)
-    names = snapshot.axis.names
-    capped = {names[column] for column, _ in known.capability} if known is not None else set[str]()
-    who = f"queue {refusal.subject}" if refusal.subject == queue else f"queue {refusal.subject} above it"
-    told = []
-    for one in sorted(refusal.shortages):
+def in_all(one: Shortage) -> str:
+    """``4 cpu in all: 8 asked``."""
+    has, asked = (in_words(one.resource, amount) for amount in (max(0, one.limit), one.asked))
+    return f"{has} {one.resource} in all: {asked} asked"
+
+
+def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> str:
+    """That a queue, or one above it (``subject``), may hold no more: by its own word, or as there is no more for it."""
+    who = named_queue(subject, queue)
+    if bound is None or bound.holder == subject:
         if one.is_lasting:
-            limit, asked = (in_words(one.resource, amount) for amount in (one.limit, one.asked))
-            told.append(f"may hold {limit} {one.resource} at most: {asked} asked")
-            continue
-        what = "is at its capability in" if one.resource in capped else "can hold no more"
-        told.append(f"{what} {one.resource}: {of_limit(one, 'held')}")
-    return f"{who} {'; '.join(told)}"
+            return f"{who} {at_most(one)}"
+        return f"{who} is at its capability in {one.resource}: {of_limit(one, 'held')}"
+    if bound.guaranteed and one.is_lasting:
+        leaves = f"{guaranteed(bound)} leaves {who} {of_all(one, bound)} at most"
+        return f"{leaves}: {in_words(one.resource, one.asked)} asked"
+    if one.is_lasting:
+        return (
+            f"{named_queue(bound.holder, queue)} {at_most(one)}" if bound.holder else f"the cluster has {in_all(one)}"
+        )
+    others = f", and {guaranteed(bound)} is kept free" if bound.guaranteed else ""
+    return f"{who} can hold no more {one.resource}: {of_limit(one, 'held')}{others}"
+
+
+def named_queue(name: str, queue: str) -> str:
+    """A queue as a sentence about a job of ``queue`` names it."""
+    return f"queue {name}" if name == queue else f"queue {name} above it"
+
+
+def at_most(one: Shortage) -> str:
+    """``may hold 4 cpu at most: 5 asked``."""
+    limit, asked = (in_words(one.resource, amount) for amount in (one.limit, one.asked))
+    return f"may hold {limit} {one.resource} at most: {asked} asked"
+
+
+def guaranteed(bound: Bound) -> str:
+    """``what queues a and b are guaranteed``."""
+    names = bound.guaranteed
+    verb = "is" if len(names) == 1 else "are"
+    return f"what {listed('queue', names)} {verb} guaranteed"
+
+
+def of_all(one: Shortage, bound: Bound) -> str:
+    """``2 of 8 cpu``."""
+    return f"{in_words(one.resource, max(0, one.limit))} of {in_words(one.resource, bound.amount)} {one.resource}"
+
+
+def listed(noun: str, names: Sequence[str]) -> str:
+    """``queue a``, ``queues a and b``, ``queues a, b and 3 more``."""
+    if len(names) == 1:
+        return f"{noun} {names[0]}"
+    shown, more = names[:LISTED_MAX], len(names) - LISTED_MAX
+    last = f"{more} more" if more > 0 else shown[-1]
+    return f"{noun}s {', '.join(shown if more > 0 else shown[:-1])} and {last}"
+
+
+def larger_than_nodes(needed: int, room: int, who: str = "") -> str:
+    """``8 are needed at once, and 4 would fit if all nodes were empty``."""
+    return f"{needed} {who}are needed at once, and {room} would fit if all nodes were empty"
 
 
 def resource_in(reason: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,21 +18,36 @@ DISCOURAGING = ("PreferNoSchedule",)
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """The taint that stands for ``spec.unschedulable``: who tolerates it may go to a cordoned node."""
 
-
-PASSING = (
+PASSING_BEGIN = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
-    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "readiness.k8s.io/",
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "status-taint.cluster-autoscaler.kubernetes.io/",
-    "karpenter.sh/",
-    "readiness.k8s.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "karpenter.sh/unregistered",
+    "karpenter.sh/disrupt",
+    "node.cluster.x-k8s.io/",
+    "aws-node-termination-handler/",
+    "cloud.google.com/impending-node-termination",
+    "cloud.google.com/gke-quick-remove",
+    "ToBeDeletedByClusterAutoscaler",
+    "ToBeDeletedTaint",
+    "DeletionCandidateOfClusterAutoscaler",
 )
-"""How the keys of taints begin that machines give and take: a node is dead or ill, begins, or is about to go."""
-NOT_YET = ("not-ready", "not-registered", "uninitialized")
-"""How such keys end, whoever's they are (``node.cilium.io/agent-not-ready``)."""
+"""Taints that machinery puts on nodes that start, are not well or are about to go, and takes off or goes with them."""
+PASSING_END = (
+    "not-ready",
+    "notready",
+    "not-registered",
+    "uninitialized",
+    "initializing",
+    "unregistered",
+    "unavailable",
+    "unreachable",
+)
+PASSING_PARTS = ("startup", "starting", "not-ready", "pressure")
+"""What others name such taints: ``node.cilium.io/agent-not-ready``, ``ebs.csi.aws.com/agent-not-ready``, …"""
 
 
 class TaintLists(NamedTuple):
@@ -50,7 +66,16 @@ def taint_lists(statics: NodeStatics, effects: Sequence[str]) -> TaintLists:
 
 def passes(taint: Taint) -> bool:
     """Whether the taint comes and goes by itself, with how its node is doing."""
-    return taint.key.startswith(PASSING) or taint.key.endswith(NOT_YET)
+    return passes_by_itself(taint.key)
+
+
+@lru_cache(1024)
+def passes_by_itself(key: str) -> bool:
+    """Whether a taint of this key is one that machinery takes off again, without anybody changing anything."""
+    if key.startswith(PASSING_BEGIN):
+        return True
+    name = key.rpartition("/")[2].lower()
+    return name.endswith(PASSING_END) or any(part in name for part in PASSING_PARTS)
 
 
 def is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
@@ -59,11 +84,15 @@ def is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
 
 
 def untolerated(statics: NodeStatics, tolerations: Sequence[Toleration]) -> list[tuple[Taint, Mask]]:
-    """Each taint that keeps the pod off some node as the first of its list, and bool[nodes]: where it does not."""
+    """Each taint that keeps the pod off some node as the first of its list, and bool[nodes]: where it does not.
+
+    Those that stay go before those that pass by themselves: waiting for one of these would be in vain.
+    """
     numbers, lists = taint_lists(statics, REPELLING)
     keeps_off: dict[tuple[str, str], tuple[Taint, list[int]]] = {}
     for number, taints in enumerate(lists):
-        first = next((taint for taint in taints if not is_tolerated(taint, tolerations)), None)
+        hits = [taint for taint in taints if not is_tolerated(taint, tolerations)]
+        first = next((taint for taint in hits if not passes_by_itself(taint.key)), hits[0] if hits else None)
         if first is not None:
             keeps_off.setdefault((first.key, first.value), (first, []))[1].append(number)
     found = []

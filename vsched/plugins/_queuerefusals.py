@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from vsched.framework.codes import Code
-from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.why import NO_NODES_KNOWN, shortages
+from vsched.framework.wording import in_all
 from vsched.model.queue import Queue
+from vsched.model.resources import Amounts
+from vsched.model.snapshot import Snapshot
 
 QUEUE_NOT_OPEN = "QueueNotOpen"
+NO_NODES = "NoNodes"
+TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
 
 
-def not_open(queue: Queue) -> Refusal:
-    """The queue takes no jobs."""
-    return Refusal(
-        QUEUE_NOT_OPEN, f"queue {queue.name} is {queue.state}, not Open", code=Code.QUEUE_CLOSED, subject=queue.name
-    )
+def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
+    """The queue takes no jobs; where one above it is not open either, that one is to be opened first."""
+    told, seen = f"queue {queue.name} is {queue.state}, not Open", {queue.name}
+    above = queues.get(queue.parent)
+    while above is not None and above.name not in seen:
+        if not above.open:
+            told += f", and queue {above.name} above it is {above.state}"
+            break
+        seen.add(above.name)
+        above = queues.get(above.parent)
+    return Refusal(QUEUE_NOT_OPEN, told, code=Code.QUEUE_CLOSED, subject=queue.name)
 
 
-def quota_insufficient(queue: str, shown: str, short: tuple[Shortage, ...]) -> Refusal:
-    """A job's minimum does not fit what the queue, ``shown`` as a sentence names it, may hold of these resources."""
+def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
+    """A job's minimum is more than the cluster has, were it empty: it is not the others, nor a limit of anybody."""
+    names, total = snapshot.axis.names, snapshot.total
+    limits = {column: total[column] for column, _ in request if column < len(total)}
+    short = shortages(names, request, limits, {})
+    if not short:
+        return None
+    if not len(snapshot.nodes):
+        return Refusal(NO_NODES, NO_NODES_KNOWN, code=Code.NO_NODES, shortages=short)
+    told = "; ".join(in_all(one) for one in sorted(short))
+    return Refusal(TOO_SMALL, f"the cluster has {told}", code=Code.RESOURCES, shortages=short)
+
+
+def quota_insufficient(
+    queue: str, shown: str, short: tuple[Shortage, ...], beyond: Refusal | None, bounds: Iterable[Bound | None]
+) -> Refusal:
+    """A job's minimum does not fit what the queue, ``shown`` as a sentence names it, may hold of these resources.
+
+    Where nothing but the size of the cluster bounds it (``bounds``, one a resource), the answer is ``beyond``.
+    """
+    if beyond is not None and all(one is not None and not one.holder and not one.guaranteed for one in bounds):
+        return beyond
     told = f"{shown} resource quota insufficient: insufficient {named(short)}"
     return Refusal(QUEUE_FULL, told, code=Code.QUEUE_CAPABILITY, subject=queue, shortages=short)
 
@@ -26,3 +60,9 @@ def quota_insufficient(queue: str, shown: str, short: tuple[Shortage, ...]) -> R
 def named(short: tuple[Shortage, ...]) -> str:
     """The resources there is too little of, as a list for people."""
     return ", ".join(sorted(one.resource for one in short))
+
+
+def columns_short(names: Sequence[str], short: tuple[Shortage, ...]) -> list[int]:
+    """The columns of the resources there is too little of."""
+    lacking = {one.resource for one in short}
+    return [column for column, name in enumerate(names) if name in lacking]

@@ -9,7 +9,8 @@ configuration can be shared, and change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from math import inf
 
 import msgspec
 
@@ -32,7 +33,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.holdings import Admitted
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
 from vsched.framework.why import exceeding, shortages
 from vsched.model.job import without_gated
@@ -42,7 +43,7 @@ from vsched.model.task import Task
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
 from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import QUEUE_FULL, named, not_open, quota_insufficient
+from vsched.plugins._queuerefusals import QUEUE_FULL, beyond_cluster, columns_short, named, not_open, quota_insufficient
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
@@ -99,6 +100,7 @@ class Capacity(
         self._standing = opening.standing
         self._queues = snapshot.queues
         self._lacking = Lacking(opening.nodes)
+        self._snapshot = snapshot
         self._hierarchy = opening.switches.hierarchy
         self._accounts, self._problems = (tree_accounts if opening.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
@@ -207,7 +209,10 @@ class Capacity(
             add(taken, one.admitted.items())
             short = shortages(self._names, wanted, one.terms.ceiling, taken, one.admitted)
             if short:
-                return quota_insufficient(one.name, _named(one, account), short)
+                found = self._queues.get(one.name, Queue(one.name))
+                bounds = (self.bound(found, column) for column in columns_short(self._names, short))
+                beyond = None if self._hierarchy else beyond_cluster(self._snapshot, wanted)
+                return quota_insufficient(one.name, _named(one, account), short, beyond, bounds)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -228,7 +233,7 @@ class Capacity(
             told = f"queue {queue.name} has child queues; jobs belong in one of these"
             return Refusal(QUEUE_NOT_LEAF, told, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
-            return not_open(queue)
+            return not_open(self._queues, queue)
         return account
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
@@ -362,6 +367,33 @@ class Capacity(
         )
         subtree = account.held(self._holdings) if self._hierarchy else NO_SUBTREE
         return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
+
+    def bound(self, queue: Queue, column: int) -> Bound | None:
+        """Its own capability, else what the queue above may hold, in the end the cluster, less siblings' guarantees."""
+        account = self._accounts.get(queue.name)
+        if account is None:
+            return None
+        total = self._snapshot.total[column]
+        most = min(account.terms.limit.get(column, inf), total if queue.name == ROOT else inf)
+        if most == inf:
+            return None
+        limit = int(most)
+        own = dict(queue.capability).get(column)
+        if own is not None and limit >= own:
+            return Bound(limit, limit, queue.name)
+        above = account.above[0] if account.above else None
+        siblings = tuple(sorted(self._guaranteed_beside(account, above, column)))
+        over = None if above is None else self.bound(self._queues.get(above.name, Queue(above.name)), column)
+        if over is None:
+            return Bound(limit, total, "", siblings)
+        return over._replace(limit=limit) if not siblings else Bound(limit, over.limit, over.holder, siblings)
+
+    def _guaranteed_beside(self, account: Account, above: Account | None, column: int) -> Iterator[str]:
+        """The other queues below the one above that are guaranteed some of a resource."""
+        for name, one in self._accounts.items():
+            beside = one is not account and name != ROOT and (one.above[0] if one.above else None) is above
+            if beside and dict(one.terms.guarantee).get(column):
+                yield name
 
 
 def _named(one: Account, account: Account) -> str:

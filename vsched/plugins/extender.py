@@ -104,6 +104,7 @@ class Extender(
     """Puts what it is asked to the extender, verb by verb."""
 
     name = "extender"
+    asks_outside = True
     args_type = ExtenderArgs
 
     def open(self, opening: Opening) -> None:

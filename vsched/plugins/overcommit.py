@@ -10,10 +10,11 @@ import msgspec
 from vsched.framework.codes import Code
 from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Vote
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.why import shortages
 from vsched.model.job import without_gated
 from vsched.model.resources import PODS, Vector, add
+from vsched.plugins._queuerefusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"
 FACTOR_DEFAULT = 1.2
@@ -40,12 +41,10 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         """Work out what is left to promise."""
         snapshot = opening.snapshot
         self._names = snapshot.axis.names
+        self._snapshot = snapshot
         factor = self.args.normalised().factor
-        self._limit = {
-            column: total * factor - used
-            for column, (total, used) in enumerate(zip(snapshot.total, snapshot.used, strict=True))
-            if column != PODS
-        }
+        self._limit = {column: total * factor for column, total in enumerate(snapshot.total) if column != PODS}
+        self._used = snapshot.used
         self._promised: Vector = {}
         for queue, books in snapshot.books.items():
             if queue in snapshot.queues:
@@ -56,13 +55,20 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
-        short = shortages(self._names, wanted, self._limit, self._promised, self._promised)
-        if short:
-            told = f"resource in cluster is overused: overused {', '.join(sorted(one.resource for one in short))}"
-            return Refusal(OVERUSED, told, code=Code.QUEUE_ADMISSION, shortages=short)
-        return Vote.PERMIT
+        taken = {column: self._used[column] + self._promised.get(column, 0) for column, _ in wanted}
+        short = shortages(self._names, wanted, self._limit, taken, self._promised)
+        if not short:
+            return Vote.PERMIT
+        beyond = beyond_cluster(self._snapshot, wanted) if any(one.is_lasting for one in short) else None
+        return beyond or overused(short)
 
     def job_enqueued(self, job: JobView) -> None:
         """Count the admitted job's minimum as promised."""
         if job.spec.min_resources is not None:
             add(self._promised, without_gated(job.job, job.spec.min_resources))
+
+
+def overused(short: tuple[Shortage, ...]) -> Refusal:
+    """As much is used and promised as the cluster may be: more has to wait."""
+    told = f"resource in cluster is overused: overused {named(short)}"
+    return Refusal(OVERUSED, told, code=Code.QUEUE_ADMISSION, shortages=short)

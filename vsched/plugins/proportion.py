@@ -7,6 +7,7 @@ no request that would lead past it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import inf
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.holdings import Admitted, Books
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.victim_points import Reclaimable
 from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
@@ -42,7 +43,7 @@ from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import named, not_open, quota_insufficient
+from vsched.plugins._queuerefusals import beyond_cluster, columns_short, named, not_open, quota_insufficient
 
 QUEUE_OVER_SHARE = "QueueOverShare"
 
@@ -74,6 +75,7 @@ class Proportion(
         self._standing = opening.standing
         self._queues = snapshot.queues
         self._lacking = Lacking(opening.nodes)
+        self._snapshot = snapshot
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
         deserved = water_fill(np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits))
@@ -129,7 +131,7 @@ class Proportion(
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """The queue is open, and stays within what it deserves of what is asked for."""
         if not queue.open:
-            return not_open(queue)
+            return not_open(self._queues, queue)
         held, reserved = self._holdings.queue(queue.name), self._reserved.get(queue.name)
         if reserved:
             held = dict(held)
@@ -203,7 +205,7 @@ class Proportion(
         """What is held and admitted already, and the job's minimum, fit what the queue may hold at most."""
         queue = self._queues[job.queue]
         if not queue.open:
-            return not_open(queue)
+            return not_open(self._queues, queue)
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
@@ -211,9 +213,11 @@ class Proportion(
         admitted = self._admitted[queue.name]
         add(taken, admitted.items())
         short = shortages(self._names, wanted, self._limits[queue.name], taken, admitted)
-        if short:
-            return quota_insufficient(queue.name, f"queue {queue.name}", short)
-        return Vote.PERMIT
+        if not short:
+            return Vote.PERMIT
+        bounds = (self.bound(queue, column) for column in columns_short(self._names, short))
+        beyond = beyond_cluster(self._snapshot, wanted)
+        return quota_insufficient(queue.name, f"queue {queue.name}", short, beyond, bounds)
 
     def job_enqueued(self, job: JobView) -> None:
         """Count the admitted job's minimum."""
@@ -226,6 +230,18 @@ class Proportion(
         if deserved is None:
             return None
         return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
+
+    def bound(self, queue: Queue, column: int) -> Bound | None:
+        """Its own capability, else the cluster less what others are guaranteed."""
+        limit = self._limits.get(queue.name, {}).get(column, inf)
+        if limit == inf:
+            return None
+        own = dict(queue.capability).get(column, inf)
+        total = self._snapshot.total[column]
+        if limit >= own:
+            return Bound(int(limit), total, queue.name)
+        others = (one.name for one in self._queues.values() if one is not queue and dict(one.guarantee).get(column))
+        return Bound(int(limit), total, "", tuple(sorted(others)))
 
 
 def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.groups import group_of
+from vsched.model.nodegroups import group_of
 from vsched.model.nodes import Floats, Ints, NodeAttributes, NodeTable
 from vsched.model.plan import Bind
 from vsched.model.resources import PODS

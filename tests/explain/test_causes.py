@@ -1,0 +1,277 @@
+"""The cause that is told is the one that binds: in the headline, to the pods, and where somebody asks why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explain.explained import BEFORE, explained
+from tests.support.plans import DEFAULT_POLICY, plan, policy_of
+from vsched.explain.records import State
+from vsched.framework.codes import Code
+from vsched.framework.policy import Policy
+
+CAPACITY = policy_of("priority gang", "predicates capacity")
+QUOTAS = policy_of("gang", "overcommit resourcequota predicates proportion")
+FULL = f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1"
+GUARANTEED = "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:6"
+ASKS = "pods=2 cpu=1 minResources=cpu:2"
+NVIDIA = "nvidia.com/gpu.present=true"
+LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 asked"
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "state", "code", "message"),
+    [
+        pytest.param(
+            f"job ns/a min=2 {ASKS}",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.NO_NODES,
+            "no nodes are known",
+            id="an empty cluster is not overused",
+        ),
+        pytest.param(
+            f"job ns/a min=2 {ASKS}",
+            CAPACITY,
+            State.WAITS,
+            Code.NO_NODES,
+            "no nodes are known",
+            id="nor does a queue without a capability have a quota there",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=8 pods=8 cpu=1 minResources=cpu:8",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.RESOURCES,
+            "the cluster has 4 cpu in all: 8 asked",
+            id="what is larger than the cluster is told so",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=8 pods=8 cpu=1 minResources=cpu:8",
+            CAPACITY,
+            State.NEVER,
+            Code.RESOURCES,
+            "the cluster has 4 cpu in all: 8 asked",
+            id="whoever divides it",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=8 pods=2 cpu=1 minResources=cpu:8",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.RESOURCES,
+            "the cluster has 4 cpu in all: 8 asked",
+            id="however few of its pods exist",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=3 pods=2 cpu=1 minResources=cpu:3",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.GANG_INCOMPLETE,
+            "only 2 of the 3 pods that the gang needs exist",
+            id="where there is room for it, missing pods are the cause",
+        ),
+        pytest.param(
+            f"{FULL}\njob ns/a min=2 {ASKS}",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.QUEUE_ADMISSION,
+            "as much is admitted as the cluster is to be promised: cpu 4 of 4800m held or promised, 2 asked",
+            id="a full cluster is told with what is held",
+        ),
+        pytest.param(
+            f"{GUARANTEED}\njob ns/a queue=q min=3 pods=3 cpu=1 minResources=cpu:3",
+            CAPACITY,
+            State.NEVER,
+            Code.QUEUE_SHARE,
+            LEAVES_Q,
+            id="a limit that nobody wrote is told by the guarantee that makes it",
+        ),
+        pytest.param(
+            f"{GUARANTEED}\njob ns/a queue=q min=3 pods=3 cpu=1 minResources=cpu:3",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.QUEUE_SHARE,
+            LEAVES_Q,
+            id="whoever divides the cluster, at admission",
+        ),
+        pytest.param(
+            f"{GUARANTEED}\njob ns/a queue=q min=3 phase=Inqueue pods=3 cpu=1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.QUEUE_SHARE,
+            LEAVES_Q,
+            id="and afterwards",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:3\nqueue s guarantee=cpu:2\nqueue t guarantee=cpu:1\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=3",
+            CAPACITY,
+            State.NEVER,
+            Code.QUEUE_SHARE,
+            "what queues r, s and 1 more are guaranteed leaves queue q 2 of 8 cpu at most: 3 asked",
+            id="several guarantees are named, a few of them",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:4\njob x/o queue=q min=1 phase=Running\n"
+            "pods x/o 3 cpu=1 on=n1\njob ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
+            CAPACITY,
+            State.WAITS,
+            Code.QUEUE_CAPABILITY,
+            "queue q can hold no more cpu: 3 of 4 held, 2 asked, and what queue r is guaranteed is kept free",
+            id="the same while others of the queue hold the rest",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue q capability=cpu:2\nqueue r guarantee=cpu:4\n"
+            "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=3",
+            CAPACITY,
+            State.NEVER,
+            Code.QUEUE_CAPABILITY,
+            "queue q may hold 2 cpu at most: 3 asked",
+            id="a limit that is written is told as such",
+        ),
+        pytest.param(
+            f"{FULL}\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open",
+            id="a closed queue is the cause, however full the cluster",
+        ),
+        pytest.param(
+            f"{FULL}\nqueue q state=Closing\njob ns/a queue=q min=2 {ASKS}",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closing, not Open",
+            id="and however much was promised",
+        ),
+        pytest.param(
+            f"{FULL}\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue\npods ns/a 1 cpu=1\npods ns/a 1 cpu=2",
+            CAPACITY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open",
+            id="of a gang of different pods as well",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=3 phase=Inqueue pods=1 cpu=1",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open",
+            id="before pods that are missing",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue p state=Closed\nqueue q parent=p state=Closed\n"
+            "job ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
+            CAPACITY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open, and queue p above it is Closed",
+            id="a queue above that is closed is to be opened first",
+        ),
+        pytest.param(
+            "node n1 cpu=10\nqueue q capability=cpu:4\njob x/o phase=Inqueue minResources=cpu:9\n"
+            "job ns/a queue=q min=1 pods=1 cpu=5 minResources=cpu:5",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.QUEUE_CAPABILITY,
+            "queue q may hold 4 cpu at most: 5 asked",
+            id="what lasts is told before what was promised to others",
+        ),
+        pytest.param(
+            "node n1 cpu=10\nquota ns/small requests.cpu=4\njob x/o phase=Inqueue minResources=cpu:9\n"
+            "job ns/a min=1 pods=1 cpu=5 minResources=cpu:5",
+            QUOTAS,
+            State.NEVER,
+            Code.QUOTA,
+            "resource quota small insufficient: requests.cpu (5 asked, 0 used, 4 allowed)",
+            id="a quota that never has room as well",
+        ),
+        pytest.param(
+            f"node n1 cpu=4\nnode n2 cpu=8 taint=x:y\n{BEFORE} 3 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=6",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.RESOURCES,
+            "no node takes it: no node that is open to it has 6 cpu, the most is 4; "
+            "1 node has too little cpu, 1 is tainted {x: y}",
+            id="that no node is large enough before what others hold",
+        ),
+        pytest.param(
+            f"node n1 cpu=4\nnode n2 cpu=4 taint=x:y\n{BEFORE} 3 cpu=1 on=n1\njob ns/a min=6 pods=6 cpu=1",
+            DEFAULT_POLICY,
+            State.NEVER,
+            Code.GANG_SIZE,
+            "the gang needs 6, 1 fits, and 4 would if all nodes were empty: 1 node has too little cpu, "
+            "1 is tainted {x: y}",
+            id="that a gang is larger than the nodes that are open to it, too",
+        ),
+    ],
+)
+def test_what_is_told_is_the_cause(text: str, policy: Policy, state: State, code: Code, message: str) -> None:
+    decided = plan(text, policy)
+    found = explained(text, policy=policy)
+
+    assert (found.state, found.constraints[0].code, found.message) == (state, code, message)
+    assert decided.message("ns/a") == message
+    assert message.partition(": ")[2] in decided.why("ns/a.0") or decided.why("ns/a.0").startswith("0/")
+
+
+@pytest.mark.parametrize(
+    ("taint", "state"),
+    [
+        pytest.param("ToBeDeletedByClusterAutoscaler:1", State.WAITS, id="a node that is about to go"),
+        pytest.param("DeletionCandidateOfClusterAutoscaler:1", State.WAITS, id="a node that may go"),
+        pytest.param("node.cloudprovider.kubernetes.io/uninitialized:true", State.WAITS, id="a node that comes"),
+        pytest.param("node.kubernetes.io/unreachable", State.WAITS, id="a node that is silent"),
+        pytest.param("node.kubernetes.io/network-unavailable", State.WAITS, id="a node without network"),
+        pytest.param("node.kubernetes.io/disk-pressure", State.WAITS, id="a node that is short of disk"),
+        pytest.param("node.cilium.io/agent-not-ready:true", State.WAITS, id="a network agent that starts"),
+        pytest.param("ebs.csi.aws.com/agent-not-ready", State.WAITS, id="a storage agent that starts"),
+        pytest.param("karpenter.sh/unregistered", State.WAITS, id="a node that karpenter waits for"),
+        pytest.param("karpenter.sh/disrupted", State.WAITS, id="a node that karpenter takes away"),
+        pytest.param("startup-taint.cluster-autoscaler.kubernetes.io/x", State.WAITS, id="a startup taint"),
+        pytest.param("example.com/dedicated:ready", State.NEVER, id="a taint that somebody put there"),
+        pytest.param("karpenter.sh/capacity-type:spot", State.NEVER, id="a kind of nodes"),
+        pytest.param("nvidia.com/gpu:present", State.NEVER, id="nodes with devices"),
+    ],
+)
+def test_a_taint_that_passes_is_waited_for(taint: str, state: State) -> None:
+    text = f"node n1 cpu=4 taint={taint}\njob ns/a min=1 pods=1 cpu=1"
+
+    assert explained(text).state is state
+    assert explained(text, "ns/a.0").state is state
+
+
+NEW = f"node n1 cpu=4 {NVIDIA} node.kubernetes.io/instance-type=g5"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "state"),
+    [
+        pytest.param(NEW, State.WAITS, id="its labels say that it has devices"),
+        pytest.param("node n1 cpu=4 cloud.google.com/gke-accelerator=tesla-t4", State.WAITS, id="those of a cloud"),
+        pytest.param("node n1 cpu=4 feature.node.kubernetes.io/pci-10de.present=true", State.WAITS, id="of hardware"),
+        pytest.param(
+            "node n1 cpu=4 node.kubernetes.io/instance-type=g5\nnode n2 cpu=4 nvidia=1 cordoned "
+            "node.kubernetes.io/instance-type=g5",
+            State.WAITS,
+            id="others of its kind have some",
+        ),
+        pytest.param("node n1 cpu=4 nvidia.com/gpu.present=false", State.NEVER, id="its labels say that it has none"),
+        pytest.param("node n1 cpu=4 app.example.com/gpus=yes", State.NEVER, id="its labels say something else"),
+        pytest.param(f"{NEW} taint=example.com/mine:yes", State.NEVER, id="it is closed for good"),
+        pytest.param(f"{NEW} taint=node.kubernetes.io/not-ready", State.WAITS, id="it is not ready yet"),
+    ],
+)
+@pytest.mark.parametrize("minimum", ["", " minResources=cpu:1,nvidia.com/gpu:1"], ids=["placed", "admitted"])
+@pytest.mark.parametrize("policy", [DEFAULT_POLICY, CAPACITY], ids=["by weight", "by amounts"])
+def test_devices_that_are_not_registered_yet_are_waited_for(
+    nodes: str, state: State, minimum: str, policy: Policy
+) -> None:
+    text = f"{nodes}\njob ns/a min=1 pods=1 cpu=1 nvidia=1{minimum}"
+    found = explained(text, policy=policy)
+
+    assert found.state is state
+    named = "has not registered nvidia.com/gpu yet" in found.message
+    assert named or state is State.NEVER or " cordoned" in nodes

@@ -1,0 +1,133 @@
+"""What of nodes keeps a pod off for good, told apart from what passes by itself.
+
+Each answer is certain: a pod that is told that it never fits would not fit were every node empty. What may pass by
+itself (cordons, taints that somebody puts on and takes off again, devices that are not registered yet, what others
+hold) is no reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.codes import Code
+from vsched.framework.node_points import Check
+from vsched.framework.session import Session
+from vsched.framework.wording import beyond_any, counted, said_of_nodes, taint_key
+from vsched.kernels.registering import awaited
+from vsched.kernels.taints import passes_by_itself
+from vsched.model.nodes import Ints, Mask, NodeTable
+from vsched.model.quantity import UNLIMITED
+from vsched.model.shape import Shape
+from vsched.model.task import Task
+
+LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
+"""What of nodes stays as it is until somebody changes it."""
+
+
+class Lasting(NamedTuple):
+    """One thing that keeps a pod off every node for good."""
+
+    code: Code
+    message: str
+    resource: str = ""
+
+
+def never_on_nodes(session: Session, task: Task) -> Lasting | None:
+    """Why a pod would not fit on any node if all were empty; None where it would, for all one can tell."""
+    open_rows, closing = rows_open(session, task)
+    if not len(open_rows):
+        return None
+    if not open_rows.any():
+        return _closed(closing)
+    if not (rooms_if_empty(session, task.shape, open_rows) > 0).any():
+        who = "no node" if open_rows.all() else _of_open(int(open_rows.sum()))
+        told = beyond_any(session.nodes, task.shape, open_rows, who)
+        if told:
+            return Lasting(Code.RESOURCES, told, _beyond(session, task.shape, open_rows))
+        return Lasting(Code.RESOURCES, f"{who} has all that it asks for at once")
+    return None
+
+
+def not_registered(session: Session, task: Task) -> str:
+    """``1 node has not registered nvidia.com/gpu yet``: of what no node that is open to a pod has; empty for others."""
+    open_rows, nodes = rows_open(session, task)[0], session.nodes
+    lacking = (
+        column
+        for column, amount in task.shape.request
+        if int(nodes.allocatable[column][open_rows].max(initial=0)) < amount
+    )
+    return ", ".join(told for column in lacking if (told := unregistered(nodes, column, open_rows)))
+
+
+def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> str:
+    """``1 node has not registered nvidia.com/gpu yet``; empty where every node (of these) has what it is to have."""
+    waited = awaited(nodes, column)
+    count = int(np.count_nonzero(waited if among is None else waited & among))
+    if not count:
+        return ""
+    return f"{counted(count, 'node has', 'nodes have')} not registered {nodes.axis.names[column]} yet"
+
+
+def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
+    """bool[nodes]: open to the task for all that lasts; and what closes nodes."""
+    closing = [check for check in session.fitting.static_checks(task) if _lasts(check)]
+    open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
+    for check in closing:
+        open_rows &= check.passes
+    return open_rows, closing
+
+
+def rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
+    """int64[nodes]: how many pods of a shape each open node could hold, were nothing else there.
+
+    Nobody knows how many of what a node has yet to register.
+    """
+    nodes = session.nodes
+    rows: Ints = np.where(open_rows, np.int64(UNLIMITED), np.int64(0))
+    for column, amount in shape.request:
+        has = nodes.allocatable[column] // amount
+        if int(has.min(initial=0)) == 0:
+            has = np.where(awaited(nodes, column), np.int64(UNLIMITED), has)
+        np.minimum(rows, has, out=rows)
+    return rows
+
+
+def _lasts(check: Check) -> bool:
+    return check.code in LASTING and not (check.code is Code.TAINTS and passes_by_itself(taint_key(check.reason)))
+
+
+def _closed(closing: Sequence[Check]) -> Lasting:
+    """That no node is open at all: for one reason where one closes all of them, else for several together."""
+    alone = [check for check in closing if not check.passes.any()]
+    if alone:
+        code, reason = alone[0].code, alone[0].reason
+        said = "every node" if code is Code.TAINTS else "no node"
+        what = said_of_nodes(reason, 1) if code is Code.TAINTS else "matches its node selector or affinity"
+        if code is Code.NODE_GROUP:
+            what = "is in a group that its queue may use"
+        return Lasting(code, f"{said} {what}")
+    counts = Counter[str]()
+    codes: dict[str, Code] = {}
+    for check in closing:
+        counts[check.reason] += int(np.count_nonzero(~check.passes))
+        codes[check.reason] = check.code
+    told = ", ".join(
+        f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
+    )
+    first = max(counts, key=lambda reason: (counts[reason], reason))
+    return Lasting(codes[first], f"no node is open to it: {told}")
+
+
+def _of_open(count: int) -> str:
+    return "no node that is open to it" if count == 1 else f"none of the {count} nodes that are open to it"
+
+
+def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:
+    """The first resource of which no open node has enough."""
+    nodes = session.nodes
+    columns = (c for c, amount in shape.request if int(nodes.allocatable[c][open_rows].max(initial=0)) < amount)
+    return nodes.axis.names[next(columns)]

@@ -1,0 +1,63 @@
+"""Which group a node belongs to, and what it is to have though it does not say so yet, by its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+GROUP_LABELS = (
+    "volcano.sh/nodegroup-name",
+    "node.kubernetes.io/instance-type",
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "accelerator",
+)
+"""What names a node's group; the first label that a node has does."""
+POOL_LABELS = (
+    *GROUP_LABELS,
+    "karpenter.sh/nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+)
+"""What names nodes that were made alike."""
+ANNOUNCED_BY = {
+    "nvidia.com": (
+        "nvidia.com/gpu.",
+        "nvidia.com/mig",
+        "cloud.google.com/gke-accelerator",
+        "k8s.amazonaws.com/accelerator",
+        "karpenter.k8s.aws/instance-gpu-",
+        "accelerator",
+    ),
+    "amd.com": ("amd.com/gpu", "karpenter.k8s.aws/instance-gpu-", "accelerator"),
+    "google.com": ("cloud.google.com/gke-tpu",),
+    "aws.amazon.com": ("karpenter.k8s.aws/instance-accelerator-",),
+}
+"""How labels begin that say of a node that it has devices of a vendor, besides those named like the resource."""
+PCI_LABEL, PCI_VENDORS = "feature.node.kubernetes.io/pci-", {"nvidia.com": "10de", "amd.com": "1002"}
+NONE = ("false", "0", "no", "none")
+
+
+def group_of(labels: Mapping[str, str]) -> str:
+    """The group of a node by its labels; empty where none names one."""
+    return next((labels[label] for label in GROUP_LABELS if labels.get(label)), "")
+
+
+def pool_of(labels: Mapping[str, str]) -> str:
+    """What a node was made like, by its labels; empty where none says so."""
+    return next((f"{label}={labels[label]}" for label in POOL_LABELS if labels.get(label)), "")
+
+
+def announces(labels: Mapping[str, str], resource: str) -> bool:
+    """Whether the labels say that the node has devices of a resource, whatever it has registered."""
+    domain, _, base = resource.partition("/")
+    if not base:
+        return False
+    begins = (resource, *ANNOUNCED_BY.get(domain, ()))
+    vendor = PCI_VENDORS.get(domain)
+    for label, value in labels.items():
+        if value.lower() in NONE:
+            continue
+        if label.startswith(begins) or (vendor and label.startswith(PCI_LABEL) and vendor in label):
+            return True
+    return False
