@@ -58,3 +58,14 @@ def test_every_error_has_its_line_and_there_is_no_traceback(tmp_path: Path) -> N
     assert f"{path}:2" in done.stderr
     assert f"{path}:5" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_has_no_effect_is_said_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{GOOD}    enableNodeOrder: true\n", encoding="utf-8")
+    said = f"{path}:7: tiers[0].plugins[0].enableNodeOrder: has no effect: gang has no part in NodeOrder"
+    text = CliRunner().invoke(cli, ["check", str(path)])
+    data = CliRunner().invoke(cli, ["check", str(path), "-o", "json"])
+
+    assert (text.exit_code, text.stdout.splitlines()[-1]) == (0, said)
+    assert json.loads(data.stdout)["noEffect"] == [said]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from vsched.cluster.ingest_annotations import NO_EFFECT
 from vsched.cluster.notes import LONGEST, NOTES_LIMIT, Broken, ObjectNotes
 from vsched.cluster.wire import Metadata
 
@@ -10,15 +13,30 @@ HERE = Metadata(name="a", namespace="ns", uid="u")
 
 def test_an_object_is_in_one_table_only() -> None:
     notes = ObjectNotes()
-    notes.put_blemished("PodGroup", "ns/a", HERE, "an annotation")
+    notes.put_blemished("PodGroup", "ns/a", HERE, ["an annotation"])
     notes.put_broken("PodGroup", "ns/a", HERE, "a field")
     assert notes.broken == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", "a field", left_out=True)}
     assert not notes.blemished
-    notes.put_blemished("PodGroup", "ns/a", HERE, "an annotation")
-    assert notes.blemished == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", "an annotation", False)}
+    notes.put_blemished("PodGroup", "ns/a", HERE, ["an annotation"])
+    said = "PodGroup ns/a: an annotation"
+    assert notes.blemished == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", said, False)}
     assert not notes.broken
     notes.drop("PodGroup", "ns/a")
     assert not notes.blemished
+
+
+@pytest.mark.parametrize(
+    ("remarks", "reason"),
+    [
+        pytest.param([f"spec.a: {NO_EFFECT}"], "NoEffect", id="a wish"),
+        pytest.param([f"spec.a: {NO_EFFECT}", "metadata.annotations[x]: 'y'"], "BadObject", id="a mistake besides"),
+    ],
+)
+def test_a_wish_is_no_mistake(remarks: list[str], reason: str) -> None:
+    notes = ObjectNotes()
+    notes.put_blemished("PodGroup", "ns/a", HERE, remarks)
+
+    assert [(note.reason, note.left_out) for note in notes.blemished.values()] == [(reason, False)]
 
 
 def test_the_oldest_notes_go_first() -> None:

@@ -78,6 +78,7 @@ def rich() -> Snapshot:
         advice={"x/train": Advice("waits", "2 more gpu")},
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
+        ignored=("claims",),
     )
 
 
@@ -95,6 +96,20 @@ def test_a_cycle_that_was_written_down_decides_the_same_again(text: str, path: P
     assert read.report == recording.report
     assert report_bytes(run_cycle(read.snapshot, policy, REGISTRY)) == report_bytes(recording.report)
     assert encode(read) == encode(recording)
+
+
+def test_what_is_not_supported_waits_again() -> None:
+    asking = "job x/a pods=2 claim=c\njob x/b topology=hard pods=1\njob x/c class=gone pods=1\njob x/d pods=1"
+    recording = recorded(f"node n1 cpu=9\n{asking}", DEFAULT_POLICY)
+    read = decode(pack(recording))
+    report = run_cycle(read.snapshot, DEFAULT_POLICY, REGISTRY)
+
+    assert [bind.name for bind in report.binds] == ["d.0"]
+    assert {key: job.judgement for key, job in read.snapshot.jobs.items()} == {
+        key: job.judgement for key, job in recording.snapshot.jobs.items()
+    }
+    assert recording.report is not None
+    assert report_bytes(report) == report_bytes(recording.report)
 
 
 def emptied(name: str) -> object:

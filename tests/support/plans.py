@@ -17,6 +17,8 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
+    job ns/near topology=hard
+    pods ns/train 1 cpu=1 claim=data
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
 
 A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
@@ -114,17 +116,22 @@ class Plan:
         return {key.partition("/")[2]: job["phase"] for key, job in self.jobs.items()}
 
 
-def plan(text: str, policy: Policy = DEFAULT_POLICY, *, cycles: int = 1) -> Plan:
+def plan(text: str, policy: Policy = DEFAULT_POLICY, *, cycles: int = 1, ignored: Iterable[str] = ()) -> Plan:
     """What is decided on the cluster that the text describes."""
-    return decide(manifests(text), policy, cycles=cycles, usage=reading(text))
+    return decide(manifests(text), policy, cycles=cycles, usage=reading(text), ignored=ignored)
 
 
 def decide(
-    objects: Iterable[Manifest], policy: Policy = DEFAULT_POLICY, *, cycles: int = 1, usage: Reading | None = None
+    objects: Iterable[Manifest],
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    cycles: int = 1,
+    usage: Reading | None = None,
+    ignored: Iterable[str] = (),
 ) -> Plan:
     """What is decided on these objects."""
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage))
+    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage, ignored=ignored))
 
 
 def reading(text: str) -> Reading | None:
@@ -144,9 +151,9 @@ def reading(text: str) -> Reading | None:
     return Reading(NOW, nodes) if nodes else None
 
 
-def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False) -> Cache:
+def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> Cache:
     """The mirror of these objects."""
-    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=arbitrating)
+    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=arbitrating, ignored=frozenset(ignored))
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
     for kind, found in decoded.objects.items():
         cache.replace(kind, found)
@@ -284,6 +291,8 @@ def _group(key: str, fields: dict[str, str]) -> Manifest:
         spec["minTaskMember"] = {role: int(count) for role, count in _mapping(fields["roles"]).items()}
     if "minResources" in fields:
         spec["minResources"] = _mapping(fields["minResources"])
+    if "topology" in fields:
+        spec["networkTopology"] = {"mode": fields["topology"], "highestTierAllowed": 1}
     return {
         "apiVersion": VOLCANO,
         "kind": "PodGroup",
@@ -330,6 +339,8 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         "nodeSelector": _mapping(fields.get("selector", "")),
         "tolerations": tolerations,
     } | _manners(fields, switches)
+    if "claim" in fields:
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": fields["claim"]}}]
     status: Manifest = {"nominatedNodeName": fields.get("nominated", "")}
     if "on" in fields:
         spec["nodeName"] = fields["on"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Annotated
 
 import msgspec
 
@@ -13,6 +14,7 @@ from vsched.actions.turns import Turns
 from vsched.framework.fitting import Choice
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session, to_leave
 from vsched.framework.statement import Statement
@@ -24,8 +26,9 @@ from vsched.model.task import Task
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of the actions that look for nodes."""
 
-    error_cache: bool = msgspec.field(default=True, name="predicateErrorCacheEnable")
-    """Accepted as Volcano writes it. Feasibility is always shared by tasks of one shape, and always exact."""
+    error_cache: Annotated[bool, inert("what holds for one pod is always reused for its like")] = msgspec.field(
+        default=True, name="predicateErrorCacheEnable"
+    )
 
 
 def allocate(session: Session) -> None:

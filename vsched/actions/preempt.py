@@ -12,6 +12,7 @@ from vsched.actions.pools import Pools
 from vsched.actions.taking import Preempting, PreemptingWithin, TakingArgs, starving, unplaced
 from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.task import Task
 
@@ -30,8 +31,9 @@ class PreemptArgs(TakingArgs, frozen=True, forbid_unknown_fields=True):
     """How many of the nodes are compared, in percent of all."""
     at_least: Count = msgspec.field(default=1, name="minCandidateNodesAbsolute")
     at_most: Count = msgspec.field(default=100, name="maxCandidateNodesAbsolute")
-    workers: Count = msgspec.field(default=16, name="topologyAwarePreemptWorkerNum")
-    """Accepted; one node is tried after the other."""
+    workers: Annotated[Count, inert("one node is tried after the other")] = msgspec.field(
+        default=16, name="topologyAwarePreemptWorkerNum"
+    )
 
 
 def preempt(session: Session) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vsched.framework.jobs import JobView
 from vsched.model.arbitration import Award, Party
 from vsched.model.counted import NOTHING, Counted, summed
+from vsched.model.job import Job
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
@@ -104,20 +105,24 @@ def most_urgent(wants: Iterable[Want], most: int) -> list[Want]:
 
 
 def _unbegun(snapshot: Snapshot, key: str) -> JobView | None:
-    """A job that lacks pods, or a queue, until any of its pods may run; None where each pod is of use by itself."""
+    """A job that lacks pods, or may not start, until any of its pods may run; None where each is of use alone."""
     job = snapshot.jobs.get(key)
     if job is None:
         return None
-    stranded = job.spec.queue not in snapshot.queues
+    stranded = _is_stranded(job, snapshot)
     if job.spec.min_member <= 1 and not job.spec.min_task_member and not stranded:
         return None
     view = JobView(job)
     return view if stranded or view.ready < view.min_member or view.roles_missing() else None
 
 
+def _is_stranded(job: Job, snapshot: Snapshot) -> bool:
+    return job.spec.queue not in snapshot.queues or job.kept_out
+
+
 def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, asking: Asking) -> Want | None:
-    """The pods with which a gang could begin, None where it has not enough of them or its queue does not exist."""
-    if view is None or view.queue not in snapshot.queues:
+    """The pods with which a gang could begin, None where it has not enough of them or may not start."""
+    if view is None or _is_stranded(view.job, snapshot):
         return None
     tasks = sorted(tasks, key=urgency)
     chosen: dict[str, Task] = {}

@@ -31,7 +31,7 @@ Examples:
 @click.option("--probe", is_flag=True, help="ask the source of node usage about the cluster, and say what it answers")
 @reaching
 def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, context: str | None) -> None:
-    """Validate a policy FILE (``-`` for stdin): tiers, and the extension points of each plugin.
+    """Validate a policy FILE (``-`` for stdin): tiers, the extension points of each plugin, and what has no effect.
 
     Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
     node usage does not answer or knows none of the nodes. The cluster, if any, is asked for its nodes only then.
@@ -40,6 +40,8 @@ def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, conte
     if output == "text":
         for line in describe_lines(settings, REGISTRY):
             click.echo(line)
+        for idle in settings.no_effect:
+            click.echo(idle)
         for warning in settings.warnings:
             click.echo(f"warning: {warning}", err=True)
         if probe:

@@ -74,6 +74,7 @@ def _facts(found: Explanation) -> Table:
     state = "state" if found.kind == "Queue" else "phase"
     reason = next((one.code for one in found.constraints if one.repeats), "")
     facts = [("reason", reason), (above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
+    facts += [("note", note) for note in found.notes]
     facts.append(("jobs" if found.kind == "Queue" else "pods", _counts(found)))
     if found.place is not None:
         place = found.place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from shutil import get_terminal_size
@@ -17,6 +17,7 @@ from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.asking import Target, asking
+from vsched.cli.ignoring import ignoring
 from vsched.cli.output import console_for, look_of, print_document
 from vsched.cli.periods import Period
 from vsched.cli.plan_arbitrate import AT_ONCE, Rounds, is_wanted
@@ -51,6 +52,7 @@ Examples:
   kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
   vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
   vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
+  vsched plan -f cluster.yaml --ignore-unsupported volumes,topology
   vsched plan -f cluster.yaml --arbitrate --cycles 3
   vsched plan --live --submit new-job.yaml
   vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3
@@ -67,9 +69,12 @@ def make_plan(
     now: float,
     usage: Reading | None = None,
     rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
 ) -> Document:
     """The plan as the stable JSON shape."""
-    return as_document(decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules))
+    return as_document(
+        decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored)
+    )
 
 
 def decide(
@@ -81,6 +86,7 @@ def decide(
     now: float,
     usage: Reading | None = None,
     rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
 ) -> Planned:
     """Decide ``cycles`` times; between cycles what was decided has come true.
 
@@ -88,7 +94,7 @@ def decide(
     """
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
-    cache = Cache(frozenset(names), open_without_state=True, arbitrating=rules is not None)
+    cache = Cache(frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored))
     cache.use(usage)
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)
@@ -141,6 +147,7 @@ def decide(
     metavar="N",
     help="Pods that arbitration evicts in a cycle at most; 1 by default.",
 )
+@ignoring
 @editing
 @asking
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
@@ -151,6 +158,7 @@ def command(
     cycles: int,
     now: str | None,
     names: tuple[str, ...],
+    ignored: tuple[str, ...],
     arbitrate: bool,
     arbitrate_grace: float | None,
     arbitrate_evictions: int | None,
@@ -178,6 +186,7 @@ def command(
             arbitrate=arbitrate,
             arbitrate_grace=arbitrate_grace is not None,
             arbitrate_evictions=arbitrate_evictions,
+            ignore_unsupported=ignored,
         )
         changes = edits_of(click.get_current_context(), edits)
         policy = _policy(config).policy if config else None
@@ -200,7 +209,14 @@ def command(
         note_strangers(reading, manifests)
     rules = arbitration_rules(arbitrate, arbitrate_grace, arbitrate_evictions)
     planned = decide(
-        manifests, settings.policy, names or OUR_NAMES, cycles=cycles, now=moment, usage=reading, rules=rules
+        manifests,
+        settings.policy,
+        names or OUR_NAMES,
+        cycles=cycles,
+        now=moment,
+        usage=reading,
+        rules=rules,
+        ignored=ignored,
     )
     show(planned, output)
 
@@ -259,7 +275,7 @@ def show(planned: Planned, output: str) -> None:
         click.echo(yaml.safe_dump(as_document(planned), sort_keys=False), nl=False)
     else:
         width = get_terminal_size((COLUMNS_OF_NO_TERMINAL, 1)).columns
-        console = Console(width=width, soft_wrap=not sys.stdout.isatty())
+        console = Console(width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False)
         console.print(as_text(planned, width, unicode=console.encoding.startswith("utf")))
 
 

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from vsched.cli.environment import by_environment
+from vsched.cli.ignoring import ignoring
 from vsched.cli.periods import PERIOD, Period
 from vsched.cli.run_access import access_flags, access_of
 from vsched.daemon.options import EvictionMode, Options
@@ -20,6 +21,7 @@ EPILOG = """\b
 Examples:
   vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
   vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
+  vsched run --ignore-unsupported volumes     (as Volcano without its volume binding: claims bind no pod to a node)
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
   vsched run --arbitrate --no-schedule    (divide it only: others place the pods)
 
@@ -107,6 +109,7 @@ _DEFAULTS = Options()
     default=_DEFAULTS.gate_controller,
     help="open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
 )
+@ignoring
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
 @click.option(

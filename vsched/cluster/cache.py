@@ -64,6 +64,7 @@ class Cache(News):
         open_without_state: bool = False,
         arbitrating: bool = False,
         queue_gates: bool = True,
+        ignored: frozenset[str] = frozenset(),
         on_change: Callable[[], None] = lambda: None,
         on_arrival: Callable[[str], None] = lambda uid: None,
     ) -> None:
@@ -81,12 +82,12 @@ class Cache(News):
         self._default_queue = default_queue
         self.arbitrating = arbitrating
         """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
-        self._defaults = ClusterDefaults(default_queue)
+        self._defaults = ClusterDefaults(default_queue, ignored)
         self._nodes = NodeBooks(self.axis)
         self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
         self._budgets = BudgetBooks()
         self._quotas: NamespaceBooks[str, Quota, tuple[Quota, ...]] = NamespaceBooks(in_order)
-        self._jobs = JobBooks(self._defaults.job_priority, self._defaults.queue_of)
+        self._jobs = JobBooks(self._defaults.judge, self._defaults.queue_of)
         self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
         self._parties = PartyBooks(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
@@ -94,10 +95,10 @@ class Cache(News):
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
         self._scheduler_names = scheduler_names
-        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates)
+        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
-            reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.pod_priority, parties, on_arrival
+            reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.judge_pod, parties, on_arrival
         )
         self._snapshots = 0
         self._previous = 0.0
@@ -248,6 +249,7 @@ class Cache(News):
             strays=self._jobs.strays,
             learnt=self._pods.learn(),
             setbacks=self.refused.publish(),
+            ignored=tuple(sorted(self._defaults.ignored)),
         )
 
     def arbitration(self) -> Arbitration:
@@ -312,7 +314,8 @@ class Cache(News):
                 case wire.Node():
                     matters = self._nodes.see(node_of(found, self.axis))
                 case wire.PodGroup():
-                    matters = self._groups.put(key, job_spec_of(found, self.axis, self._default_queue, remarks))
+                    spec = job_spec_of(found, self.axis, self._default_queue, remarks, self._defaults.ignored)
+                    matters = self._groups.put(key, spec)
                 case wire.Queue():
                     matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
                 case wire.PriorityClass():
@@ -344,8 +347,7 @@ class Cache(News):
         if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
             self._notes.put_foreign(key, found)
         elif remarks:
-            message = f"{wire.named(kind, found.metadata)}: {'; '.join(remarks)}"
-            self._notes.put_blemished(kind, key, found.metadata, message)
+            self._notes.put_blemished(kind, key, found.metadata, remarks)
         else:
             self._notes.drop(kind, key)
         return matters

@@ -19,7 +19,6 @@ from vsched.cluster.writer import Writer
 from vsched.errors import VschedError
 from vsched.model.arbitration import ARBITRATOR_VERSION
 
-REASON = "BadObject"
 BATCH = "scheduling.volcano.sh/v1beta1"
 API_VERSIONS = {
     "PodGroup": BATCH,
@@ -73,7 +72,7 @@ class Complaints:
         self._told.put(identity, broken.message)
         api_version = API_VERSIONS.get(broken.kind, "v1")
         about = Reference(api_version, broken.kind, broken.namespace, broken.name, broken.uid)
-        self._events.record(about, WARNING, REASON, broken.message)
+        self._events.record(about, WARNING, broken.reason, broken.message)
         if broken.kind == "PodGroup" and broken.left_out:
             await self._mark(broken)
 
@@ -83,5 +82,5 @@ class Complaints:
         except VschedError:
             return  # the Event says the same
         key = f"{broken.namespace}/{broken.name}"
-        write = podgroup_complaint(key, REASON, broken.message, self._clock.now(), subresource)
+        write = podgroup_complaint(key, broken.reason, broken.message, self._clock.now(), subresource)
         await self._writer.send(write, ATTEMPTS)

@@ -11,18 +11,29 @@ import msgspec
 
 from vsched.cluster.ingest import DEFAULT_PRIORITY
 from vsched.cluster.ingest_objects import QueueFacts
-from vsched.model.job import JobSpec
+from vsched.cluster.ingest_unsupported import asked_of_own_group, no_such_class
+from vsched.model.job import JobSpec, Judgement
 from vsched.model.queue import Namespace, PriorityClass, Queue
 
 USER_PRIORITY_MAX = 1_000_000_000
 """The highest value Kubernetes lets users give a priority class; what is above belongs to the system."""
+SYSTEM_CLASSES = {
+    found.name: found
+    for found in (
+        PriorityClass("system-cluster-critical", 2_000_000_000),
+        PriorityClass("system-node-critical", 2_000_001_000),
+    )
+}
+"""Classes that every cluster has, told of or not."""
 
 
 class ClusterDefaults:
     """Priority classes, queues and namespaces by name."""
 
-    def __init__(self, default_queue: str) -> None:
+    def __init__(self, default_queue: str, ignored: frozenset[str] = frozenset()) -> None:
         self._default_queue = default_queue
+        self.ignored = ignored
+        """What people have ignored of what is not supported."""
         self._classes: dict[str, PriorityClass] = {}
         self._published_classes: Mapping[str, PriorityClass] | None = None
         self._queues: dict[str, QueueFacts] = {}
@@ -123,19 +134,41 @@ class ClusterDefaults:
         changed, self._default_queues_changed = self._default_queues_changed, False
         return changed
 
-    def pod_priority(self, name: str) -> int:
-        """The priority of a pod that names a class and has none of its own."""
-        found = self._classes.get(name)
-        return DEFAULT_PRIORITY if found is None else found.value
-
-    def job_priority(self, spec: JobSpec) -> int:
-        """The priority of a job: its class, else its queue's, else the cluster's default class, else 0."""
-        found = self._classes.get(spec.priority_class)
+    def judge_pod(self, name: str) -> tuple[int, str]:
+        """The priority of a pod that names a class and has none of its own, and why it waits where there is none."""
+        found = self._class(name)
         if found is not None:
-            return found.value
+            return found.value, ""
+        return DEFAULT_PRIORITY, no_such_class(name, self.ignored)
+
+    def judge(self, spec: JobSpec) -> Judgement:
+        """What a job is: its priority is that of its class, else its queue's, else the default class's, else 0.
+
+        Where a class is named that does not exist, the job waits for it, unless its queue gives it a priority.
+        """
+        unsupported = spec.unsupported
+        if not unsupported and (spec.implicit or spec.made):
+            unsupported = asked_of_own_group(dict(spec.annotations), self.ignored)
         queue = self._queues.get(spec.queue)
+        lost = "" if queue is None else self._missing_class(queue)
+        of_queue = f"queue {spec.queue}: " if lost else ""
+        found = self._class(spec.priority_class)
+        if found is not None:
+            notice = f"{of_queue}{no_such_class(lost)}: the queue has priority 0" if lost else ""
+            return Judgement(found.value, unsupported, notice)
         inherited = None if queue is None else self._queue_priority(queue)
-        return self._default_class_value() if inherited is None else inherited
+        priority = self._default_class_value() if inherited is None else inherited
+        if not lost and (not spec.priority_class or spec.class_only_named):
+            return Judgement(priority, unsupported)
+        missing, whose = (lost, of_queue) if lost else (spec.priority_class, "")
+        if inherited:
+            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its queue's priority holds")
+        waits = no_such_class(missing, self.ignored)
+        if not waits:
+            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its priority is {priority}")
+        if unsupported:
+            return Judgement(priority, unsupported)
+        return Judgement(priority, f"{whose}{waits}", awaits_class=missing)
 
     def queue_of(self, namespace: str) -> str:
         """The queue of jobs in a namespace that name none."""
@@ -187,16 +220,27 @@ class ClusterDefaults:
         """What a queue's object or class says, None where neither says anything."""
         if facts.priority is not None:
             return facts.priority
-        found = self._classes.get(facts.priority_class)
+        found = self._class(facts.priority_class)
         return None if found is None else found.value
+
+    def _class(self, name: str) -> PriorityClass | None:
+        return self._classes.get(name) or SYSTEM_CLASSES.get(name)
+
+    def _missing_class(self, facts: QueueFacts) -> str:
+        """The class that a queue is to have its priority from, and that does not exist; empty where all is well."""
+        if facts.priority is not None or not facts.priority_class or self._class(facts.priority_class) is not None:
+            return ""
+        return facts.priority_class
 
     def _default_class_value(self) -> int:
         return min((found.value for found in self._classes.values() if found.is_default), default=0)
 
     def _with_priority(self, facts: QueueFacts) -> Queue:
-        priority = self._queue_priority(facts) or 0
+        priority, missing = self._queue_priority(facts) or 0, self._missing_class(facts)
         queue = facts.queue
-        return queue if queue.priority == priority else msgspec.structs.replace(queue, priority=priority)
+        if (queue.priority, queue.missing_class) == (priority, missing):
+            return queue
+        return msgspec.structs.replace(queue, priority=priority, missing_class=missing)
 
     def _with_weight(self, name: str) -> Namespace:
         namespace = self._namespaces.get(name) or Namespace(name)

@@ -33,6 +33,14 @@ class GroupBooks:
         after = self._jobs.group(key)
         return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
 
+    def ask_in_vain(self, spec: JobSpec) -> None:
+        """A PodGroup still asks for what is not supported, though the manifest it was told of with does not say so."""
+        key = f"{spec.namespace}/{spec.name}"
+        if key in self._watched:
+            changed = {"unsupported": spec.unsupported, "wishes": spec.wishes}
+            self._watched[key] = msgspec.structs.replace(self._watched[key], **changed)
+            self._show(key)
+
     def drop(self, key: str) -> bool:
         """A PodGroup is gone; True where it was known."""
         self._phases.end(key)

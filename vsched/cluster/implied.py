@@ -84,6 +84,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         waiting_seconds=waiting_seconds_of(annotations, remarks),
         budget=job_budget_of(annotations, remarks),
         implicit=True,
+        class_only_named=pod.spec.priority is not None,
     )
 
 

@@ -16,6 +16,7 @@ from vsched.cluster.ingest_annotations import Remarks, cooldown_seconds_of, expe
 from vsched.cluster.ingest_objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.ingest_shape import Shaper, bound_labels
+from vsched.cluster.ingest_unsupported import asked_by_pod, remark_wishes_of_pod
 from vsched.cluster.wire_base import Timestamp, check_names, seconds_of
 from vsched.cluster.wire_pods import ContainerState
 from vsched.errors import UNUSABLE, BadInput, BadObject, NoColumn
@@ -55,12 +56,21 @@ class PodReader:
     """Turns pods into tasks; pods of other schedulers count once they have a node, or before where that matters."""
 
     def __init__(
-        self, axis: ResourceAxis, scheduler_names: frozenset[str], *, strangers: bool = False, queue_gates: bool = True
+        self,
+        axis: ResourceAxis,
+        scheduler_names: frozenset[str],
+        *,
+        strangers: bool = False,
+        queue_gates: bool = True,
+        ignored: frozenset[str] = frozenset(),
     ) -> None:
         self.shaper = Shaper(axis, limits=strangers)
         self.scheduler_names = scheduler_names
         self._queue_gates = queue_gates
         """Whether somebody opens the gates of queues; else they are gates like others."""
+        self._axis = axis
+        self._ignored = ignored
+        """What pods may ask for in vain, though it is not built."""
         self._strangers = strangers
         """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
 
@@ -110,20 +120,25 @@ class PodReader:
         priority = override if override is not None else spec.priority
         status = _pod_status(pod)
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
-        chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true"
+        shape = self.shaper.shape(pod, strategy_of(annotations, remarks))
+        unsupported = ""
+        if ours and status is Status.PENDING:
+            unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
+            remark_wishes_of_pod(pod, remarks)
+        chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
         task = Task(
             wire.uid_of(metadata),
             namespace,
             metadata.name,
             shared(f"{namespace}/{group}") if group else "",
-            self.shaper.shape(pod, strategy_of(annotations, remarks)),
+            shape,
             self.shaper.labels(namespace, metadata.labels or {}),
             status,
             shared(spec.node_name or ""),
             DEFAULT_PRIORITY if priority is None else priority,
             created,
             shared(role or (metadata.labels or _NONE).get(TASK_SPEC, "")),
-            bool(gates),
+            bool(gates or unsupported),
             pod.status.nominated_node_name or "",
             flag_of(metadata, PREEMPTABLE) is not False,
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
@@ -141,6 +156,7 @@ class PodReader:
             endless=(spec.restart_policy or "Always") == "Always",
             unready=status is Status.RUNNING and _is_unready(pod),
             finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
+            unsupported=unsupported,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 

@@ -32,6 +32,9 @@ STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
 STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
 """Whether fuller nodes are better."""
 
+NO_EFFECT = "not supported yet: the wish has no effect"
+"""How remarks end on what is good as it is, and is not built."""
+
 Annotations = Mapping[str, str]
 Remarks = MutableSequence[str]
 """Takes one line for each annotation that cannot be used: where, what, what was expected, and what follows."""

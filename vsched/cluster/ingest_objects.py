@@ -33,6 +33,7 @@ from vsched.cluster.ingest_annotations import (
 from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
+from vsched.cluster.ingest_unsupported import GROUP_WISHES, QUEUE_WISHES, asked_by_group, remark_wishes
 from vsched.cluster.wire_base import ResourceList, moment_of, seconds_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
 from vsched.errors import BadInput, BadObject, BadQuantity, NoColumn
@@ -96,11 +97,18 @@ def _volcano_job_of(metadata: wire.Metadata) -> str:
     return owner.name if owner is not None and owner.api_version.startswith(VOLCANO_JOBS) else ""
 
 
-def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, remarks: Remarks) -> JobSpec:
-    """What a PodGroup says; raises BadObject."""
+def job_spec_of(
+    group: wire.PodGroup,
+    axis: ResourceAxis,
+    default_queue: str,
+    remarks: Remarks,
+    ignored: frozenset[str] = frozenset(),
+) -> JobSpec:
+    """What a PodGroup says; raises BadObject. ``ignored`` is what it may ask for in vain."""
     metadata, spec, status = group.metadata, group.spec, group.status
     annotations = metadata.annotations or _NONE
     made = is_made(metadata)
+    wishes = remark_wishes(GROUP_WISHES, group, remarks)
     # Its pods exist and were admitted as they are: nobody asks again, and what they will take is not counted twice.
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     try:
@@ -143,6 +151,8 @@ def job_spec_of(group: wire.PodGroup, axis: ResourceAxis, default_queue: str, re
             made=made,
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
+            unsupported=asked_by_group(group, ignored),
+            wishes=wishes,
         )
     except BadInput as error:
         problem = NoColumn if isinstance(error, NoColumn) else BadObject
@@ -169,6 +179,7 @@ def is_made(metadata: wire.Metadata) -> bool:
 def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> QueueFacts:
     """What a Queue says; raises BadObject."""
     metadata, spec = queue.metadata, queue.spec
+    remark_wishes(QUEUE_WISHES, queue, remarks)
     try:
         weight = 1 if spec.weight is None else spec.weight
         if not 1 <= weight <= 65535:

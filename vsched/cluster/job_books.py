@@ -14,8 +14,7 @@ import msgspec
 from vsched.cluster.implied import Said, StandIn, joined, recorded
 from vsched.cluster.queue_books import QueueSums
 from vsched.cluster.workload_books import WorkloadBooks
-from vsched.model.job import Job, JobSpec, claim_of
-from vsched.model.status import Phase
+from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
 from vsched.model.task import Task
 
 _UNSEEN = JobSpec(namespace="", name="")
@@ -52,7 +51,7 @@ class Holders:
 class JobBooks:
     """Every job by key, the sums over them, and what of them snapshots show."""
 
-    def __init__(self, priority_of: Callable[[JobSpec], int], default_queue_of: Callable[[str], str]) -> None:
+    def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
         self.sums = QueueSums()
         self.published: dict[str, Job] = {}
         self.strays: dict[str, Job] = {}
@@ -66,7 +65,7 @@ class JobBooks:
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue keeps room for."""
         self.holders = Holders()
-        self._priority_of = priority_of
+        self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
         self._groups: dict[str, JobSpec] = {}
@@ -155,10 +154,10 @@ class JobBooks:
         return StandIn(spec, job.tasks[self._implicit[key].speaker], remarks)
 
     def reprice(self) -> None:
-        """Priority classes or queue priorities changed: work out every job's priority again."""
+        """Priority classes or queues changed: work out again what every job is by those."""
         for key, job in list(self._jobs.items()):
-            if job.spec is not _UNSEEN and self._priority_of(job.spec) != job.priority:
-                self._writable(key).priority = self._priority_of(job.spec)
+            if job.spec is not _UNSEEN and (found := self._judge(job.spec)) != job.judgement:
+                self._writable(key).judgement = found
 
     def respecify_implicit(self) -> None:
         """Default queues of namespaces changed: work out again what pods that stand for themselves belong to."""
@@ -205,11 +204,11 @@ class JobBooks:
                 self.published[key] = job
                 self.holders.put(key, job)
                 _note(self.nominated, key, job.nominated)
-                _note(self.reserving, key, job.reserving)
+                _note(self.reserving, key, 0 if job.kept_out else job.reserving)
                 claim = claim_of(job)
                 _note(self.admitted, key, len(claim.inqueue))
                 self.sums.put(key, claim)
-                (started if _is_active(job) else stopped).add(key)
+                (started if job.waits else stopped).add(key)
             changed.append(key)
         self._dirty.clear()
         self.sums.publish()
@@ -249,7 +248,7 @@ class JobBooks:
             return
         job = self._writable(key)
         job.spec = spec or _UNSEEN
-        job.priority = self._priority_of(job.spec) if spec is not None else 0
+        job.judgement = self._judge(job.spec) if spec is not None else PLAIN
         self._discard_empty(key)
 
     def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
@@ -287,7 +286,3 @@ def _note(keys: dict[str, None], key: str, count: int) -> None:
         keys[key] = None
     else:
         keys.pop(key, None)
-
-
-def _is_active(job: Job) -> bool:
-    return job.spec.phase == Phase.PENDING or bool(job.awaiting) or any(not task.gated for task in job.pending.values())

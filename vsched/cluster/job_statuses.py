@@ -16,13 +16,14 @@ from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.served import Served
 from vsched.cluster.writer import Answer, Writer
 from vsched.errors import UNREADABLE, VschedError
+from vsched.framework.closing import NOTICE
 from vsched.model.advice import WOULD_START, about, headline_of
 from vsched.model.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
 
-SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL}
+SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
 """Condition types that are also told as an Event, with its severity."""
 
 

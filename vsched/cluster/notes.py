@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vsched.cluster import wire
+from vsched.cluster.ingest_annotations import NO_EFFECT
 
+BAD, NO_EFFECT_REASON = "BadObject", "NoEffect"
+"""What is wrong with an object: it says what makes no sense, or wishes for what is not built."""
 LONGEST = 1000
 """Letters of what is said of an object: some of it quotes what its owner wrote."""
 NOTES_LIMIT = 4096
@@ -21,7 +25,8 @@ class Broken(NamedTuple):
     uid: str
     message: str
     left_out: bool = True
-    """False where only an annotation cannot be used."""
+    """False where only an annotation cannot be used, or has no effect."""
+    reason: str = BAD
 
 
 Notes = dict[tuple[str, str], Broken]
@@ -43,10 +48,14 @@ class ObjectNotes:
         self.drop(kind, key)
         _note(self.broken, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message))
 
-    def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
-        """The object is used, but for an annotation."""
+    def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, remarks: Sequence[str]) -> None:
+        """The object is used, but for what is remarked."""
         self.drop(kind, key)
-        _note(self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False))
+        message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
+        reason = NO_EFFECT_REASON if all(remark.endswith(NO_EFFECT) for remark in remarks) else BAD
+        _note(
+            self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
+        )
 
     def put_foreign(self, key: str, pod: wire.Pod) -> None:
         """The pod is for another scheduler."""

@@ -39,7 +39,7 @@ class PodBooks:
         seen: Seen,
         nodes: NodeBooks,
         jobs: JobBooks,
-        class_priority: Callable[[str], int],
+        judge_class: Callable[[str], tuple[int, str]],
         parties: PartyBooks | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
     ) -> None:
@@ -47,7 +47,7 @@ class PodBooks:
         self._seen = seen
         self._nodes = nodes
         self._jobs = jobs
-        self._class_priority = class_priority
+        self._judge_class = judge_class
         self._parties = parties
         """None where nobody arbitrates."""
         self._durations = DurationBooks()
@@ -56,8 +56,8 @@ class PodBooks:
         self._on_arrival = on_arrival
         """Told of a pod that was taken for bound, once the watch says what became of it."""
         self._tasks: dict[str, Task] = {}
-        self._classless: set[str] = set()
-        """Pods whose priority is that of the class they name."""
+        self._classless: dict[str, tuple[bool, str]] = {}
+        """Pods whose priority is that of the class they name; whether each is gated, and what it asks for in vain."""
         self._assumed = AssumedTasks()
 
     def get(self, uid: str) -> Task | None:
@@ -81,10 +81,10 @@ class PodBooks:
         remarks.extend(facts.remarks)
         task = facts.task
         if facts.needs_class:
-            self._classless.add(uid)
-            task = self._with_class_priority(task)
+            self._classless[uid] = task.gated, task.unsupported
+            task = self._with_class(task)
         else:
-            self._classless.discard(uid)
+            self._classless.pop(uid, None)
         before = self._tasks.get(uid)
         task = self._assumed.overlay(task, self._seen.version(uid))
         if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
@@ -118,7 +118,7 @@ class PodBooks:
         """A pod is gone, and all that was assumed of it; True where it was known."""
         task = self._tasks.pop(uid, None)
         self._assumed.drop(uid)
-        self._classless.discard(uid)
+        self._classless.pop(uid, None)
         if task is None:
             return False
         self._nodes.move(task, None)
@@ -132,10 +132,10 @@ class PodBooks:
         for uid in self._classless:
             task = self._tasks.get(uid)
             if task is not None:
-                repriced = self._with_class_priority(task)
+                repriced = self._with_class(task)
                 if repriced is not task:
                     self._store(repriced)
-        self._assumed.reprice(self._classless, self._with_class_priority)
+        self._assumed.reprice(self._classless, self._with_class)
 
     # What is decided
 
@@ -276,8 +276,13 @@ class PodBooks:
         if self._parties is not None:
             self._parties.move(before, task)
 
-    def _with_class_priority(self, task: Task) -> Task:
-        priority = self._class_priority(task.priority_class)
+    def _with_class(self, task: Task) -> Task:
+        """The pod with the priority of its class; where there is no such class, it waits for it."""
+        priority, missing = self._judge_class(task.priority_class)
+        gated, asked = self._classless[task.uid]
+        unsupported = asked or (missing if task.status is Status.PENDING else "")
+        if unsupported != task.unsupported:
+            task = msgspec.structs.replace(task, gated=gated or bool(unsupported), unsupported=unsupported)
         return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
 
 

@@ -41,7 +41,13 @@ class Restored(Cache):
 
     def __init__(self, snapshot: Snapshot, scheduler_names: Iterable[str], default_queue: str = "default") -> None:
         arbitrating = bool(snapshot.held or snapshot.ceilings or snapshot.arbitration)
-        super().__init__(frozenset(scheduler_names), default_queue, open_without_state=True, arbitrating=arbitrating)
+        super().__init__(
+            frozenset(scheduler_names),
+            default_queue,
+            open_without_state=True,
+            arbitrating=arbitrating,
+            ignored=frozenset(snapshot.ignored),
+        )
         self.origin = snapshot
         self.scheduler_names = frozenset(scheduler_names)
         self.moment = floor(snapshot.now) + 1.0
@@ -131,7 +137,10 @@ class Restored(Cache):
         """An object is now this one, as a watch would say; raises BadObject."""
         kind = manifest["kind"]
         found = wire.decode(kind, encoded(manifest))
+        before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
         self.apply(kind, "MODIFIED", found)
+        if before is not None:
+            self._groups.ask_in_vain(before)
         broken = self.broken.get((kind, wire.identity_of(kind, found.metadata)))
         if broken is not None:
             raise BadObject(broken.message)
@@ -218,7 +227,9 @@ class Restored(Cache):
         for found in origin.priority_classes.values():
             self._defaults.put_class(found)
         for name, queue in origin.queues.items():
-            self._defaults.put_queue(QueueFacts(queue, queue.priority if self._has_priority(name) else None, ""))
+            self._defaults.put_queue(
+                QueueFacts(queue, queue.priority if self._has_priority(name) else None, queue.missing_class)
+            )
         for name, namespace in origin.namespaces.items():
             self._defaults.put_namespace(namespace)
             if namespace.weight != 1:
@@ -242,6 +253,8 @@ class Restored(Cache):
         origin = self.origin
         if origin.queues[name].priority:
             return True
+        if origin.queues[name].missing_class:
+            return False
         default = min((found.value for found in origin.priority_classes.values() if found.is_default), default=0)
         inheriting = (job for job in origin.jobs.values() if job.spec.priority_class not in origin.priority_classes)
         return default != 0 and any(job.spec.queue == name and job.priority == 0 for job in inheriting)

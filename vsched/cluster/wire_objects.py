@@ -46,6 +46,19 @@ class Node(Wire):
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
+class NetworkTopology(Wire):
+    """How close together the pods of a gang are to be."""
+
+    mode: str | None = None
+    highest_tier_allowed: int | None = None
+
+
+class SubGroup(Wire):
+    """A part of a gang that belongs together."""
+
+    network_topology: NetworkTopology | None = None
+
+
 class PodGroupSpec(Wire):
     """What a gang needs."""
 
@@ -54,7 +67,8 @@ class PodGroupSpec(Wire):
     queue: str | None = None
     priority_class_name: str | None = None
     min_resources: ResourceList | None = None
-    network_topology: dict[str, Any] | None = None
+    network_topology: NetworkTopology | None = None
+    sub_group_policy: list[SubGroup] | None = None
 
 
 class PodGroupStatus(Wire):
@@ -107,6 +121,8 @@ class QueueSpec(Wire):
     priority_class_name: str | None = None
     parent: str | None = None
     affinity: QueueAffinity | None = None
+    dequeue_strategy: str | None = None
+    extend_clusters: list[Any] | None = None
 
 
 class QueueStatus(Wire):

@@ -43,6 +43,10 @@ class PodSpec(Wire):
     topology_spread_constraints: Raw = NO_BYTES
     overhead: Raw = NO_BYTES
     resources: Raw = NO_BYTES
+    volumes: Raw = NO_BYTES
+    resource_claims: Raw = NO_BYTES
+    scheduling_group: Raw = NO_BYTES
+    workload_ref: Raw = NO_BYTES
 
 
 class ContainerStatus(Wire):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from vsched.cluster import wire
 from vsched.cluster.implied import controller_of, group_named, implied_name
 from vsched.cluster.ingest_objects import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
+from vsched.cluster.wire_objects import NetworkTopology
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amounts_of, passed_on
 from vsched.controllers.queue_records import Feed
 from vsched.errors import BadQuantity
@@ -159,8 +160,8 @@ def standing_of(item: wire.Object) -> Standing | None:
     )
 
 
-def _topology_of(fields: Mapping[str, Any] | None) -> Topology | None:
-    return None if fields is None else Topology(str(fields.get("mode", "")), fields.get("highestTierAllowed"))
+def _topology_of(found: NetworkTopology | None) -> Topology | None:
+    return None if found is None else Topology(found.mode or "", found.highest_tier_allowed)
 
 
 def workload_of(item: wire.Object) -> Workload | None:

@@ -87,6 +87,7 @@ class Daemon:
             open_without_state=options.queue_controller,
             arbitrating=options.arbitrate,
             queue_gates=options.gate_controller,
+            ignored=frozenset(options.ignored),
             on_change=trigger.pull,
             on_arrival=self.telemetry.arrived,
         )

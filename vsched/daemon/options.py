@@ -28,6 +28,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     scheduler_names: tuple[str, ...] = ("vsched",)
     """Pods with any of these in ``spec.schedulerName`` are ours."""
+    ignored: tuple[str, ...] = ()
+    """What is not supported and is to be ignored where pods and PodGroups ask for it: words of ``IGNORABLE``."""
     default_queue: str = "default"
     """The queue of PodGroups that name none."""
     queue_controller: bool = True

@@ -41,7 +41,7 @@ class Reading(msgspec.Struct, frozen=True):
     """What changed, in one line."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What is not wrong but may surprise, of the policy in force."""
+    """What is not wrong but may surprise, and what has no effect, of the policy in force."""
 
     def to_dict(self) -> dict[str, object]:
         """For people."""
@@ -111,7 +111,9 @@ class PolicyInForce:
 
     def _good(self, text: str) -> Reading:
         settings = self.settings
-        return Reading(True, self._clock.now(), settings.generation, text, warnings=settings.warnings)
+        return Reading(
+            True, self._clock.now(), settings.generation, text, warnings=(*settings.warnings, *settings.no_effect)
+        )
 
     async def follow(self, told: Callable[[Reading], None]) -> None:
         """Read again whenever there may be something new, until cancelled."""

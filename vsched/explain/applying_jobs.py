@@ -24,12 +24,12 @@ from vsched.explain.edits import (
     SetVictimMinimum,
     Tolerate,
 )
-from vsched.model.job import Claim, Job, JobSpec, claim_of, pledge_of
+from vsched.model.job import Claim, Job, JobSpec, Judgement, claim_of, pledge_of
 from vsched.model.queue import PriorityClass
 from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.shape import PodAffinity, Shape, Toleration
 from vsched.model.snapshot import QueueBooks, Snapshot
-from vsched.model.status import Phase, Status
+from vsched.model.status import Status
 from vsched.model.task import Task
 
 EditTask = Callable[[Task], Task]
@@ -65,13 +65,30 @@ def make_class(snapshot: Snapshot, edit: CreatePriorityClass) -> Snapshot:
     if edit.name in snapshot.priority_classes:
         return snapshot
     classes = {**snapshot.priority_classes, edit.name: PriorityClass(edit.name, edit.value)}
-    named = {key: job.clone() for key, job in snapshot.jobs.items() if job.spec.priority_class == edit.name}
+    named = {
+        key: job.clone()
+        for key, job in snapshot.jobs.items()
+        if edit.name in (job.spec.priority_class, job.awaits_class)
+    }
     for job in named.values():
-        job.priority = edit.value
+        job.judgement = Judgement(edit.value, "" if job.awaits_class else job.unsupported)
+    awaited = [(snapshot.jobs[key], job) for key, job in named.items() if snapshot.jobs[key].awaits_class]
+    books, shares = _booked(
+        snapshot, [shift for before, after in awaited for shift in ((claim_of(before), -1), (claim_of(after), 1))]
+    )
+    admitted = sorted({*snapshot.admitted, *(after.key for _, after in awaited if pledge_of(after))})
     holders = {
         queue: {key: named.get(key, job) for key, job in held.items()} for queue, held in snapshot.holders.items()
     }
-    return replace(snapshot, jobs={**snapshot.jobs, **named}, holders=holders, priority_classes=classes)
+    return replace(
+        snapshot,
+        jobs={**snapshot.jobs, **named},
+        holders=holders,
+        priority_classes=classes,
+        admitted=admitted,
+        books=books,
+        shares=shares,
+    )
 
 
 def let_in(snapshot: Snapshot, key: str) -> Snapshot:
@@ -92,11 +109,11 @@ def with_job(snapshot: Snapshot, job: Job) -> Snapshot:
     return replace(
         snapshot,
         jobs=jobs,
-        active=_listed(snapshot.active, key, _is_active(job)),
+        active=_listed(snapshot.active, key, job.waits),
         changed=_listed(snapshot.changed, key, True),
         nominated=_listed(snapshot.nominated, key, bool(job.nominated)),
         admitted=_listed(snapshot.admitted, key, bool(pledge_of(job))),
-        reserving=_listed(snapshot.reserving, key, bool(job.reserving)),
+        reserving=_listed(snapshot.reserving, key, bool(job.reserving and not job.kept_out)),
         holders=_holders(snapshot.holders, before, job),
         books=books,
         shares=shares,
@@ -226,7 +243,7 @@ def _or_none(affinity: PodAffinity) -> PodAffinity | None:
 
 def _ungated(task: Task) -> Task:
     """Without the gates of others; the gate of its queue stays, where it waits at that."""
-    if not task.gated or task.awaits_queue:
+    if not task.at_gate or task.awaits_queue:
         return task
     return msgspec.structs.replace(task, gated=False)
 
@@ -250,10 +267,6 @@ def _enlarged(job: Job, edit: AddPods) -> Job:
 
 
 # -- the sums ---------------------------------------------------------------------------------------------------------
-
-
-def _is_active(job: Job) -> bool:
-    return job.spec.phase == Phase.PENDING or bool(job.awaiting) or any(not task.gated for task in job.pending.values())
 
 
 def _listed(keys: Sequence[str], key: str, wanted: bool) -> Sequence[str]:

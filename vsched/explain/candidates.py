@@ -59,6 +59,8 @@ PERCENT = 100
 
 def levers(wants: Wants) -> list[Lever]:
     """Everything that could be turned, the least disturbing first."""
+    if wants.job.awaits_class:
+        return list(_missing_class(wants))
     found = chain(
         _undone(wants),
         _smaller(wants),
@@ -85,7 +87,7 @@ def grouping(snapshot: Snapshot, key: str) -> Lever:
 
 def _undone(wants: Wants) -> Iterator[Lever]:
     job = wants.job
-    if any(task.gated and not task.awaits_queue for task in wants.waiting):
+    if any(task.at_gate and not task.awaits_queue for task in wants.waiting):
         yield Lever(Rank.LEFT_UNDONE, lambda _: RemoveGates(job.key))
     yield from _missing_class(wants)
     if not job.tasks:
@@ -109,7 +111,7 @@ def _undone(wants: Wants) -> Iterator[Lever]:
 def _missing_class(wants: Wants) -> Iterator[Lever]:
     """The priority class that the job names and nobody made, of the value that it has without."""
     job = wants.job
-    name, value = job.spec.priority_class, min(PRIORITY_MAX, job.priority)
+    name, value = job.awaits_class or job.spec.priority_class, min(PRIORITY_MAX, job.priority)
     if name and name not in wants.situation.snapshot.priority_classes and not name.startswith(RESERVED):
         yield Lever(Rank.LEFT_UNDONE, lambda _: CreatePriorityClass(name, value))
 

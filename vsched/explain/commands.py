@@ -168,7 +168,7 @@ def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:
 
 
 def _ungated(snapshot: Snapshot, key: str) -> list[str]:
-    gated = sorted(task.name for task in snapshot.jobs[key].pending.values() if task.gated and not task.awaits_queue)
+    gated = sorted(task.name for task in snapshot.jobs[key].pending.values() if task.at_gate and not task.awaits_queue)
     if len(gated) > GATED_MAX or not _is_plain(tuple(gated)):
         return []
     namespace = snapshot.jobs[key].spec.namespace

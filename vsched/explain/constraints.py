@@ -24,8 +24,9 @@ from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLim
 from vsched.framework.headline import Headlines
 from vsched.framework.jobs import JobView
 from vsched.framework.lasting import LASTING
+from vsched.framework.obstacles import no_such_queue, told_of_pods
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.session import Session, is_whole, no_such_queue
+from vsched.framework.session import Session, is_whole
 from vsched.framework.why import NO_NODES_KNOWN, Failing
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
 from vsched.model.nodes import Mask
@@ -53,6 +54,8 @@ class Examiner:
         """What keeps a job from its minimum, or from one more pod where it has that; what binds first comes first."""
         tasks = self.wanted(view)
         headline = self._headlines.of(view)
+        if view.key in self._session.stranded and headline.code == Code.UNSUPPORTED:
+            return (Constraint(Code.UNSUPPORTED, headline.message, lasting=True, repeats=True),)
         first = Constraint(headline.code, headline.message) if headline.message else None
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
@@ -63,10 +66,13 @@ class Examiner:
     def of_pod(self, view: JobView, task: Task, message: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
         """What keeps one pod of a job off the nodes; ``message`` is what it is told, with nodes by reason."""
         headline = self._headlines.of(view)
+        if task.unsupported or (view.key in self._session.stranded and headline.code == Code.UNSUPPORTED):
+            asked = task.unsupported or headline.message
+            return (Constraint(Code.UNSUPPORTED, asked, lasting=True, repeats=asked == message),)
         found = [*self._of_rules(view, [task], headline.limit, of_pod=True), *shape_never_placed(self._session, task)]
         found += self._of_nodes(view, [task], reasons)
         found += never_placed(self._session, view) if not view.is_ready else ()
-        if task.gated:
+        if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
         code = found[0].code if found and message != headline.message else headline.code
         told = ordered(Constraint(code, message) if message else None, found)
@@ -108,7 +114,9 @@ class Examiner:
             yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
         if not known:
             return
-        gated = sum(task.gated for task in view.job.pending.values())
+        if view.job.unplaceable and not of_pod:
+            yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
+        gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
         entering: set[tuple[str, str]] = set()

@@ -68,7 +68,10 @@ def explain(
         found, pod = explaining.of_pod(task), task.uid
     else:
         return None
-    if simulations and found.state in (State.WAITS, State.NEVER):
+    asked = explaining.job(found.job or key)
+    refused = any(one.code == Code.UNSUPPORTED and one.lasting for one in found.constraints)
+    refused = refused and (asked is None or not asked.awaits_class)
+    if simulations and found.state in (State.WAITS, State.NEVER) and not refused:
         helping = changes(
             snapshot,
             policy,
@@ -153,6 +156,7 @@ class Explaining:
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
+            notes=tuple(filter(None, (job.notice, *job.spec.wishes))),
             pods=self._pods(job) if waits else {},
         )
         return self._examined(found, job, None) if waits else found
@@ -165,7 +169,7 @@ class Explaining:
             return self._of_stray(job, task)
         verdict = self._report.unschedulable.get(task.key)
         state, node = self._state_of_pod(task)
-        message = GATED if task.gated else ""
+        message = GATED if task.at_gate else ""
         told: tuple[Constraint, ...] = ()
         if verdict is not None:
             message = verdict.message
@@ -249,7 +253,7 @@ class Explaining:
         """Its waiting pods by what each is told, the most frequent first."""
         verdicts = (self._report.unschedulable.get(task.key) for task in job.pending.values())
         told = Counter(verdict.message for verdict in verdicts if verdict is not None)
-        gated = sum(task.gated for task in job.pending.values())
+        gated = sum(task.at_gate for task in job.pending.values())
         if gated:
             told[GATED] = gated
         return dict(told.most_common(PODS_TOLD))
@@ -276,7 +280,7 @@ def counts_of(job: Job) -> dict[str, int]:
         "pods": len(job.tasks),
         "ready": job.ready,
         "pending": len(job.pending),
-        "gated": sum(task.gated for task in job.pending.values()),
+        "gated": sum(task.at_gate for task in job.pending.values()),
         "running": job.counts[Status.RUNNING],
         "succeeded": job.counts[Status.SUCCEEDED],
         "failed": job.counts[Status.FAILED],

@@ -113,5 +113,7 @@ class Explanation(msgspec.Struct, frozen=True):
     start: Estimate | None = None
     counts: dict[str, int] = {}
     """Of a PodGroup: minMember, ready, pending, running, …; of a queue: its jobs by state."""
+    notes: tuple[str, ...] = ()
+    """What of the job is not as its object says, whatever it waits for."""
     pods: dict[str, int] = {}
     """Of a PodGroup: its waiting pods by the reason of each."""

@@ -11,6 +11,7 @@ from vsched.framework.headline import Headlines, in_sight, refusal_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
 from vsched.framework.limits_told import SILENT
+from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -29,6 +30,8 @@ from vsched.model.plan import (
     Unschedulable,
 )
 from vsched.model.status import SCHEDULED, Phase, Status
+
+NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 
 
 def close(session: Session, trace: Trace) -> CycleReport:
@@ -133,14 +136,18 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     headline = headlines.of(view)
-    if condition is not None and condition.kind == "Unschedulable":
+    if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
+        # A reason of its own, whatever plugins say: who makes nodes for what waits is to make none for this.
+        message = headline.message
+        condition = Condition("Unschedulable", "True", UNSUPPORTED, message)
+    elif condition is not None and condition.kind == "Unschedulable":
         headline = headline if headline.message else headlines.otherwise(view, condition.message)
         message = advised(headline.message, advice)
         # The reason stays one of the reference's words, which tools look for.
         condition = msgspec.structs.replace(condition, message=message)
     else:
         message = advised(headline.message, advice)
-    conditions = merged(spec.conditions, condition)
+    conditions = noticed(merged(spec.conditions, condition), view.job.notice)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and there is nothing to wait for
     return JobOutcome(
@@ -211,6 +218,20 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     return (*kept[:at], latest, *kept[at:])
 
 
+def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:
+    """The conditions with what of a job is not as its object says, or that all is."""
+    known = next((one for one in conditions if one.kind == NOTICE), None)
+    if notice:
+        latest = Condition(NOTICE, "True", NO_SUCH_CLASS, notice)
+        if known is not None and (known.status, known.message) == ("True", notice):
+            return conditions
+    elif known is None or known.status == "False":
+        return conditions
+    else:
+        latest = Condition(NOTICE, "False", "PriorityClassFound")
+    return tuple(latest if one is known else one for one in conditions) if known is not None else (*conditions, latest)
+
+
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +244,11 @@ def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: s
     tried, moved = session.tried, view.moved
     gang = headline_of(outcome.message)
     for uid, task in view.job.pending.items():
+        if task.unsupported:
+            yield Unschedulable(
+                uid, task.namespace, task.name, view.key, UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1}
+            )
+            continue
         if uid in bound or task.gated:
             continue
         fits = uid in tried or uid in moved
@@ -260,7 +286,8 @@ def _told_of_task(
     if isinstance(why, Refusal):
         if why.code is Code.LEAVING and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
-        return "Unschedulable", headlines.refused(view, why).message, {why.reason: 1}
+        reason = UNSUPPORTED if why.code is Code.UNSUPPORTED else "Unschedulable"
+        return reason, headlines.refused(view, why).message, {why.reason: 1}
     if why is not None:
         return "Unschedulable", why.message, dict(why.reasons)
     if fits:
@@ -282,6 +309,7 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
     division = session.plugins.division(queue)
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
+    lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
     return QueueOutcome(
         name=name,
         weight=queue.weight,
@@ -292,8 +320,8 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
         capability={names[column]: value for column, value in sorted(capability)},
         guarantee=_named(names, queue.guarantee),
         overused=division is not None and division.overused,
-        problem_reason="" if problem is None else problem.reason,
-        problem="" if problem is None else problem.message,
+        problem_reason=problem.reason if problem is not None else NO_SUCH_CLASS if lost else "",
+        problem=problem.message if problem is not None else lost,
     )
 
 

@@ -37,6 +37,8 @@ class Code(StrEnum):
     """The job has its minimum, and a role has not."""
     GATED = "Gated"
     """Scheduling gates hold its pods back."""
+    UNSUPPORTED = "Unsupported"
+    """It asks for what is not built, or has its priority from a class that does not exist."""
     NO_POD_GROUP = "NoPodGroup"
     """The PodGroup that a pod names does not exist."""
 

@@ -74,6 +74,8 @@ class Plugin(Generic[ArgsT]):
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
+    hierarchical: ClassVar[bool] = False
+    """Whether ``enableHierarchy`` makes it do something else."""
 
     def __init__(self, args: ArgsT) -> None:
         self.args = args

@@ -8,6 +8,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.limits_told import SILENT, Headline, LimitsTold
+from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session, is_whole, to_leave
 from vsched.framework.why import NO_NODES_KNOWN, Explanation
@@ -97,9 +98,9 @@ class Headlines:
 
     def _gated(self, view: JobView) -> Headline:
         """Of a job whose tasks were not refused: gates hold some of them back, or it was not tried."""
-        gated = sum(task.gated for task in view.job.pending.values())
+        gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
-            return SILENT
+            return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
         if view.is_ready and view.ready >= max(1, view.min_member):
             return Headline(Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}")
         told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
@@ -185,6 +186,8 @@ class Headlines:
 
     def refused(self, view: JobView, refusal: Refusal) -> Headline:
         """What a rule says of a job."""
+        if refusal.code is Code.UNSUPPORTED:
+            return Headline(refusal.code, refusal.message, {refusal.reason: 1})
         return self.limits.refused(view, refusal)
 
 

@@ -152,7 +152,7 @@ class RoleCounts:
             self.waiting += by
         elif status is Status.PENDING:
             self.pending += by
-            if task.shape.best_effort:
+            if task.shape.best_effort and not task.unsupported:
                 self.best_effort += by
 
     def occupied(self, *, waiting: bool, pending: bool) -> int:

@@ -16,6 +16,19 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 """A length of time; the file writes it with units (``1m30s``)."""
 
 
+def inert(why: str) -> msgspec.Meta:
+    """Marks an argument that is accepted, so that files can be shared, and that nothing reads: why it has no effect."""
+    return msgspec.Meta(extra={"inert": why})
+
+
+NO_VOLUMES = inert(
+    "volume claims are not supported yet: pods with any wait (--ignore-unsupported volumes ignores them)"
+)
+NO_CLAIMS = inert(
+    "resource claims are not supported yet: pods with any wait (--ignore-unsupported claims ignores them)"
+)
+
+
 @runtime_checkable
 class Normalising(Protocol):
     """Arguments with documented leniency: what Volcano takes for a bad value replaces it here, in one place."""

@@ -14,6 +14,7 @@ from vsched.framework.fitting import Fitting
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry, Ledger
+from vsched.framework.obstacles import obstacle
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
@@ -31,14 +32,8 @@ from vsched.model.task import Task
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
-NO_SUCH_QUEUE = "QueueNotFound"
 PIPELINED = "Pipelined"
 """Why a task is not bound that has a node, once others have left it."""
-
-
-def no_such_queue(name: str) -> Refusal:
-    """Nothing is done for jobs of a queue that does not exist."""
-    return Refusal(NO_SUCH_QUEUE, f"queue {name} does not exist", code=Code.QUEUE_NOT_FOUND, subject=name)
 
 
 def to_leave(node: str) -> Refusal:
@@ -66,10 +61,16 @@ class Session:
         self.jobs: dict[str, JobView] = {}
         """Jobs that the cycle may do something for, by key."""
         self.stranded: dict[str, JobView] = {}
-        """Jobs that would be among them, but whose queue does not exist."""
+        """Jobs that would be among them, but for which it does nothing; ``job_refusals`` says why."""
+        self.job_refusals: dict[str, Refusal] = {}
+        """Why a job was not worked on or not admitted, by key; the last word counts."""
         for key in snapshot.active:
             job = snapshot.jobs[key]
-            (self.jobs if job.spec.queue in snapshot.queues else self.stranded)[key] = JobView(job)
+            refusal = obstacle(job, snapshot.queues)
+            if refusal is None:
+                self.jobs[key] = JobView(job)
+            else:
+                self.stranded[key], self.job_refusals[key] = JobView(job), refusal
         self.victimised: dict[str, JobView] = {}
         """Jobs without work of their own that others take from, by key."""
         self._checkpoint = trace.checkpoint
@@ -78,8 +79,6 @@ class Session:
         """Placements and evictions to carry out, in decision order."""
         self.held: dict[str, int] = {}
         """Rows that were held from the start of the cycle for tasks with a nominated node, by uid."""
-        self.job_refusals: dict[str, Refusal] = {key: no_such_queue(job.queue) for key, job in self.stranded.items()}
-        """Why a job was not worked on or not admitted, by key; the last word counts."""
         self.task_refusals: dict[str, Explanation | Refusal] = {}
         """Why a task was not placed, by uid; the last word counts."""
         self.kept: dict[str, Refusal] = {}

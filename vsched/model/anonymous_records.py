@@ -180,6 +180,8 @@ RULES: dict[type, dict[str, Rule]] = {
         "annotations": pairs(name, name),
         "quota_request": _AMOUNTS,
         "written_for": name,
+        "unsupported": sentence,
+        "wishes": each(sentence),
     },
     Task: {
         **_POD,
@@ -190,6 +192,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "nominated": node,
         "priority_class": name,
         "condition": sentence,
+        "unsupported": sentence,
     },
     PodLabels: {"namespace": name, "pairs": pairs(name, value)},
     # what pods ask for
@@ -236,6 +239,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "annotations": pairs(name, name),
         "affinity": parts,
         "group_limits": pairs(value),
+        "missing_class": name,
     },
     NodeGroups: dict.fromkeys(("required", "preferred", "anti_required", "anti_preferred"), each(value)),
     PriorityClass: {"name": name},

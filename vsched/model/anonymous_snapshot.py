@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from vsched.model.anonymous_records import Renaming, counted, name, node, pairs, parts
-from vsched.model.job import Job
+from vsched.model.anonymous_records import Renaming, counted, name, node, pairs, parts, sentence
+from vsched.model.job import Job, Judgement
 from vsched.model.nodes import NodeStatics, NodeTable
 from vsched.model.placed import NodeCounts, PlacedPods
 from vsched.model.selections import Selections
@@ -20,7 +20,7 @@ BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "cei
 """Fields that are records by name, one or several."""
 SUMS_BY_NAME = ("books", "held")
 """Fields that are sums by name."""
-NAMELESS = ("now", "previous", "axis", "total", "used", "priority_range")
+NAMELESS = ("now", "previous", "axis", "total", "used", "priority_range", "ignored")
 """Fields without names; those of resources stay."""
 OWN = (
     "nodes",
@@ -78,7 +78,14 @@ def _keys(renaming: Renaming, keys: Any) -> tuple[str, ...]:
 
 
 def _job(renaming: Renaming, job: Job) -> Job:
-    made = Job(name(renaming, job.key), renaming.record(job.spec), job.priority)
+    found = job.judgement
+    told = Judgement(
+        found.priority,
+        sentence(renaming, found.unsupported),
+        sentence(renaming, found.notice),
+        name(renaming, found.awaits_class),
+    )
+    made = Job(name(renaming, job.key), renaming.record(job.spec), told)
     for task in job.tasks.values():
         made.put(renaming.once(task))
     made.allocated, made.pending_request = job.allocated.copy(), job.pending_request.copy()

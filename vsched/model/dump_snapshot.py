@@ -19,7 +19,7 @@ from vsched.model.counted import Counted
 from vsched.model.dump_nodes import NodeParts, NodePositions, node_parts, node_table
 from vsched.model.dump_placed import PlacedParts, placed_parts, placed_pods
 from vsched.model.dump_tables import Numbered, Parts, Piece, pieces, records
-from vsched.model.job import Job, JobSpec
+from vsched.model.job import Job, JobSpec, Judgement
 from vsched.model.nodes import NodeAttributes
 from vsched.model.resources import ResourceAxis, Vector
 from vsched.model.selections import Selections
@@ -42,6 +42,9 @@ class JobLine(msgspec.Struct, frozen=True):
     allocated: tuple[tuple[int, int], ...]
     """In the order that sums were added up in, zeros included; so is what is pending."""
     pending: tuple[tuple[int, int], ...]
+    unsupported: str = ""
+    notice: str = ""
+    awaits_class: str = ""
 
 
 class PartyParts(msgspec.Struct, frozen=True):
@@ -149,7 +152,8 @@ class Writing:
 
 def _line(job: Job) -> JobLine:
     pending = tuple(job.pending_request.items())
-    return JobLine(job.key, job.priority, len(job.tasks), tuple(job.allocated.items()), pending)
+    held = tuple(job.allocated.items())
+    return JobLine(job.key, job.priority, len(job.tasks), held, pending, *job.judgement[1:])
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -193,7 +197,7 @@ def _in(values: Sequence[T]) -> Callable[[int], T]:
 def _jobs(parts: SnapshotParts, tasks: Sequence[Task]) -> Iterator[Job]:
     pods = iter(tasks)
     for line, spec in zip(records(parts.jobs, JobLine), records(parts.specs, JobSpec), strict=True):
-        job = Job(line.key, spec, line.priority)
+        job = Job(line.key, spec, Judgement(line.priority, line.unsupported, line.notice, line.awaits_class))
         for _ in range(line.pods):
             job.put(next(pods))
         job.allocated, job.pending_request = dict(line.allocated), dict(line.pending)

@@ -47,6 +47,8 @@ class Queue(msgspec.Struct, frozen=True):
 
     None where that cannot be read, so that nothing may be placed by it.
     """
+    missing_class: str = ""
+    """The PriorityClass that it has its priority from by its object, and that does not exist."""
 
     @property
     def open(self) -> bool:

@@ -110,5 +110,7 @@ class Snapshot:
     them. They are in no other map."""
     learnt: Mapping[str, Learnt] = field(default_factory=dict)
     """How long finished pods ran, by the names of ``durations.names_of``; decides nothing."""
+    ignored: tuple[str, ...] = ()
+    """What people have ignored of what is not supported, sorted."""
     setbacks: Mapping[str, str] = field(default_factory=dict)
     """What the API server said to the last binding of pods that it did not take, by uid; decides nothing."""

@@ -25,7 +25,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Seconds since the epoch, the API server's creation time stamp."""
     role: str = ""
     gated: bool = False
-    """Has a scheduling gate, so it is not placed."""
+    """Has a scheduling gate, or asks for what is not supported, so it is not placed."""
     nominated: str = ""
     preemptable: bool = True
     preempts: bool = True
@@ -60,6 +60,14 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Runs, and says that it is not ready."""
     finished: float = 0.0
     """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
+
+    unsupported: str = ""
+    """What it asks for that is not built, and how people have that ignored; empty where nothing is."""
+
+    @property
+    def at_gate(self) -> bool:
+        """Whether a scheduling gate is all that keeps it from being tried."""
+        return self.gated and not self.unsupported
 
     @property
     def key(self) -> str:
@@ -99,4 +107,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.endless,
             self.unready,
             self.finished,
+            self.unsupported,
         )

@@ -3,14 +3,14 @@
 ``capability`` is what a queue may hold at most, ``guarantee`` what is kept free for it whoever asks, and ``deserved``
 what it may claim back: as long as it does not use it, others may. A queue that deserves nothing is served when nobody
 else wants the room. With ``enableHierarchy`` queues form a tree by ``spec.parent``: jobs go into its leaves, and every
-queue above has to have room for them too. Resource claims are not looked at: their arguments are accepted, so that a
-configuration can be shared, and change nothing.
+queue above has to have room for them too. Resource claims are not counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import inf
+from typing import Annotated
 
 import msgspec
 
@@ -33,6 +33,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.holdings import Admitted
 from vsched.framework.jobs import JobView
+from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
 from vsched.framework.why import exceeding, shortages
@@ -59,10 +60,12 @@ class CapacityArgs(msgspec.Struct, frozen=True):
 
     What queues above a victim's own deserve is theirs whatever the level.
     """
-    resource_claims: bool = msgspec.field(default=True, name="capacity.DynamicResourceAllocationEnable")
-    """Accepted; resource claims are not looked at."""
-    consumable_capacity: bool = msgspec.field(default=False, name="capacity.DRAConsumableCapacityEnable")
-    """Accepted; resource claims are not looked at."""
+    resource_claims: Annotated[bool, NO_CLAIMS] = msgspec.field(
+        default=True, name="capacity.DynamicResourceAllocationEnable"
+    )
+    consumable_capacity: Annotated[bool, NO_CLAIMS] = msgspec.field(
+        default=False, name="capacity.DRAConsumableCapacityEnable"
+    )
 
     def normalised(self) -> CapacityArgs:
         """The same with 0 in place of a negative level."""
@@ -86,6 +89,7 @@ class Capacity(
     """Holds queues to their capability, and gives back to each what it deserves."""
 
     name = "capacity"
+    hierarchical = True
     args_type = CapacityArgs
     protects_absolutely = True
 

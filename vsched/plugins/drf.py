@@ -39,6 +39,7 @@ class Drf(
     """Orders jobs and namespaces, and with hierarchy queues, by dominant share; the smaller takes from the larger."""
 
     name = "drf"
+    hierarchical = True
 
     def open(self, opening: Opening) -> None:
         """Keep what shares are made of; the tree is built when something is asked that needs it."""

@@ -48,6 +48,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     """Filters and scores nodes by group; with ``enableHierarchy`` queues inherit their nearest ancestor's affinity."""
 
     name = "nodegroup"
+    hierarchical = True
     args_type = NodeGroupArgs
 
     def open(self, opening: Opening) -> None:

@@ -2,8 +2,8 @@
 
 Node name, cordons, taints, node selector and affinity are decided by the nodes' attributes and remembered as long as
 these stay the same; host ports, pod (anti-)affinity and hard topology spread follow the placements of the cycle. The
-number of pods a node takes is an amount like any other (``pods``). Volumes and dynamic resource claims are not looked
-at: their arguments are accepted, so that a configuration can be shared, and change nothing.
+number of pods a node takes is an amount like any other (``pods``). Pods with volumes that bind them to nodes, or with
+resource claims, do not come this far: the arguments about these are accepted, so that files can be shared.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter
+from vsched.framework.policy import NO_CLAIMS, NO_VOLUMES, inert
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
@@ -43,28 +44,27 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
     taint_toleration: bool = msgspec.field(default=True, name="predicate.TaintTolerationEnable")
     pod_affinity: bool = msgspec.field(default=True, name="predicate.PodAffinityEnable")
     pod_topology_spread: bool = msgspec.field(default=True, name="predicate.PodTopologySpreadEnable")
-    cache: bool = msgspec.field(default=False, name="predicate.CacheEnable")
-    """Accepted; what can be remembered is remembered anyway."""
-    node_volume_limits: bool = msgspec.field(default=True, name="predicate.NodeVolumeLimitsEnable")
-    """Accepted; volumes are not looked at."""
-    volume_zone: bool = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
-    """Accepted; volumes are not looked at."""
-    volume_binding: bool = msgspec.field(default=True, name="predicate.VolumeBindingEnable")
-    """Accepted; volumes are not looked at."""
-    dynamic_resources: bool = msgspec.field(default=False, name="predicate.DynamicResourceAllocationEnable")
-    """Accepted; resource claims are not looked at."""
-    bind_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
+    cache: Annotated[bool, inert("what can be remembered is remembered anyway")] = msgspec.field(
+        default=False, name="predicate.CacheEnable"
+    )
+    node_volume_limits: Annotated[bool, NO_VOLUMES] = msgspec.field(
+        default=True, name="predicate.NodeVolumeLimitsEnable"
+    )
+    volume_zone: Annotated[bool, NO_VOLUMES] = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
+    volume_binding: Annotated[bool, NO_VOLUMES] = msgspec.field(default=True, name="predicate.VolumeBindingEnable")
+    dynamic_resources: Annotated[bool, NO_CLAIMS] = msgspec.field(
+        default=False, name="predicate.DynamicResourceAllocationEnable"
+    )
+    bind_timeout_seconds: Annotated[int, msgspec.Meta(ge=0), NO_VOLUMES] = msgspec.field(
         default=600, name="volumebinding.bindTimeoutSeconds"
     )
-    """Accepted; volumes are not looked at."""
-    volume_weight: int = msgspec.field(default=1, name="volumebinding.weight")
-    """Accepted; volumes are not looked at."""
-    volume_shape: list[dict[str, int]] = msgspec.field(default_factory=list, name="volumebinding.shape")
-    """Accepted; volumes are not looked at."""
-    claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
+    volume_weight: Annotated[int, NO_VOLUMES] = msgspec.field(default=1, name="volumebinding.weight")
+    volume_shape: Annotated[list[dict[str, int]], NO_VOLUMES] = msgspec.field(
+        default_factory=list, name="volumebinding.shape"
+    )
+    claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0), NO_CLAIMS] = msgspec.field(
         default=10, name="dynamicresources.filterTimeoutSeconds"
     )
-    """Accepted; resource claims are not looked at."""
 
 
 class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):

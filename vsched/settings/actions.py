@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from vsched.framework.policy import NamingPlugins
+from vsched.framework.extension import QueueScore
+from vsched.framework.policy import NamingPlugins, Policy
 from vsched.framework.registry import Registry
 from vsched.settings.arguments import read_arguments
 from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
@@ -37,8 +38,10 @@ def read_actions(policy: Keyed, registry: Registry, problems: Problems) -> tuple
     return tuple(name for name in names if name in registry.actions)
 
 
-def read_configurations(entry: Entry | None, registry: Registry, problems: Problems) -> Mapping[str, msgspec.Struct]:
-    """The arguments of every action there is, defaults where the file says nothing."""
+def read_configurations(
+    entry: Entry | None, policy: Policy, registry: Registry, problems: Problems
+) -> Mapping[str, msgspec.Struct]:
+    """The arguments of every action there is, defaults where the file says nothing; ``policy`` is still without."""
     args: dict[str, msgspec.Struct] = {}
     lines: dict[str, int] = {}
     for at, node in enumerate(_sections(entry, problems)):
@@ -58,7 +61,9 @@ def read_configurations(entry: Entry | None, registry: Registry, problems: Probl
             found = read_arguments(given.value, args_type, f"{path}.arguments", given.line, problems)
             if found is not None:
                 args[name.text] = found
-                _check_plugins(found, given.value, f"{path}.arguments", registry, problems)
+                _check_plugins(found, given.value, f"{path}.arguments", policy, registry, problems)
+            if name.text not in policy.actions:
+                problems.idle(name.line, f"{path}.name", f"{name.text} is not among the actions")
     for action in registry.actions.values():
         if action.name not in args:
             default = read_arguments(None, action.args_type, f"configurations.{action.name}", 1, problems)
@@ -92,7 +97,9 @@ def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
     return None
 
 
-def _check_plugins(args: msgspec.Struct, node: Node, path: str, registry: Registry, problems: Problems) -> None:
+def _check_plugins(
+    args: msgspec.Struct, node: Node, path: str, policy: Policy, registry: Registry, problems: Problems
+) -> None:
     """Report plugins that nobody knows among those that the arguments name; one that is only not used is no mistake."""
     if not isinstance(args, NamingPlugins) or not isinstance(node, Keyed):
         return
@@ -101,6 +108,13 @@ def _check_plugins(args: msgspec.Struct, node: Node, path: str, registry: Regist
     for key, plugin in args.named_plugins().items():
         if plugin not in known:
             problems.add(lines[key], f"{path}.{key}", f"unknown plugin {plugin!r}{did_you_mean(plugin, known)}")
+        elif not _gives_scores(plugin, policy, registry):
+            problems.idle(lines[key], f"{path}.{key}", f"{plugin} gives queues no score in this policy")
+
+
+def _gives_scores(name: str, policy: Policy, registry: Registry) -> bool:
+    conf = policy.plugin(name)
+    return conf is not None and issubclass(registry.plugins[name], QueueScore) and conf.switches.queue_score_order
 
 
 def _report_absent(name: Scalar, path: str, registry: Registry, problems: Problems) -> None:

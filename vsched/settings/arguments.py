@@ -5,7 +5,7 @@ Which arguments there are, and what they mean, stands beside the plugin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from vsched.errors import BadInput
 from vsched.framework.policy import Normalising
 from vsched.settings.durations import format_duration
 from vsched.settings.problems import Problems
-from vsched.settings.scalars import marked
+from vsched.settings.scalars import marked, why_inert
 from vsched.settings.tree import Keyed, Node, got, is_null
 from vsched.settings.values import Key, keys_of, read_fields
 
@@ -30,6 +30,7 @@ def read_arguments(
         return None
     before = len(problems)
     fields = read_fields(node, args_type, path, problems)
+    _note_inert(args_type, fields.lines, path, problems)
     if len(problems) > before:
         return None
     try:
@@ -43,6 +44,14 @@ def read_arguments(
         else:
             problems.add(line, path, text)
         return None
+
+
+def _note_inert(args_type: type[msgspec.Struct], lines: Mapping[str, int], path: str, problems: Problems) -> None:
+    for key in keys_of(args_type):
+        why = why_inert(key.kind)
+        for name, line in lines.items() if why else ():
+            if key.stars(name) is not None:
+                problems.idle(line, f"{path}.{name}", why)
 
 
 def flat_arguments(args: msgspec.Struct) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
         "metrics": None if settings.metrics is None else shown_arguments(settings.metrics, show_secrets=False),
         "schedulePeriod": None if settings.period_seconds is None else format_duration(settings.period_seconds),
         "warnings": list(settings.warnings),
+        "noEffect": list(settings.no_effect),
     }
 
 

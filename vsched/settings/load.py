@@ -76,11 +76,9 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
     for entry in root.entries:
         if entry.key not in _KEYS:
             problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
-    policy = Policy(
-        actions=read_actions(root, registry, problems),
-        tiers=read_tiers(root, registry, problems),
-        action_args=read_configurations(root.get("configurations"), registry, problems),
-    )
+    policy = Policy(read_actions(root, registry, problems), read_tiers(root, registry, problems))
+    action_args = read_configurations(root.get("configurations"), policy, registry, problems)
+    policy = msgspec.structs.replace(policy, action_args=action_args)
     metrics = read_metrics(root.get("metrics"), problems, reach.problems)
     period_seconds = _read_period(root.get("schedulePeriod"), problems)
     problems.raise_if_any()
@@ -92,6 +90,7 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
         sha256=digest,
         generation=generation,
         warnings=problems.warnings(),
+        no_effect=problems.no_effect(),
     )
 
 

@@ -22,6 +22,7 @@ class Problems:
         self.where = where
         self._found: list[tuple[int, str]] = []
         self._warnings: list[tuple[int, str]] = []
+        self._idle: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
         return len(self._found)
@@ -33,6 +34,10 @@ class Problems:
     def warn(self, line: int, path: str, text: str) -> None:
         """One thing that is not wrong but will surprise."""
         self._warnings.append((line, self._line(line, path, text)))
+
+    def idle(self, line: int, path: str, why: str) -> None:
+        """One thing that is accepted and has no effect."""
+        self._idle.append((line, self._line(line, path, f"has no effect: {why}")))
 
     def error(self) -> BadPolicy:
         """Everything found, as the one error to raise."""
@@ -49,11 +54,19 @@ class Problems:
 
     def warnings(self) -> tuple[str, ...]:
         """The warnings, by line."""
-        return tuple(text for _, text in sorted(self._warnings, key=lambda warning: warning[0]))
+        return _by_line(self._warnings)
+
+    def no_effect(self) -> tuple[str, ...]:
+        """What is accepted and has no effect, by line."""
+        return _by_line(self._idle)
 
     def _line(self, line: int, path: str, text: str) -> str:
         told = f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
         return _on_one_line(told)
+
+
+def _by_line(found: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(text for _, text in sorted(found, key=lambda one: one[0]))
 
 
 def _on_one_line(text: str) -> str:

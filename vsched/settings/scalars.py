@@ -47,6 +47,13 @@ def marked(kind: kinds.Type, mark: str) -> bool:
     return isinstance(kind, kinds.Metadata) and bool((kind.extra or {}).get(mark))
 
 
+def why_inert(kind: kinds.Type) -> str:
+    """Why a value has no effect by its declaration; empty where it has one."""
+    if isinstance(kind, kinds.UnionType):
+        return next(filter(None, map(why_inert, kind.types)), "")
+    return str((kind.extra or {}).get("inert", "")) if isinstance(kind, kinds.Metadata) else ""
+
+
 def bare(kind: kinds.Type) -> kinds.Type:
     """The type without what is said about it, and without ``| None``."""
     if isinstance(kind, kinds.Metadata):

@@ -26,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Counts the files that came into force since the start."""
     warnings: tuple[str, ...] = ()
     """One line each: what is not wrong but may surprise."""
+    no_effect: tuple[str, ...] = ()
+    """One line each: what is accepted and has no effect."""
 
     def to_dict(self) -> dict[str, Any]:
         """For people and ``/configz``: the policy in force with all its defaults, nothing secret."""
@@ -34,5 +36,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "sha256": self.sha256,
             "generation": self.generation,
             "warnings": list(self.warnings),
+            "noEffect": list(self.no_effect),
             "policy": policy_document(self.policy, self.metrics, self.period_seconds, show_secrets=False),
         }

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.framework.extension import Plugin
 from vsched.framework.policy import PluginConf, Switches, Tier
-from vsched.framework.registry import Registry
+from vsched.framework.registry import Registry, points_of
 from vsched.settings.arguments import read_arguments
-from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY
+from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY, point_label
 from vsched.settings.problems import Problems, did_you_mean
 from vsched.settings.scalars import INVALID, boolean
-from vsched.settings.tree import Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
 
 _PLUGIN_KEYS = ("name", "arguments", *SWITCH_BY_KEY)
 
@@ -75,7 +76,7 @@ class _Tiers:
         if not isinstance(node, Keyed):
             self.problems.add(node.line, path, f"expected a mapping with the name of a plugin, got {got(node)}")
             return None
-        switches = self._switches(node, path)
+        switches, lines = self._switches(node, path)
         entry = node.get("name")
         if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_null:
             line = entry.line if entry else node.line
@@ -87,6 +88,7 @@ class _Tiers:
         if plugin is None:
             self.problems.add(entry.line, f"{path}.name", self._absent(name))
             return None
+        self._note_idle(plugin, lines, path)
         given = node.get("arguments")
         line = given.line if given else node.line
         args = read_arguments(
@@ -99,9 +101,18 @@ class _Tiers:
             return f"plugin {name!r} does not exist in vsched yet"
         return f"unknown plugin {name!r}{did_you_mean(name, PLUGINS_IN_THE_FIELD | set(self.registry.plugins))}"
 
-    def _switches(self, node: Keyed, path: str) -> Switches:
+    def _note_idle(self, plugin: type[Plugin[Any]], lines: Mapping[str, Entry], path: str) -> None:
+        """Note the switches of what a plugin has no part in."""
+        points = {point.point for point in points_of(plugin)} | ({"hierarchy"} if plugin.hierarchical else set())
+        for switch, entry in lines.items():
+            if switch not in points:
+                what = "knows no hierarchy" if switch == "hierarchy" else f"has no part in {point_label(switch)}"
+                self.problems.idle(entry.line, f"{path}.{entry.key}", f"{plugin.name} {what}")
+
+    def _switches(self, node: Keyed, path: str) -> tuple[Switches, Mapping[str, Entry]]:
+        """The switches, and where each was given."""
         given: dict[str, bool] = {}
-        lines: dict[str, int] = {}
+        lines: dict[str, Entry] = {}
         for entry in node.entries:
             if entry.key in ("name", "arguments"):
                 continue
@@ -110,15 +121,15 @@ class _Tiers:
             if switch is None:
                 self.problems.add(entry.line, below, f"unknown key{did_you_mean(entry.key, _PLUGIN_KEYS)}")
             elif switch in lines:
-                self.problems.add(entry.line, below, f"the same switch twice (first on line {lines[switch]})")
+                self.problems.add(entry.line, below, f"the same switch twice (first on line {lines[switch].line})")
             else:
-                lines[switch] = entry.line
+                lines[switch] = entry
                 value = boolean(entry.value) if isinstance(entry.value, Scalar) else INVALID
                 if value is not INVALID:
                     given[switch] = value
                 elif not is_null(entry.value):
                     self.problems.add(entry.line, below, f"expected true or false, got {got(entry.value)}")
-        return msgspec.structs.replace(Switches(), **given)
+        return msgspec.structs.replace(Switches(), **given), lines
 
     def check_together(self) -> None:
         """What only shows when all plugins are known."""

@@ -63,7 +63,7 @@ def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> M
     """How many pods wait, by the reason that most nodes have against each."""
     counts: Counter[str] = Counter()
     for task in chain.from_iterable(job.pending.values() for job in waiting):
-        counts[GATED if task.gated else reason_of(task, verdicts.get(task.key))] += 1
+        counts[GATED if task.at_gate else reason_of(task, verdicts.get(task.key))] += 1
     family = GaugeMetricFamily("vsched_pending_pods", "Pods that wait, by the main reason.", labels=("reason",))
     told = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     named = dict(told[:MOST_REASONS])

@@ -1,0 +1,221 @@
+"""What a policy file may say without any effect: each key of it is told with its place, and no other key is."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from msgspec import inspect as kinds
+
+import vsched
+from vsched.framework.registry import points_of
+from vsched.settings.built_in import REGISTRY
+from vsched.settings.describe import describe
+from vsched.settings.load import load_text
+from vsched.settings.names import SWITCH_BY_KEY
+from vsched.settings.scalars import why_inert
+
+VOLUMES = "volume claims are not supported yet: pods with any wait (--ignore-unsupported volumes ignores them)"
+CLAIMS = "resource claims are not supported yet: pods with any wait (--ignore-unsupported claims ignores them)"
+SOURCES = [Path(vsched.__file__).parent / room for room in ("plugins", "actions")]
+
+POLICY = """\
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: gang
+    {switch}
+  - name: drf
+    enabledHierarchy: true
+- plugins:
+  - name: predicates
+    arguments:
+      predicate.NodePortsEnable: true
+      {predicates}
+  - name: capacity
+    arguments:
+      ancestorReclaimLevel: 1
+      {capacity}
+configurations:
+- name: {action}
+  arguments:
+    QueueScoreOrderEnable: false
+    {argument}
+"""
+
+
+def told(**lines: str) -> list[str]:
+    """What is said to have no effect, the lines before it left out."""
+    plain = {"switch": "enableJobOrder: true", "action": "allocate", "argument": "QueueScoreOrder.drf.weight: 1"}
+    plain |= {"predicates": "predicate.TaintTolerationEnable: true", "capacity": ""} | lines
+    settings = load_text(POLICY.format(**plain), "policy.yaml", REGISTRY)
+    assert settings.warnings == ()
+    return [*settings.no_effect]
+
+
+def test_what_has_an_effect_is_not_told() -> None:
+    assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        *(
+            pytest.param(
+                {"predicates": f"{name}: {value}"},
+                f"policy.yaml:12: tiers[1].plugins[0].arguments.{name}: has no effect: {why}",
+                id=name,
+            )
+            for name, value, why in (
+                ("predicate.VolumeBindingEnable", "true", VOLUMES),
+                ("predicate.VolumeZoneEnable", "false", VOLUMES),
+                ("predicate.NodeVolumeLimitsEnable", '"true"', VOLUMES),
+                ("predicate.DynamicResourceAllocationEnable", "true", CLAIMS),
+                ("predicate.CacheEnable", "true", "what can be remembered is remembered anyway"),
+                ("volumebinding.weight", "3", VOLUMES),
+                ("volumebinding.bindTimeoutSeconds", "3", VOLUMES),
+                ("volumebinding.shape", "[{utilization: 0, score: 0}]", VOLUMES),
+                ("dynamicresources.filterTimeoutSeconds", "3", CLAIMS),
+            )
+        ),
+        pytest.param(
+            {"predicates": "predicate: {VolumeZoneEnable: true}"},
+            f"policy.yaml:12: tiers[1].plugins[0].arguments.predicate.VolumeZoneEnable: has no effect: {VOLUMES}",
+            id="nested",
+        ),
+        *(
+            pytest.param(
+                {"capacity": f"{name}: true"},
+                f"policy.yaml:16: tiers[1].plugins[1].arguments.{name}: has no effect: {CLAIMS}",
+                id=name,
+            )
+            for name in ("capacity.DynamicResourceAllocationEnable", "capacity.DRAConsumableCapacityEnable")
+        ),
+        pytest.param(
+            {"argument": "predicateErrorCacheEnable: true"},
+            "policy.yaml:21: configurations[0].arguments.predicateErrorCacheEnable: has no effect: "
+            "what holds for one pod is always reused for its like",
+            id="an argument of an action",
+        ),
+        pytest.param(
+            {"argument": "QueueScoreOrder.proportion.weight: 1"},
+            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.proportion.weight: has no effect: "
+            "proportion gives queues no score in this policy",
+            id="the weight of a plugin that is not there",
+        ),
+        pytest.param(
+            {"argument": "QueueScoreOrder.gang.weight: 1"},
+            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.gang.weight: has no effect: "
+            "gang gives queues no score in this policy",
+            id="the weight of a plugin that has no say",
+        ),
+        pytest.param(
+            {"action": "reclaim"},
+            "policy.yaml:18: configurations[0].name: has no effect: reclaim is not among the actions",
+            id="arguments of an action that is not run",
+        ),
+        pytest.param(
+            {"switch": "enableNodeOrder: true"},
+            "policy.yaml:5: tiers[0].plugins[0].enableNodeOrder: has no effect: gang has no part in NodeOrder",
+            id="a switch of what a plugin does not do",
+        ),
+        pytest.param(
+            {"switch": "enabledOverused: false"},
+            "policy.yaml:5: tiers[0].plugins[0].enabledOverused: has no effect: gang has no part in Overused",
+            id="whichever way",
+        ),
+        pytest.param(
+            {"switch": "enableHierarchy: true"},
+            "policy.yaml:5: tiers[0].plugins[0].enableHierarchy: has no effect: gang knows no hierarchy",
+            id="a tree for a plugin that knows none",
+        ),
+    ],
+)
+def test_what_has_none_is_told_with_its_place(lines: dict[str, str], said: str) -> None:
+    assert told(**lines) == [said]
+
+
+def test_the_workers_of_preempt_have_none() -> None:
+    text = POLICY.replace("backfill", "preempt").format(
+        switch="enableJobOrder: true",
+        predicates="predicate.CacheEnable: true",
+        capacity="",
+        action="preempt",
+        argument="topologyAwarePreemptWorkerNum: 4",
+    )
+    settings = load_text(text, "p", REGISTRY)
+    said = [
+        "p:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: has no effect: "
+        "what can be remembered is remembered anyway",
+        "p:21: configurations[0].arguments.topologyAwarePreemptWorkerNum: has no effect: "
+        "one node is tried after the other",
+    ]
+
+    assert [*settings.no_effect] == said
+    assert describe(settings, REGISTRY)["noEffect"] == said
+    assert settings.to_dict()["noEffect"] == said
+
+
+# -- every argument there is ----------------------------------------------------------------------------------------
+
+
+def structs(kind: kinds.Type) -> Iterator[kinds.StructType]:
+    """A type of arguments, and those inside of it."""
+    match kind:
+        case kinds.StructType():
+            yield kind
+            for field in kind.fields:
+                yield from structs(field.type)
+        case kinds.Metadata():
+            yield from structs(kind.type)
+        case kinds.UnionType():
+            for one in kind.types:
+                yield from structs(one)
+        case kinds.DictType():
+            yield from structs(kind.value_type)
+        case kinds.ListType() | kinds.VarTupleType():
+            yield from structs(kind.item_type)
+
+
+ARGUMENTS = {
+    (found.cls, field.name): why_inert(field.type)
+    for args in {one.args_type for one in (*REGISTRY.plugins.values(), *REGISTRY.actions.values())}
+    for found in structs(kinds.type_info(args))
+    for field in found.fields
+}
+READ = {
+    node.attr
+    for folder in SOURCES
+    for path in folder.glob("*.py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+}
+
+
+@pytest.mark.parametrize(
+    ("struct", "field"), [pytest.param(*key, id=f"{key[0].__name__}.{key[1]}") for key in sorted(ARGUMENTS, key=str)]
+)
+def test_every_argument_is_read_or_said_to_have_no_effect(struct: type[msgspec.Struct], field: str) -> None:
+    assert (field in READ) is not bool(ARGUMENTS[struct, field])
+
+
+@pytest.mark.parametrize("name", REGISTRY.plugins)
+def test_every_switch_is_known_to_have_an_effect_or_none(name: str) -> None:
+    plugin = REGISTRY.plugins[name]
+    points = {point.point for point in points_of(plugin)}
+    switches = {switch: key for key, switch in SWITCH_BY_KEY.items()}
+    policy = {"name": name, **dict.fromkeys(switches.values(), True)}
+    document = {"actions": "allocate", "tiers": [{"plugins": [policy]}]}
+    said = load_text(yaml.safe_dump(document), "p", REGISTRY).no_effect
+    idle = {line.split(": ")[1].rpartition(".")[2] for line in said}
+    hierarchical = "switches.hierarchy" in inspect.getsource(inspect.getmodule(plugin) or plugin)
+
+    assert plugin.hierarchical is hierarchical
+    assert idle == {key for switch, key in switches.items() if switch not in points} - (
+        {switches["hierarchy"]} if hierarchical else set()
+    )

@@ -1,0 +1,48 @@
+"""The flag that says which of what is not supported is to be ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from vsched.model.ignorable import IGNORABLE
+
+F = TypeVar("F", bound=Callable[..., Any])
+EXPECTED = ", ".join(IGNORABLE)
+
+
+class Words(click.ParamType[tuple[str, ...]]):
+    """Words of ``IGNORABLE``, with commas between them."""
+
+    name = "words"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The words, each of them known."""
+        if not isinstance(value, str):
+            return tuple(value)
+        words = tuple(word.strip() for word in value.split(","))
+        for word in words:
+            if word not in IGNORABLE:
+                self.fail(f"{word!r} is unknown (expected {EXPECTED})", param, ctx)
+        return words
+
+
+def ignoring(command: F) -> F:
+    """The command with the flag."""
+    return click.option(
+        "--ignore-unsupported",
+        "ignored",
+        type=Words(),
+        multiple=True,
+        metavar="WORD[,WORD…]",
+        callback=lambda ctx, param, value: flattened(value),
+        help=f"place what asks for these as if it did not, rather than have it wait: {EXPECTED}; repeatable, "
+        "such as --ignore-unsupported volumes,claims",
+    )(command)
+
+
+def flattened(given: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """All words that were given, each once, in one order."""
+    return tuple(sorted({word for words in given for word in words}))

@@ -1,0 +1,15 @@
+"""What pods, PodGroups and Queues may ask for that is not built, by the word people have it ignored with."""
+
+from __future__ import annotations
+
+PRIORITY_CLASSES = "priority-classes"
+IGNORABLE = {
+    "volumes": "volume claims, and disks that one node has at a time",
+    "claims": "resource claims",
+    "topology": "network topology that is required",
+    "subgroups": "sub-groups of gangs",
+    "scheduling-groups": "Kubernetes' own PodGroups",
+    "numa": "NUMA policies that are required",
+    "devices": "parts of GPUs",
+    PRIORITY_CLASSES: "PriorityClasses that do not exist",
+}
