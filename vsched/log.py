@@ -14,9 +14,10 @@ from typing import TextIO
 
 import orjson
 import structlog
-from structlog.typing import FilteringBoundLogger, Processor
+from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 from vsched.errors import BadInput
+from vsched.printable import one_printable_line, printable, printable_json
 
 LEVELS: dict[str, int] = {
     "debug": logging.DEBUG,
@@ -78,11 +79,25 @@ def _renderers(shape: LogFormat, target: TextIO) -> list[Processor]:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(serializer=_as_json)]
     colours = target.isatty() and not os.environ.get("NO_COLOR")
     # The usual formatter of tracebacks shows the values of local variables: tokens and passwords are among them.
-    return [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)]
+    return [
+        structlog.processors.format_exc_info,
+        _printable,
+        structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback),
+    ]
+
+
+def _printable(_: object, __: str, record: EventDict) -> EventDict:
+    """Names and messages of others are in there: nothing that a terminal would obey, and lines only in tracebacks."""
+    for name, value in record.items():
+        if isinstance(value, str):
+            record[name] = printable(value) if name in ("exception", "stack") else one_printable_line(value)
+        elif not isinstance(value, int | float | None):
+            record[name] = one_printable_line(str(value))
+    return record
 
 
 def _as_json(record: object, **_: object) -> str:
-    return orjson.dumps(record, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    return printable_json(orjson.dumps(record, default=str, option=orjson.OPT_NON_STR_KEYS).decode())
 
 
 def _route_standard_logging(threshold: int, shape: LogFormat, target: TextIO) -> None:

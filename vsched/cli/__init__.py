@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, called_as, completions, reordered, spoken
 from vsched.errors import VschedError
+from vsched.printable import printable
 
 COMMANDS = {
     "run": "the scheduler daemon, against a cluster",
@@ -85,7 +86,7 @@ def main() -> None:
     program = called_as(sys.argv[0])
     try:
         if program == COMPLETER:
-            click.echo("\n".join(completions(cli, sys.argv[1:])))
+            click.echo(printable("\n".join(completions(cli, sys.argv[1:]))))
             code = 0
         elif program == PLUGIN:
             code = cli.main(reordered(sys.argv[1:]), prog_name=AS_PLUGIN, standalone_mode=False)
@@ -98,7 +99,7 @@ def main() -> None:
         code = error.exit_code
     except VschedError as error:
         for line in str(error).splitlines():
-            click.echo(f"vsched: {line}", err=True)
+            click.echo(f"vsched: {printable(line)}", err=True)
         code = 1
     except BrokenPipeError:
         code = 141

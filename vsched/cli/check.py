@@ -10,8 +10,10 @@ import click
 import orjson
 import yaml
 
+from vsched.cli.output import say
 from vsched.cli.reaching import reaching
 from vsched.errors import BadInput
+from vsched.printable import printable_json
 from vsched.settings import Settings, load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe, describe_lines
@@ -39,11 +41,11 @@ def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, conte
     settings = _read(file)
     if output == "text":
         for line in describe_lines(settings, REGISTRY):
-            click.echo(line)
+            say(line)
         for idle in settings.no_effect:
-            click.echo(idle)
+            say(idle)
         for warning in settings.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            say(f"warning: {warning}", err=True)
         if probe:
             _probe(settings, kubeconfig, context)
     else:
@@ -59,7 +61,7 @@ def _probe(settings: Settings, kubeconfig: Path | None, context: str | None, *, 
 
     sight = look(settings, kubeconfig, context)
     for line in figure_lines(sight):
-        click.echo(line, err=err)
+        say(line, err=err)
     problem = why_nothing(sight)
     if problem:
         raise BadInput(problem)
@@ -73,6 +75,6 @@ def _read(file: Path) -> Settings:
 
 def _rendered(described: dict[str, Any], output: str) -> str:
     if output == "json":
-        return orjson.dumps(described, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        return printable_json(orjson.dumps(described, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
     plain: dict[str, Any] = orjson.loads(orjson.dumps(described))
     return yaml.safe_dump(plain, sort_keys=False)

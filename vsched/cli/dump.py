@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vsched.cli.asking import Target, asking
-from vsched.cli.output import showing_as
+from vsched.cli.output import say, showing_as
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _fetch(target: Target, number: int | None, *, anonymous: bool) -> bytes:
     path = "/dump" if number is None else f"/recordings/{number}"
     if sys.stderr.isatty():
         what = "its next session" if number is None else f"recording {number}"
-        click.echo(f"asking {address_of(target)} for {what} …", err=True)
+        say(f"asking {address_of(target)} for {what} …", err=True)
 
     async def ask(client: ApiClient) -> bytes:
         return (await client.request("GET", path, params={"anonymous": "true"} if anonymous else None)).body
@@ -85,10 +85,10 @@ def _write(data: bytes, out: str) -> None:
             path.write_bytes(data)
         except OSError as error:
             raise BadInput(f"{path}: {error.strerror or error}") from None
-        click.echo(f"{path}: {len(data) / 1000:,.0f} kB", err=True)
+        say(f"{path}: {len(data) / 1000:,.0f} kB", err=True)
     for line in described(recording):
-        click.echo(line, err=True)
-    click.echo(recording.head.error or decided(_report_of(recording)), err=True)
+        say(line, err=True)
+    say(recording.head.error or decided(_report_of(recording)), err=True)
 
 
 def _report_of(recording: Any) -> Any:
@@ -128,7 +128,7 @@ def _show_list(kept: list[dict[str, Any]], output: str, no_color: bool) -> None:
         print_document({"recordings": kept}, output)
         return
     if not kept:
-        click.echo("nothing looked wrong")
+        say("nothing looked wrong")
         return
     console = console_for(no_color, wide=False)
     table = columned(("number", "time", "kept for", "times", "kB", "says"), unicode=look_of(console, False).unicode)

@@ -10,7 +10,7 @@ import click
 
 from vsched.cli.asking import Target, asking
 from vsched.cli.completing import QUEUE, explained, namespaces
-from vsched.cli.output import console_for, look_of, print_document, showing
+from vsched.cli.output import console_for, look_of, print_document, say, showing
 from vsched.cli.reaching import full_name, reaching
 from vsched.errors import BadInput, Unavailable
 
@@ -154,7 +154,7 @@ def _watch(target: Target, path: str, asked: dict[str, str], output: str, no_col
                     raise
                 if str(error) != problem:
                     problem = str(error)
-                    click.echo(f"vsched: {problem}", err=True)
+                    say(f"vsched: {problem}", err=True)
             await asyncio.sleep(WATCH_SECONDS)
 
     asyncio.run(look())

@@ -8,7 +8,7 @@ import click
 
 from vsched.cli.asking import Target, asking
 from vsched.cli.completing import job_keys, namespaces, queue_names
-from vsched.cli.output import console_for, look_of, print_document, showing
+from vsched.cli.output import console_for, look_of, print_document, say, showing
 from vsched.cli.reaching import full_name, reaching
 from vsched.model.status import Phase
 
@@ -105,4 +105,4 @@ def get(
 def _say(remark: str) -> None:
     """What is not known, beside the result."""
     if remark:
-        click.echo(f"vsched: {remark}", err=True)
+        say(f"vsched: {remark}", err=True)

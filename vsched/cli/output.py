@@ -9,6 +9,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from vsched.printable import one_printable_line, printable_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -39,14 +41,29 @@ def showing_as(outputs: tuple[str, ...]) -> Callable[[C], C]:
     return with_flags
 
 
+def say(line: str, *, err: bool = False) -> None:
+    """Print one line, whatever the names and messages in it hold."""
+    click.echo(one_printable_line(line), err=err)
+
+
+def guarded(console: Console) -> Console:
+    """The console, obeying nothing that stands in what it is given to print."""
+    from vsched.cli.escaping import Escaping
+
+    console.push_render_hook(Escaping())
+    return console
+
+
 def console_for(no_color: bool, wide: bool) -> Console:
     """The terminal, or room enough where a table is wide or goes to a file or a program."""
     from rich.console import Console
 
     if sys.stdout.isatty():
-        return Console(no_color=no_color or None, width=PIPE_COLUMNS if wide else None, highlight=False)
-    return Console(
-        file=cast("IO[str]", Trimmed(sys.stdout)), no_color=no_color or None, width=PIPE_COLUMNS, highlight=False
+        return guarded(Console(no_color=no_color or None, width=PIPE_COLUMNS if wide else None, highlight=False))
+    return guarded(
+        Console(
+            file=cast("IO[str]", Trimmed(sys.stdout)), no_color=no_color or None, width=PIPE_COLUMNS, highlight=False
+        )
     )
 
 
@@ -77,6 +94,6 @@ def print_document(document: object, output: str) -> None:
     import yaml
 
     if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        click.echo(printable_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
     else:
         click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)

@@ -10,15 +10,13 @@ from shutil import get_terminal_size
 from typing import Any
 
 import click
-import orjson
-import yaml
 from msgspec.structs import replace
 from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.asking import Target, asking
 from vsched.cli.ignoring import ignoring
-from vsched.cli.output import console_for, look_of, print_document
+from vsched.cli.output import console_for, guarded, look_of, print_document, say
 from vsched.cli.periods import Period
 from vsched.cli.plan_arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan_changes_view import as_document as what_if_document
@@ -107,7 +105,7 @@ def decide(
         )
     for found in cache.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
-        click.echo(f"vsched: {origin}: {found.message}", err=True)
+        say(f"vsched: {origin}: {found.message}", err=True)
     rounds = None if rules is None else Rounds(cache, rules)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
@@ -123,7 +121,7 @@ def decide(
             reports.append(report)
             cache.settle(report)
     if caller.problem:
-        click.echo(f"vsched: the extender does not answer: {caller.problem}", err=True)
+        say(f"vsched: the extender does not answer: {caller.problem}", err=True)
     shares = None if rounds is None else rounds.shares()
     return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
 
@@ -231,7 +229,7 @@ def _policy(config: str | None) -> Settings:
     """The policy of a file, else the built-in one, with its warnings told."""
     settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
     for warning in settings.warnings:
-        click.echo(f"vsched: {warning}", err=True)
+        say(f"vsched: {warning}", err=True)
     return settings
 
 
@@ -255,7 +253,7 @@ def note_extender(policy: Policy) -> None:
     """Say that a service outside is asked, and told of placements that only the plan makes."""
     conf = policy.plugin("extender")
     if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
-        click.echo(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
+        say(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
 
 
 def note_strangers(reading: Reading, manifests: Manifests) -> None:
@@ -264,18 +262,16 @@ def note_strangers(reading: Reading, manifests: Manifests) -> None:
     strangers = sorted(reading.nodes.keys() - known)
     if strangers:
         shown = ", ".join(strangers[:MOST_NAMED]) + (", …" if len(strangers) > MOST_NAMED else "")
-        click.echo(f"vsched: --usage: no such node: {shown}", err=True)
+        say(f"vsched: --usage: no such node: {shown}", err=True)
 
 
 def show(planned: Planned, output: str) -> None:
     """Print a plan as people or programs want it."""
-    if output == "json":
-        click.echo(orjson.dumps(as_document(planned), option=orjson.OPT_INDENT_2))
-    elif output == "yaml":
-        click.echo(yaml.safe_dump(as_document(planned), sort_keys=False), nl=False)
+    if output != "text":
+        print_document(as_document(planned), output)
     else:
         width = get_terminal_size((COLUMNS_OF_NO_TERMINAL, 1)).columns
-        console = Console(width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False)
+        console = guarded(Console(width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False))
         console.print(as_text(planned, width, unicode=console.encoding.startswith("utf")))
 
 

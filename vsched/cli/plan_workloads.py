@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from vsched.cli.output import say
 from vsched.cli.plan_submit import PODLESS, as_told, names_scheduler
 from vsched.cluster import wire
 from vsched.cluster.ingest_objects import class_of
@@ -137,4 +136,4 @@ def _as_written(obj: Manifest) -> Manifest:
 
 def _say(origin: Origin, manifest: Manifest, what: str) -> None:
     name = (manifest.get("metadata") or {}).get("name", "")
-    click.echo(f"vsched: {origin}: {manifest['kind']} {name}: {what}", err=True)
+    say(f"vsched: {origin}: {manifest['kind']} {name}: {what}", err=True)

@@ -10,7 +10,7 @@ import click
 
 from vsched.cli.asking import Target, asking_if_named
 from vsched.cli.completing import queue_names
-from vsched.cli.output import console_for, look_of, print_document, showing
+from vsched.cli.output import console_for, look_of, print_document, say, showing
 from vsched.cli.reaching import on_client, reaching
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
     """Have a queue take in work again, and those below it that were closed with it."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds, namespace)))
+    say(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds, namespace)))
 
 
 @command.command("close", epilog="Example:  vsched queue close research")
@@ -119,4 +119,4 @@ def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds:
     """Have a queue, and all below it, take in nothing new; what runs goes on."""
     from vsched.cli.queue_asking import ask
 
-    click.echo(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds, namespace)))
+    say(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds, namespace)))

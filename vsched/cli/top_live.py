@@ -15,14 +15,16 @@ from rich.text import Text
 
 from vsched.cli.asking import Target, address_of
 from vsched.cli.drawing import look_for
+from vsched.cli.escaping import Escaped
 from vsched.cli.keys import keys_pressed
 from vsched.cli.live import first_of
-from vsched.cli.output import console_for
+from vsched.cli.output import console_for, say
 from vsched.cli.picture import View, views
 from vsched.cli.top_document import as_document
 from vsched.cli.top_tables import TABS, Screen, rows_of
 from vsched.cli.top_view import as_line, as_picture
 from vsched.clock import SystemClock
+from vsched.printable import one_printable_line, printable_json
 from vsched.web.overview import Overview
 
 FRAME_SECONDS = 1.0
@@ -109,7 +111,7 @@ class Show:
         with Live(console=self._console, screen=True, auto_refresh=False) as live:
             while True:
                 self._changed.clear()
-                live.update(self._picture(keys), refresh=True)
+                live.update(Escaped(self._picture(keys)), refresh=True)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(FRAME_SECONDS):
                         await self._changed.wait()
@@ -181,7 +183,7 @@ def follow(target: Target, seconds: float, output: str) -> None:
         async with aclosing(views(target)) as coming:
             async for view in coming:
                 if view.problem:
-                    click.echo(f"vsched: {view.problem}", err=True)
+                    say(f"vsched: {view.problem}", err=True)
                 elif view.overview is not None:
                     click.echo(_told(view.overview, output), nl=output != "yaml")
 
@@ -191,13 +193,13 @@ def follow(target: Target, seconds: float, output: str) -> None:
         raise first_of(group) from group
 
 
-def _told(overview: Overview, output: str) -> str | bytes:
+def _told(overview: Overview, output: str) -> str:
     import orjson
     import yaml
 
     match output:
         case "json":
-            return orjson.dumps(as_document(overview))
+            return printable_json(orjson.dumps(as_document(overview)).decode())
         case "yaml":
             return yaml.safe_dump(as_document(overview), sort_keys=False, explicit_start=True)
-    return as_line(overview)
+    return one_printable_line(as_line(overview))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vsched.cli.asking import Target, asking
-from vsched.cli.output import console_for, look_of, print_document, showing_as
+from vsched.cli.output import console_for, look_of, print_document, say, showing_as
 from vsched.cli.reaching import reaching
 from vsched.errors import BadInput
 
@@ -70,7 +70,7 @@ def _ask_source(config: Path, kubeconfig: Path | None, context: str | None, no_c
 
     settings = load_file(config, REGISTRY)
     for warning in settings.warnings:
-        click.echo(f"vsched: {warning}", err=True)
+        say(f"vsched: {warning}", err=True)
     sight = look(settings, kubeconfig, context)
     match output:
         case "plan":
