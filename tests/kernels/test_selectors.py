@@ -33,6 +33,11 @@ def names(mask: object) -> list[str]:
         pytest.param(Requirement("cores", "Gt", ("8",)), ["n2"], id="Gt: greater as a number, not as text"),
         pytest.param(Requirement("cores", "Lt", ("16",)), ["n1"], id="Lt: what is no number is not less"),
         pytest.param(Requirement("cores", "Gt", ("few",)), [], id="Gt: a bound that is no number"),
+        pytest.param(Requirement("cores", "Gt", ("0_1",)), [], id="Gt: what Kubernetes does not take for a number"),
+        pytest.param(Requirement("cores", "Lt", ("9" * 18,)), ["n1", "n2"], id="Lt: a large number"),
+        pytest.param(Requirement("cores", "Lt", ("9" * 19,)), [], id="Lt: a number beyond int64"),
+        pytest.param(Requirement("rack", "Gt", ("1",)), [], id="Gt: a label nobody has"),
+        pytest.param(Requirement("rack", "DoesNotExist"), ["n1", "n2", "n3"], id="DoesNotExist: a label nobody has"),
         pytest.param(Requirement("rack", "In", ("1",)), [], id="In: a label nobody has"),
         pytest.param(Requirement("rack", "NotIn", ("1",)), ["n1", "n2", "n3"], id="NotIn: a label nobody has"),
     ],
@@ -111,7 +116,7 @@ def test_preferred_terms_add_up_and_empty_ones_say_nothing() -> None:
     assert preference(rules, NODES).tolist() == [7.0, 2.0, 0.0]
 
 
-VALUES = st.sampled_from(["1", "2", "10", "x"])
+VALUES = st.sampled_from(["1", "2", "10", "x", "1_0", "-3", "٣", "9223372036854775807", "9223372036854775808", ""])
 REQUIREMENTS = st.builds(
     Requirement,
     st.sampled_from(["k", "l"]),

@@ -162,6 +162,17 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
             ),
             id="a role without enough pods",
         ),
+        pytest.param(
+            gang(100, P, roles=tuple((f"r{number:02}", 1) for number in range(100))),
+            Condition(
+                "Unschedulable",
+                "True",
+                "NotEnoughPodsOfTask",
+                "not enough pods exist for the minima of its roles: 1 of r00, 1 of r01, 1 of r02, 1 of r03, 1 of r04, "
+                "1 of r05, 1 of r06, 1 of r07 and of 92 more",
+            ),
+            id="a hundred roles without pods, of which some are named",
+        ),
     ],
 )
 def test_the_condition_of_a_gang(job: Job, condition: Condition | None) -> None:

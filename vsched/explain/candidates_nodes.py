@@ -31,6 +31,8 @@ from vsched.model.shape import Rules, Shape
 from vsched.plugins.nodegroup import GROUP
 
 TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
+LABELS_MAX = 16
+"""Nobody gives nodes more labels than this for one job."""
 GPU = "/gpu"
 """How taints end that keep accelerators for those who ask for them, where nodes do not offer these yet."""
 
@@ -197,7 +199,7 @@ def labels_asked(rules: Rules) -> dict[str, str] | None:
                 labels.setdefault(one.key, "")
             elif one.operator not in ("NotIn", "DoesNotExist"):
                 return None
-    return None if HOSTNAME in labels else labels or None
+    return labels if labels and HOSTNAME not in labels and len(labels) <= LABELS_MAX else None
 
 
 def _roomiest(wants: Wants, rows: Mask, others: Mask, ground: Ground) -> tuple[str, ...]:

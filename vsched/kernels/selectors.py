@@ -7,28 +7,52 @@ number. Masks are remembered with the nodes' attributes, so they live as long as
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics
-from vsched.model.shape import NodeTerm, Requirement, Rules, requirement_holds
+from vsched.model.nodes import Floats, Ints, Mask, NodeStatics
+from vsched.model.shape import NodeTerm, Requirement, Rules, as_int64
 
 NAME_FIELD = "metadata.name"
 
 
-def requirement_mask(requirement: Requirement, column: LabelColumn) -> Mask:
-    """bool[nodes]: where one requirement holds of the label in ``column``."""
-    key, values = requirement.key, column.values
-    holds = np.empty(len(values) + 1, dtype=np.bool_)
-    if requirement.operator in ("In", "NotIn"):
-        inside = requirement.operator == "In"
+def requirement_mask(requirement: Requirement, statics: NodeStatics) -> Mask:
+    """bool[nodes]: where one requirement holds of the node's label."""
+    key, operator = requirement.key, requirement.operator
+    column = statics.label(key)
+    holds = np.zeros(len(column.values) + 1, dtype=np.bool_)  # a node without the label has number -1: the last place
+    if operator in ("In", "NotIn"):
         named = [position for value in requirement.values if (position := column.positions.get(value)) is not None]
-        holds[:-1] = not inside
-        holds[named] = inside
-    else:
-        holds[:-1] = [requirement_holds(requirement, {key: value}) for value in values]
-    holds[-1] = requirement_holds(requirement, {})
-    return holds[column.ids]  # a node without the label has number -1: the last place
+        holds[:] = operator == "NotIn"
+        holds[named] = operator == "In"
+    elif operator in ("Exists", "DoesNotExist"):
+        holds[:-1] = operator == "Exists"
+        holds[-1] = operator == "DoesNotExist"
+    elif requirement.values and (bound := as_int64(requirement.values[0])) is not None:
+        numbers = _numbers(statics, key)
+        above = numbers.values > bound if operator == "Gt" else numbers.values < bound
+        holds[:-1] = numbers.known & above
+    return holds[column.ids]
+
+
+class Numbers(NamedTuple):
+    """The distinct values of a label as numbers."""
+
+    values: Ints
+    known: Mask
+    """Where the value is a number."""
+
+
+def _numbers(statics: NodeStatics, key: str) -> Numbers:
+    known = statics.known(key)
+
+    def compute() -> Numbers:
+        found = [as_int64(value) for value in statics.label(known).values]
+        numbers = np.array([value or 0 for value in found], dtype=np.int64)
+        return Numbers(numbers, np.array([value is not None for value in found], dtype=np.bool_))
+
+    return statics.remember(("numbers", known), compute)
 
 
 def field_mask(requirement: Requirement, statics: NodeStatics) -> Mask:
@@ -51,7 +75,7 @@ def term_mask(term: NodeTerm, statics: NodeStatics) -> Mask:
         return np.zeros(len(statics), dtype=np.bool_)
     mask = np.ones(len(statics), dtype=np.bool_)
     for expression in term.expressions:
-        mask &= requirement_mask(expression, statics.label(expression.key))
+        mask &= requirement_mask(expression, statics)
     for field in term.fields:
         mask &= field_mask(field, statics)
     return mask
@@ -102,7 +126,7 @@ def remembered(statics: NodeStatics, key: Hashable, compute: Callable[[], Mask])
 def _selector_mask(rules: Rules, statics: NodeStatics) -> Mask:
     mask = np.ones(len(statics), dtype=np.bool_)
     for key, value in rules.node_selector:
-        mask &= requirement_mask(Requirement(key, "In", (value,)), statics.label(key))
+        mask &= requirement_mask(Requirement(key, "In", (value,)), statics)
     if rules.required is not None:
         any_term = np.zeros(len(statics), dtype=np.bool_)
         for term in rules.required:

@@ -7,9 +7,14 @@ Shapes are interned: compare them by identity.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from vsched.model.resources import Amounts
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
+_INT64 = 1 << 63
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -52,11 +57,16 @@ def requirement_holds(requirement: Requirement, labels: dict[str, str]) -> bool:
 
 
 def _compares(value: str, operator: str, bounds: tuple[str, ...]) -> bool:
-    try:
-        left, right = int(value), int(bounds[0])
-    except (ValueError, IndexError):
+    left, right = as_int64(value), as_int64(bounds[0]) if bounds else None
+    if left is None or right is None:
         return False
     return left > right if operator == "Gt" else left < right
+
+
+def as_int64(text: str) -> int | None:
+    """The number that a label stands for, None where Kubernetes does not take it for one."""
+    value = int(text) if _NUMBER.fullmatch(text) else _INT64
+    return value if -_INT64 <= value < _INT64 else None
 
 
 class NodeTerm(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import islice
 
 from vsched.framework.codes import Code
 from vsched.framework.extension import (
@@ -28,6 +29,8 @@ from vsched.model.task import Task
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
 NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
 NOT_ENOUGH_RESOURCES = "NotEnoughResources"
+ROLES_TOLD = 8
+"""So many roles that lack pods are named."""
 READY_REASON = "tasks in gang are ready to be scheduled"
 
 
@@ -153,4 +156,6 @@ def _gone(job: JobView) -> str:
 
 
 def _told(missing: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} of {role or '(no role)'}" for role, count in sorted(missing.items()))
+    shown = [f"{count} of {role or '(no role)'}" for role, count in islice(sorted(missing.items()), ROLES_TOLD)]
+    others = len(missing) - len(shown)
+    return ", ".join(shown) + (f" and of {others} more" if others else "")
