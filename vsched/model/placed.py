@@ -7,7 +7,7 @@ cost of what changed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
 from vsched.model.shape import HostPort, PodLabels, PodTerm, Selector, Shape
@@ -79,10 +79,18 @@ class PlacedPods:
             _shift(self.ports, port, node, by)
             self._dirty_ports[port] = None
 
-    def matching(self, selector: Selector, namespaces: frozenset[str] | None) -> Iterator[PodLabels]:
-        """Label sets with pods on nodes that the selector matches; ``namespaces`` None means all of them."""
+    def matching(
+        self,
+        selector: Selector,
+        namespaces: frozenset[str] | None,
+        pairs_of: Callable[[PodLabels], dict[str, str]] = lambda labels: dict(labels.pairs),
+    ) -> Iterator[PodLabels]:
+        """Label sets with pods on nodes that the selector matches; ``namespaces`` None means all of them.
+
+        Who asks for many selectors remembers the pairs of each label set.
+        """
         for labels in self._candidates(selector, namespaces):
-            if (namespaces is None or labels.namespace in namespaces) and selector.matches(dict(labels.pairs)):
+            if (namespaces is None or labels.namespace in namespaces) and selector.matches(pairs_of(labels)):
                 yield labels
 
     def looked_at(self, selector: Selector, namespaces: frozenset[str] | None) -> int:

@@ -32,7 +32,7 @@ REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
 SKEWED = "node(s) didn't match pod topology spread constraints"
 
 
-COMPARISONS_MAX = 400_000
+COMPARISONS_MAX = 250_000
 """So many sets of labels are compared with the rules of one sort of pods in a session: less than a second of work."""
 TOO_COSTLY = f"node(s) were not looked at: the pod's rules about other pods take over {COMPARISONS_MAX:,} comparisons"
 
@@ -202,7 +202,7 @@ class PodRules:
         return self._pods.by_labels(topology(self._statics, key), selectors, lambda labels: int(means(labels)))
 
     def _all_mean(self, terms: Sequence[PodTerm], labels: PodLabels) -> bool:
-        pairs = dict(labels.pairs)
+        pairs = self._pods.pairs(labels)
         return all(term_matches(one, labels, self._namespaces, pairs) for one in terms)
 
     def _attracted(self, shape: Shape, affinity: PodAffinity, pod_class: PodClass) -> Mask:
@@ -332,7 +332,7 @@ def spread_counter(pods: PodsOnNodes, constraint: Constraint, namespace: str) ->
     return pods.by_labels(
         constraint.domains,
         [(selector, frozenset((namespace,)))],
-        lambda labels: int(labels.namespace == namespace and selector.matches(dict(labels.pairs))),
+        lambda labels: int(labels.namespace == namespace and selector.matches(pods.pairs(labels))),
         constraint.eligible,
     )
 

@@ -90,10 +90,18 @@ class PodsOnNodes:
         self._moved_position = 0
         self._moves: list[Move] = []
         self._counters: dict[Hashable, list[DomainCounter]] = {}
+        self._pairs: dict[PodLabels, dict[str, str]] = {}
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Take note of one placement, or of its undoing."""
         self._moves.append(Move(task.labels, task.shape, row, by))
+
+    def pairs(self, labels: PodLabels) -> dict[str, str]:
+        """The pairs of a label set, remembered for the cycle."""
+        found = self._pairs.get(labels)
+        if found is None:
+            found = self._pairs[labels] = dict(labels.pairs)
+        return found
 
     def counters(self, key: Hashable, make: Callable[[], list[DomainCounter]]) -> list[DomainCounter]:
         """The counters of that key, made on first use and current as of now."""
@@ -115,7 +123,9 @@ class PodsOnNodes:
         """A counter of pods by their labels: what the selectors find in their namespaces, as ``weigh`` weighs it."""
 
         def found(pods: PlacedPods) -> Weighted:
-            labels = {id(one): one for selector, spaces in selectors for one in pods.matching(selector, spaces)}
+            labels = {
+                id(one): one for selector, spaces in selectors for one in pods.matching(selector, spaces, self.pairs)
+            }
             return ((pods.counts[one], weight) for one in labels.values() if (weight := weigh(one)))
 
         return self._filled(domains, [found(pods) for pods in self._pods()], lambda one, _: weigh(one), eligible)

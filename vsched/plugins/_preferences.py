@@ -110,7 +110,7 @@ class Preferences:
         ]
 
         def weigh(labels: PodLabels) -> int:
-            pairs = dict(labels.pairs)
+            pairs = self._pods.pairs(labels)
             return sum(weight for weight, term in terms if term_matches(term, labels, self._namespaces, pairs))
 
         return self._pods.by_labels(domains, selectors, weigh)
