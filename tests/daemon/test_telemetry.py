@@ -78,10 +78,31 @@ def test_victims_are_counted_by_action_and_by_who_takes_their_room() -> None:
     value = telemetry.registry.get_sample_value
     taken = (evict(0), evict(1), evict(2, beneficiary="ns/c"), evict(3, "reclaim"))
     telemetry.tell(small().snapshot(), CycleReport(evictions=taken), TIMING)
+    assert not value("volcano_eviction_transactions_total", {"action": "preempt"}), "nobody has left yet"
+    assert telemetry.history.rows()[-1].evictions == 4
+    for one in taken:
+        telemetry.eviction(EvictionOutcome(one, EvictionVerdict.EVICTED, 201))
     assert value("volcano_eviction_transactions_total", {"action": "preempt"}) == 2
     assert value("volcano_eviction_transactions_total", {"action": "reclaim"}) == 1
     assert value("volcano_total_preemption_attempts") == 2
     assert value("volcano_pod_preemption_victims") == 1
+
+
+def test_what_the_api_server_refuses_is_counted_as_refused_alone() -> None:
+    telemetry = Telemetry(FakeClock())
+    value = telemetry.registry.get_sample_value
+    taken = (evict(0), evict(1), evict(2, beneficiary="ns/c"))
+    telemetry.tell(small().snapshot(), CycleReport(evictions=taken), TIMING)
+    for one in taken[1:]:
+        telemetry.eviction(EvictionOutcome(one, EvictionVerdict.REFUSED_NOW, 429))
+    assert not value("volcano_eviction_transactions_total", {"action": "preempt"})
+    assert not value("volcano_total_preemption_attempts")
+    assert telemetry.history.evicted == 0
+    assert telemetry.history.rows()[-1].evictions == 1
+    telemetry.eviction(EvictionOutcome(taken[0], EvictionVerdict.EVICTED, 201))
+    assert value("volcano_eviction_transactions_total", {"action": "preempt"}) == 1
+    assert value("volcano_total_preemption_attempts") == value("volcano_pod_preemption_victims") == 1
+    assert value("vsched_evictions_total", {"action": "preempt", "verdict": "refused-now"}) == 2
 
 
 def test_evictions_that_fail_are_told_with_their_reason_and_those_that_do_not_only_counted() -> None:

@@ -126,8 +126,6 @@ def one_lost(world: World) -> None:
         pytest.param(node_cordoned, id="the-node-was-cordoned"),
         pytest.param(node_tainted, id="the-node-was-tainted"),
         pytest.param(room_never_made, id="a-victim-does-not-leave"),
-        pytest.param(one_refused, id="a-budget-kept-one-of-the-victims"),
-        pytest.param(one_lost, id="nobody-knows-whether-one-of-them-was-evicted"),
     ],
 )
 def test_evictions_that_nobody_can_call_in_vain(happens: Callable[[World], None]) -> None:
@@ -139,6 +137,59 @@ def test_evictions_that_nobody_can_call_in_vain(happens: Callable[[World], None]
     assert world.told == []
     world.leave(0)
     assert len(world.vain) == (1 if happens is room_never_made else 0)
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        pytest.param(one_refused, id="a-budget-kept-it"),
+        pytest.param(one_lost, id="nobody-knows-whether-it-was-evicted"),
+    ],
+)
+def test_who_left_while_another_did_not_has_left_in_vain(happens: Callable[[World], None]) -> None:
+    world = World()
+    world.take(evict(0), evict(1))
+    happens(world)
+    world.leave(0)
+    world.outlast()
+    assert world.told == [(JOB, "n1", {"preempt": 1})]
+    assert len(world.vain) == 0
+
+
+def test_one_at_a_time_for_ever_is_in_vain_though_others_are_taken_meanwhile() -> None:
+    world = World()
+    for number in range(0, 20, 2):
+        world.take(evict(number), evict(number + 1))
+        world.vain.answered(evict(number + 1), EvictionVerdict.REFUSED_NOW)
+        world.leave(number)
+        world.pass_time(20.0)
+    assert world.vain.follows(JOB)
+    assert len(world.told) >= 5
+    world.outlast()
+    assert world.told == [(JOB, "n1", {"preempt": 1})] * 10
+    assert not world.vain.follows(JOB)
+
+
+def test_a_beneficiary_that_is_placed_in_the_end_makes_good_what_was_left_of_a_refusal() -> None:
+    world = World()
+    world.take(evict(0), evict(1))
+    one_refused(world)
+    world.leave(0)
+    world.take(evict(2))
+    world.leave(2)
+    placed(world)
+    world.outlast()
+    assert world.told == []
+    assert len(world.vain) == 0
+
+
+def test_nothing_is_followed_where_all_is_refused() -> None:
+    world = World()
+    world.vain.decided((evict(0), evict(1)), {(JOB, "n1"): ("p",)})
+    for number in (0, 1):
+        world.vain.answered(evict(number), EvictionVerdict.REFUSED)
+    world.pass_time(2.0)
+    assert len(world.vain) == 0
 
 
 def test_time_counts_from_when_the_last_victim_of_a_gang_has_left() -> None:
@@ -216,6 +267,13 @@ def test_whom_a_session_keeps_nodes_for() -> None:
     )
     kept = kept_by(cluster.snapshot(), report)
     assert kept == {(JOB, "n2"): {"ns-urgent-0"}, (JOB, "n1"): {"ns-earlier"}}
+
+
+def test_whoever_waits_of_a_job_is_meant_where_no_node_is_kept() -> None:
+    cluster = SmallCluster().node("n1").node("n2")
+    cluster.job("urgent", 2)
+    report = CycleReport(evictions=(evict(0), evict(1, beneficiary="ns/gone")))
+    assert kept_by(cluster.snapshot(), report) == {(JOB, "n1"): {"ns-urgent-0", "ns-urgent-1"}}
 
 
 def test_whom_arbitration_keeps_nodes_for() -> None:

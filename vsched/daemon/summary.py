@@ -13,6 +13,7 @@ class Summary(msgspec.Struct):
     sessions: int = 0
     placed: int = 0
     evicted: int = 0
+    """Counted as they are carried out."""
     waiting: int = 0
     """Pods that waited at the end of the last one."""
     longest_seconds: float = 0.0
@@ -21,6 +22,5 @@ class Summary(msgspec.Struct):
         """Count one session, and how long it took."""
         self.sessions += 1
         self.placed += len(report.binds)
-        self.evicted += len(report.evictions)
         self.waiting = len(report.unschedulable)
         self.longest_seconds = max(self.longest_seconds, seconds)

@@ -5,7 +5,6 @@ Decides nothing. Other rooms hand over facts; which number or line they become i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -19,8 +18,9 @@ from vsched.cluster.limits import Recent, TokenBucket
 from vsched.collectors.poll import Standing
 from vsched.daemon.reload import Reading
 from vsched.daemon.summary import Summary
+from vsched.daemon.transactions import Transactions
 from vsched.daemon.triggers import Reason
-from vsched.daemon.vain import Vain, kept_by, promised_by
+from vsched.daemon.vain import GRANTED, Vain, kept_by, promised_by
 from vsched.kube.deltas import Statistics
 from vsched.log import logger
 from vsched.model.dump import Head
@@ -93,6 +93,7 @@ class Telemetry:
         """Whether it is still open what becomes of evictions for a beneficiary."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
         """Told of evictions in vain: for whom, and the node they were from."""
+        self._transactions = Transactions()
         self._last_failure = ""
         self._last_quarrel = ""
         """The error that arbitration last ended in, empty while it does not."""
@@ -115,7 +116,7 @@ class Telemetry:
         for bind in report.binds:
             self._assumed(snapshot, bind)
         if report.evictions:
-            self._count_victims(report.evictions)
+            self._transactions.decided(self.findings.cycles, report.evictions)
             self._vain.decided(report.evictions, kept_by(snapshot, report))
         self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
         if report.unschedulable:
@@ -166,13 +167,20 @@ class Telemetry:
         # The creation time stamp has whole seconds only, so an age may come out a little negative.
         return max(0.0, self._clock.now() - created) * 1e3
 
-    def _count_victims(self, evictions: Iterable[Evict]) -> None:
-        """Victims of one beneficiary by one action are one transaction."""
-        for (action, _), victims in Counter((one.action, one.beneficiary) for one in evictions).items():
-            self.metrics.eviction_transactions.labels(action).inc()
-            if action == PREEMPT:
-                self.metrics.preemptions.inc()
-                self.metrics.victims.set(victims)
+    def _count_victim(self, uid: str, *, evicted: bool) -> None:
+        """Victims of one beneficiary by one action of a session are one transaction, once one of them is evicted."""
+        transaction = self._transactions.answered(uid, evicted=evicted)
+        if transaction is None:
+            return
+        if not evicted:
+            self.history.refused(transaction.session)
+            return
+        self._summary.evicted += 1
+        if transaction.evicted == 1:
+            self.metrics.eviction_transactions.labels(transaction.action).inc()
+        if transaction.action == PREEMPT:
+            self.metrics.preemptions.inc(transaction.evicted == 1)
+            self.metrics.victims.set(transaction.evicted)
 
     def _useless(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
         for action, count in counts.items():
@@ -270,6 +278,7 @@ class Telemetry:
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
         self._vain.answered(eviction, verdict)
+        self._count_victim(eviction.uid, evicted=verdict in GRANTED)
         self.history.evicted += verdict is EvictionVerdict.EVICTED
         if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
             self.findings.arbitrated_away[eviction.namespace] += 1

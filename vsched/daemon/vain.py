@@ -2,8 +2,9 @@
 
 What counts: all pods that were sent away for a beneficiary have left their nodes, and ``BOUND_SECONDS`` later none of
 the pods for which a node was kept then has been placed anywhere, though one of them still waits. The evictions from
-that node were in vain. What does not: an eviction that was refused (there never was room enough), a node that is gone,
-cordoned or tainted since, a beneficiary that was withdrawn. It must not happen; this is here to say so if it does.
+that node were in vain: also those that were granted while others for the same beneficiary were refused. What does not
+count: a node that is gone, cordoned or tainted since, a beneficiary that was withdrawn. It must not happen; this is
+here to say so if it does.
 """
 
 from __future__ import annotations
@@ -59,6 +60,15 @@ class _Taking:
     places: dict[str, _Place] = field(default_factory=dict)
     room_since: float | None = None
 
+    def loses(self, eviction: Evict) -> bool:
+        """One of its evictions was not carried out; False where it is none of its evictions."""
+        place = self.places.get(eviction.node)
+        if place is None or place.victims.pop(eviction.uid, None) is None:
+            return False
+        if not place.victims:
+            del self.places[eviction.node]
+        return True
+
 
 class Vain:
     """Follows evictions until whoever they were for is placed."""
@@ -68,14 +78,17 @@ class Vain:
         self._told = told
         """Told of a beneficiary and a node, with the number of evictions in vain by action."""
         self._takings: dict[str, _Taking] = {}
+        self._broken: dict[int, tuple[str, _Taking]] = {}
+        """Takings of which a part was refused, with their beneficiaries: what is taken anew does not add to them."""
+        self._breaks = 0
         self._look_at = 0.0
 
     def __len__(self) -> int:
-        return len(self._takings)
+        return len(self._takings) + len(self._broken)
 
     def follows(self, beneficiary: str) -> bool:
         """Whether pods have been sent away for somebody of whom it is not known yet what becomes."""
-        return beneficiary in self._takings
+        return beneficiary in self._takings or any(name == beneficiary for name, _ in self._broken.values())
 
     def decided(self, evictions: Iterable[Evict], kept: Kept) -> None:
         """These pods are to leave."""
@@ -93,8 +106,19 @@ class Vain:
 
     def answered(self, eviction: Evict, verdict: EvictionVerdict) -> None:
         """An eviction was carried out, or not."""
-        if verdict not in GRANTED:
-            self._takings.pop(eviction.beneficiary, None)
+        if verdict in GRANTED:
+            return
+        taking = self._takings.get(eviction.beneficiary)
+        if taking is not None and taking.loses(eviction):
+            del self._takings[eviction.beneficiary]
+            self._breaks += 1
+            self._broken[self._breaks] = eviction.beneficiary, taking
+            while len(self._broken) > MOST:
+                del self._broken[next(iter(self._broken))]
+            return
+        for beneficiary, broken in self._broken.values():
+            if beneficiary == eviction.beneficiary and broken.loses(eviction):
+                return
 
     def look(self, now: float, nodes: NodeStatics) -> None:
         """See who has been placed since, at most once a second; ``now`` is on a steady clock."""
@@ -102,16 +126,25 @@ class Vain:
             return
         self._look_at = now + LOOK_SECONDS
         for beneficiary, taking in list(self._takings.items()):
-            self._settle(taking, nodes)
-            if not taking.places:
+            if self._is_over(beneficiary, taking, now, nodes):
                 del self._takings[beneficiary]
-            elif any(self._is_there(uid) for place in taking.places.values() for uid in place.victims):
-                taking.room_since = None
-            elif taking.room_since is None:
-                taking.room_since = now
-            elif now - taking.room_since >= BOUND_SECONDS:
-                del self._takings[beneficiary]
-                self._tell(beneficiary, taking)
+        for number, (beneficiary, taking) in list(self._broken.items()):
+            if self._is_over(beneficiary, taking, now, nodes):
+                del self._broken[number]
+
+    def _is_over(self, beneficiary: str, taking: _Taking, now: float, nodes: NodeStatics) -> bool:
+        """Whether it is known what became of a taking; told where that was nothing."""
+        self._settle(taking, nodes)
+        if not taking.places:
+            return True
+        if any(self._is_there(uid) for place in taking.places.values() for uid in place.victims):
+            taking.room_since = None
+        elif taking.room_since is None:
+            taking.room_since = now
+        elif now - taking.room_since >= BOUND_SECONDS:
+            self._tell(beneficiary, taking)
+            return True
+        return False
 
     def _settle(self, taking: _Taking, nodes: NodeStatics) -> None:
         """Forget nodes that served their purpose, or no longer can."""
@@ -144,6 +177,11 @@ def kept_by(snapshot: Snapshot, report: CycleReport) -> Kept:
         for task in snapshot.jobs[key].pending.values():
             if task.nominated:
                 kept.setdefault((key, task.nominated), set()).add(task.uid)
+    for eviction in report.evictions:
+        about = (eviction.beneficiary, eviction.node)
+        job = snapshot.jobs.get(eviction.beneficiary)
+        if about not in kept and job is not None:
+            kept[about] = set(job.pending)  # whoever of the job is to have the room
     return kept
 
 
@@ -153,5 +191,6 @@ def promised_by(verdict: Verdict) -> Kept:
     for eviction in verdict.evictions:
         about = (eviction.beneficiary.partition("/")[0], eviction.node)
         waiting = {uid for uid, each in verdict.promised.items() if (each.namespace, each.node) == about}
-        kept[eviction.beneficiary, eviction.node] = waiting
+        whoever = {uid for uid, each in verdict.promised.items() if each.namespace == about[0]}
+        kept[eviction.beneficiary, eviction.node] = waiting or whoever
     return kept

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
+
 from vsched.model.plan import CycleReport
 from vsched.web.overview import SessionRow
 
@@ -27,6 +29,15 @@ class History:
         if len(self._rows) > 1 and idle(row) and idle(self._rows[-1]):
             self._rows.pop()
         self._rows.append(row)
+
+    def refused(self, number: int) -> None:
+        """An eviction that a session decided was not carried out."""
+        for at in range(len(self._rows) - 1, -1, -1):
+            row = self._rows[at]
+            if row.number == number:
+                self._rows[at] = msgspec.structs.replace(row, evictions=max(0, row.evictions - 1))
+            if row.number <= number:
+                return
 
     def rows(self) -> tuple[SessionRow, ...]:
         """What is remembered, the oldest first."""
