@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.parties import amounts, party, world
 from vsched.arbitrator.effects import Promise, Verdict
-from vsched.arbitrator.extender import Asking
+from vsched.arbitrator.extender import Answer, Asking
 from vsched.clock import FakeClock
 from vsched.cluster import wire
 from vsched.cluster.cache import Cache
@@ -26,7 +26,11 @@ def pod(name: str, node: str = "", cpu: str = "1", limit: str = "", **status: An
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": "a", "uid": f"uid-{name}", "resourceVersion": "1"},
-        "spec": {"nodeName": node, "containers": [{"name": "c", "resources": resources}]},
+        "spec": {
+            "schedulerName": "default-scheduler",
+            "nodeName": node,
+            "containers": [{"name": "c", "resources": resources}],
+        },
         "status": {"phase": "Running" if node else "Pending", **status},
     }
 
@@ -60,51 +64,80 @@ class Desk:
         for found in objects:
             self.cache.apply("Pod", type, wire.read("Pod", orjson.dumps(found)))
 
+    def judge(self, name: str) -> str | None:
+        """Of a pod that exists, whatever is said of it."""
+        answer = self.admission.judge(asking(name, "cpu=9"))
+        assert answer.seen
+        return answer.refusal
+
 
 def test_a_namespace_at_its_ceiling_gets_no_further_pod() -> None:
     at = Desk()
-    at.see(pod("x", "n1"))
-    assert at.admission.judge(asking("y")) is None
-    assert at.admission.judge(asking("z")) == "namespace a would hold 3 cpu of the 2 it may"
+    at.see(pod("x", "n1"), pod("y"), pod("z"))
+    assert at.judge("y") is None
+    assert at.judge("z") == "namespace a would hold 3 cpu of the 2 it may"
 
 
 def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
     at = Desk()
     at.see(pod("x"), pod("y"), pod("z"))
-    assert [at.admission.judge(asking(name)) is None for name in "xyz"] == [True, True, False]
+    assert [at.judge(name) is None for name in "xyz"] == [True, True, False]
     at.see(pod("x", "n1"), pod("y", "n1"), type="MODIFIED")
-    assert at.admission.judge(asking("z")) == "namespace a would hold 3 cpu of the 2 it may"
+    assert at.judge("z") == "namespace a would hold 3 cpu of the 2 it may"
     at.see(pod("x", "n1"), type="DELETED")
-    assert at.admission.judge(asking("z")) is None
+    assert at.judge("z") is None
+
+
+def test_pods_that_nobody_has_seen_hold_nobodys_room() -> None:
+    at = Desk()
+    at.see(pod("x"), pod("y"))
+    made_up = [at.admission.judge(Asking("a", f"ghost-{number}", f"ghost-{number}", {"cpu": 1})) for number in range(9)]
+    stolen = at.admission.judge(Asking("a", "other", "uid-x", {"cpu": 1}))
+    assert not any(answer.seen for answer in (*made_up, stolen))
+    assert at.admission.granted() == {}
+    assert [at.judge(name) for name in "xy"] == [None, None]
+    assert at.admission.granted() == {"a": amounts("cpu=2 pods=2")}
 
 
 def test_nothing_is_lent_while_pods_are_waited_for_that_others_made_room_for() -> None:
     at = Desk(deserved="cpu=1", promised=True)
-    at.see(pod("x", "n1"))
-    assert at.admission.judge(asking("y")) == "namespace a would hold 2 cpu of the 1 it may"
+    at.see(pod("x", "n1"), pod("y"))
+    assert at.judge("y") == "namespace a would hold 2 cpu of the 1 it may"
 
 
 def test_a_pod_that_has_its_node_passes() -> None:
     at = Desk()
     at.see(pod("x", "n1", cpu="2"))
-    assert at.admission.judge(asking("x", "cpu=2")) is None
+    assert at.judge("x") is None
 
 
 def test_limits_count_like_requests() -> None:
     at = Desk(ceiling="limits.cpu=3")
-    at.see(pod("old", "n1", limit="2"))
-    assert at.admission.judge(asking("x", "cpu=1 limits.cpu=1")) is None
-    refusal = at.admission.judge(asking("y", "cpu=1 limits.cpu=1"))
+    at.see(pod("old", "n1", limit="2"), pod("x", limit="1"), pod("y", limit="1"))
+    assert at.judge("x") is None
+    refusal = at.judge("y")
     assert refusal == "namespace a would hold 4 limits.cpu of the 3 it may"
-    at.see(pod("x", "n1", limit="1"))
-    assert at.admission.judge(asking("y", "cpu=1 limits.cpu=1")) == refusal, "the mirror shows it now"
+    at.see(pod("x", "n1", limit="1"), type="MODIFIED")
+    assert at.judge("y") == refusal, "the mirror shows it now"
     at.see(pod("old", "n1"), type="DELETED")
-    assert at.admission.judge(asking("y", "cpu=1 limits.cpu=1")) is None
+    assert at.judge("y") is None
+
+
+def test_a_round_that_divides_anew_is_what_is_gone_by() -> None:
+    at = Desk()
+    at.see(pod("x"), pod("y"), pod("z"))
+    assert [at.judge(name) is None for name in "xyz"] == [True, True, False]
+    last = at.findings.arbitrated
+    assert last is not None
+    wider = Division({"a": Award(amounts("cpu=3"), amounts("cpu=3"))}, {}, amounts("cpu=4"))
+    at.findings.take_arbitrated(last._replace(division=wider))
+    assert at.judge("z") is None
 
 
 def test_a_namespace_without_an_award_is_let_through() -> None:
     at = Desk()
-    assert at.admission.judge(Asking("new", "x", "u", {"cpu": 9_000})) is None
+    at.see({**pod("x", cpu="9"), "metadata": {"name": "x", "namespace": "new", "uid": "u", "resourceVersion": "1"}})
+    assert at.admission.judge(Asking("new", "x", "u", {})) == Answer()
 
 
 def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> None:
@@ -114,7 +147,6 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     assert at.admission.ready() == "standby"
     fresh = Admission(at.cache, Findings(), at.clock)
     assert "nothing has been divided yet" in fresh.ready()
-    assert fresh.judge(asking("x", "cpu=9")) is None
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.cluster.builders import Fields, merged, namespace, node, pod, read
 from tests.cluster.recording_server import RecordingServer, recording, until, writer_to
+from tests.support.parties import amounts, party, pods, world
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import FakeClock
@@ -17,7 +18,7 @@ from vsched.cluster.cache import Cache
 from vsched.cluster.events import EventRecorder, EventSettings
 from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.arbitrating import Arbiter
+from vsched.daemon.arbitrating import Arbiter, with_granted
 from vsched.daemon.telemetry import Telemetry
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -251,3 +252,16 @@ async def test_a_pod_that_went_while_the_round_was_decided_is_not_sent_away_once
         assert len(found.verdict.evictions) == 1, "it was decided on before"
         await asyncio.sleep(0.01)
         assert evictions(at) == []
+
+
+def test_what_others_are_about_to_place_counts_as_held() -> None:
+    made = world("cpu=4", [party("a")], pods=pods("a", 1, "cpu=1 limits.cpu=2", on="n1"))
+    cpu = made.axis.column("cpu")
+    made = replace(made, held={"a": {cpu: 1000}}, held_limits={"a": {"limits.cpu": 2000}})
+
+    found = with_granted(made, {"a": amounts("cpu=2 limits.cpu=1"), "b": amounts("cpu=1 never.seen/gpu=1")})
+
+    assert found.held == {"a": {cpu: 3000}, "b": {cpu: 1000}}
+    assert found.held_limits == {"a": {"limits.cpu": 3000}}
+    assert made.held == {"a": {cpu: 1000}}, "the mirror's own books stay as they are"
+    assert with_granted(made, {}) is made

@@ -18,10 +18,11 @@ from prometheus_client import CollectorRegistry
 from yarl import URL
 
 from tests.support.parties import amounts
-from vsched.arbitrator.extender import Asking, Gate, Sight
+from vsched.arbitrator.extender import Answer, Asking, Gate, Seen, Sight
 from vsched.clock import FakeClock
-from vsched.model.arbitration import Award
-from vsched.web.extender import ABSENT, extender_routes
+from vsched.model.arbitration import Award, Division
+from vsched.web.bodies import BadRequest
+from vsched.web.extender import ABSENT, Unseen, extender_routes
 from vsched.web.findings import Findings
 from vsched.web.health import Health
 from vsched.web.routes import Sources, public_routes
@@ -41,15 +42,21 @@ class Books:
     def __init__(self) -> None:
         self.problem = ""
         self.asked: list[Asking] = []
-        self.gate = Gate()
+        self.asked_again = asyncio.Event()
+        self.unknown: set[str] = set()
+        """Names of pods that do not exist."""
+        self.gate = Gate(lambda namespace: amounts("cpu=4"), lambda uid: Seen(Sight.UNKNOWN))
+        self.gate.use(Division({"full": Award(amounts("cpu=4"), amounts("cpu=4"))}, {}, {}), lends=True)
 
     def ready(self) -> str:
         return self.problem
 
-    def judge(self, asking: Asking) -> str | None:
+    def judge(self, asking: Asking) -> Answer:
         self.asked.append(asking)
-        award = Award(amounts("cpu=4"), amounts("cpu=4") if asking.namespace == "full" else {})
-        return self.gate.judge(asking, amounts("cpu=4"), award, lambda _: Sight.UNKNOWN, 0.0)
+        if len(self.asked) > 1:
+            self.asked_again.set()
+        answer = self.gate.judge(asking, 0.0)
+        return answer if asking.name in self.unknown else answer._replace(seen=True)
 
 
 @asynccontextmanager
@@ -227,6 +234,38 @@ async def test_only_json_is_taken_and_only_by_that_name(kind: str) -> None:
     assert code == 415
     assert answer["Error"].endswith("(expected application/json)")
     assert len(books.asked) == 1
+
+
+async def test_a_pod_that_does_not_exist_is_an_error_and_not_let_through() -> None:
+    books = Books()
+    books.unknown.add("p")
+    async with extender(books) as url:
+        code, answer = await post(url / "filter", {"Pod": pod(), "NodeNames": NAMES})
+    assert code == 503
+    assert answer["Error"] == "pod idle/p of uid 'uid-idle' is not known here (yet)"
+
+
+async def test_a_pod_that_is_seen_a_moment_later_is_judged_then() -> None:
+    books = Books()
+    books.unknown.add("p")
+
+    async def appear() -> None:
+        await books.asked_again.wait()
+        books.unknown.clear()
+
+    async with extender(books) as url, asyncio.TaskGroup() as group:
+        group.create_task(appear())
+        code, answer = await post(url / "filter", {"Pod": pod(), "NodeNames": NAMES})
+    assert (code, answer["NodeNames"]) == (200, NAMES)
+
+
+async def test_so_many_are_waited_for_at_a_time() -> None:
+    books, unseen = Books(), Unseen(seconds=0.2, most=2)
+    books.unknown.add("p")
+    asked = Asking("idle", "p", "u", {})
+    found = await asyncio.gather(*(unseen.judged(books, asked) for _ in range(3)), return_exceptions=True)
+    assert sorted("too many" in str(one) for one in found) == [False, False, True]
+    assert all(isinstance(one, BadRequest) and one.status == 503 for one in found)
 
 
 async def test_bodies_are_bounded_whether_their_length_is_announced_or_not() -> None:

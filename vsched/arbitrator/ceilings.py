@@ -60,6 +60,16 @@ def bounds_of(division: Division) -> dict[str, Bounds[str]]:
     }
 
 
+def members_of(division: Division) -> dict[str, list[str]]:
+    """The namespaces of each pool."""
+    found: dict[str, list[str]] = {name: [] for name in (WHOLE, *division.buckets)}
+    for namespace, award in division.namespaces.items():
+        if namespace != SYSTEM_NAMESPACE:
+            for pool in (WHOLE, *path(award.parent, division.parents)):
+                found[pool].append(namespace)
+    return found
+
+
 def unlent(award: Award, total: Counted) -> dict[str, int]:
     """The ceiling of a namespace while nothing is lent; total as in a ``Division``."""
     deserved = award.deserved

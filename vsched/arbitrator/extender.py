@@ -1,19 +1,24 @@
 """Whether another scheduler may place a pod: what its namespace keeps, and is about to, against what it may hold.
 
 That scheduler asks before it binds, and the binding is seen some time after that. Until then the pod is *granted*: it
-counts as held, so that two pods asked about in one breath do not both get the last of what there is.
+counts as held, so that two pods asked about in one breath do not both get the last of what there is: of their
+namespace, of a bucket, or of what is lent. Only pods that the mirror knows are let through, as it knows them: whoever
+can reach the port can make up others, and they must not hold anybody's room.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
+from typing import NamedTuple
 
 import msgspec
 
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Award
-from vsched.model.counted import NOTHING, Counted, format_counted, summed
+from vsched.arbitrator.ceilings import bounds_of, members_of, part_of
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Division
+from vsched.model.counted import NOTHING, Counted, summed
+from vsched.model.pooled import Part, Pooled, overfull
 
 GRANT_SECONDS = 10.0
 """How long a pod that may be placed counts as held unseen: as long as schedulers take to bind at worst, or nearly."""
@@ -42,15 +47,32 @@ class Sight(Enum):
     """It has a node, or is finished: counted as far as it ever will be."""
 
 
-Look = Callable[[str], Sight]
+class Seen(NamedTuple):
+    """A pod as the mirror has it."""
+
+    sight: Sight
+    asking: Asking | None = None
+    """None where it is not known."""
+    ours: bool = False
+    """We place it ourselves: whoever asks about it is not about to."""
+
+
+Look = Callable[[str], Seen]
 """What the mirror knows of the pod of this uid."""
+
+
+class Answer(NamedTuple):
+    """What is said to whoever asks."""
+
+    refusal: str | None = None
+    """Why the pod may not be placed; None where it may."""
+    seen: bool = True
+    """False where it might, if it were known: nothing is decided yet."""
 
 
 class _Grant(msgspec.Struct):
     asking: Asking
     until: float
-    seen: bool
-    """The mirror has known it: if it does not any more, the pod is gone."""
 
 
 class Grants:
@@ -59,100 +81,129 @@ class Grants:
     def __init__(self, seconds: float = GRANT_SECONDS, most: int = MOST_GRANTS) -> None:
         self._seconds = seconds
         self._most = most
-        self._order: OrderedDict[str, str] = OrderedDict()
-        """Namespaces by uid, the first to expire first."""
-        self._grants: dict[str, dict[str, _Grant]] = {}
-        """By namespace and uid."""
+        self._grants: OrderedDict[str, _Grant] = OrderedDict()
+        """By uid, the first to expire first."""
         self._totals: dict[str, dict[str, int]] = {}
         """What is granted, by namespace."""
+        self.changed: set[str] = set()
+        """Namespaces to which more or less is granted than when somebody last looked, who clears it."""
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._grants)
 
-    def put(self, asking: Asking, now: float, *, seen: bool = False) -> None:
+    def put(self, asking: Asking, now: float) -> None:
         """The pod may be placed from now on; asking again renews it."""
         self.drop(asking.uid)
-        self._order[asking.uid] = asking.namespace
-        self._grants.setdefault(asking.namespace, {})[asking.uid] = _Grant(asking, now + self._seconds, seen)
-        self._totals[asking.namespace] = summed((self._totals.get(asking.namespace, NOTHING), asking.amounts))
-        if len(self._order) > self._most:
-            self.drop(next(iter(self._order)))
+        self._grants[asking.uid] = _Grant(asking, now + self._seconds)
+        self._add(asking, 1)
+        if len(self._grants) > self._most:
+            self.drop(next(iter(self._grants)))
 
     def drop(self, uid: str) -> None:
         """The pod counts as held otherwise, or not at all."""
-        namespace = self._order.pop(uid, None)
-        if namespace is None:
-            return
-        grants = self._grants[namespace]
-        total = self._totals[namespace]
-        for name, value in grants.pop(uid).asking.amounts.items():
-            total[name] -= value
-        if not grants:
-            del self._grants[namespace], self._totals[namespace]
+        grant = self._grants.pop(uid, None)
+        if grant is not None:
+            self._add(grant.asking, -1)
 
-    def held(self, asking: Asking, now: float) -> dict[str, int]:
-        """What is granted to other pods of the namespace, those included that have been placed since it was settled."""
-        self._expire(now)
-        total = dict(self._totals.get(asking.namespace, NOTHING))
-        own = self._grants.get(asking.namespace, {}).get(asking.uid)
-        if own is not None:
-            for name, value in own.asking.amounts.items():
-                total[name] -= value
-        return total
+    def held(self, namespace: str) -> Counted:
+        """What is granted to pods of a namespace, those included that have been placed since it was settled."""
+        return self._totals.get(namespace, NOTHING)
 
-    def settle(self, namespace: str, look: Look) -> bool:
+    def settle(self, look: Look) -> bool:
         """Drop what is counted otherwise by now, or gone; True where there was anything. Looks at every grant."""
-        settled = []
-        for uid, grant in self._grants.get(namespace, {}).items():
-            sight = look(uid)
-            if sight is Sight.PLACED or (grant.seen and sight is Sight.UNKNOWN):
-                settled.append(uid)
-            grant.seen = grant.seen or sight is Sight.WAITING
+        settled = [uid for uid in self._grants if look(uid).sight is not Sight.WAITING]
         for uid in settled:
             self.drop(uid)
         return bool(settled)
 
-    def _expire(self, now: float) -> None:
-        while self._order:
-            uid, namespace = next(iter(self._order.items()))
-            if self._grants[namespace][uid].until > now:
+    def expire(self, now: float) -> None:
+        """Drop what was not used in time."""
+        while self._grants:
+            uid, grant = next(iter(self._grants.items()))
+            if grant.until > now:
                 break
             self.drop(uid)
+
+    def totals(self) -> Mapping[str, Counted]:
+        """What is granted, by namespace; nobody changes it later."""
+        return {namespace: dict(total) for namespace, total in self._totals.items()}
+
+    def _add(self, asking: Asking, sign: int) -> None:
+        namespace = asking.namespace
+        total = self._totals.setdefault(namespace, {})
+        for name, value in asking.amounts.items():
+            total[name] = total.get(name, 0) + sign * value
+        if not any(total.values()):
+            del self._totals[namespace]
+        self.changed.add(namespace)
 
 
 class Gate:
     """Judges pods that other schedulers ask about, and remembers which it let through."""
 
-    def __init__(self, grants: Grants | None = None) -> None:
+    def __init__(self, held: Callable[[str], Counted], look: Look, grants: Grants | None = None) -> None:
+        self._held = held
+        """What pods of a namespace keep."""
+        self._look = look
         self.grants = Grants() if grants is None else grants
+        self._books: Pooled[str] | None = None
 
-    def judge(self, asking: Asking, held: Counted, award: Award | None, look: Look, now: float) -> str | None:
-        """Why the pod may not be placed, None where it may.
+    def use(self, division: Division, *, lends: bool) -> None:
+        """Go by a new division."""
+        awards, parts = division.namespaces, dict[str, Part[str] | None]()
 
-        ``held`` is what its namespace keeps. Without an award there is nothing to go by yet: the namespace is newer
-        than the last division.
-        """
-        sight = look(asking.uid)
-        if asking.namespace == SYSTEM_NAMESPACE or sight is Sight.PLACED:
-            return None
-        ceiling = NOTHING if award is None else award.ceiling
-        text = refusal(asking, held, self.grants.held(asking, now), ceiling)
+        def part(namespace: str) -> Part[str] | None:
+            if namespace not in parts:
+                award = None if namespace == SYSTEM_NAMESPACE else awards.get(namespace)
+                parts[namespace] = None if award is None else part_of(award, division, lends=lends)
+            return parts[namespace]
+
+        self._books = Pooled(part, bounds_of(division), lambda: members_of(division), self._with_grants)
+
+    def moved(self, namespaces: Iterable[str]) -> None:
+        """What these keep has changed."""
+        self.grants.changed.update(namespaces)
+
+    def judge(self, asking: Asking, now: float) -> Answer:
+        """Whether the pod may be placed. Where nothing is divided yet there is nothing to go by."""
+        if asking.namespace == SYSTEM_NAMESPACE:
+            return Answer()
+        seen = self._look(asking.uid)
+        known = seen.asking
+        if known is not None and (known.namespace, known.name) != (asking.namespace, asking.name):
+            seen = Seen(Sight.UNKNOWN)  # somebody else's uid
+        if seen.sight is Sight.PLACED:
+            return Answer()
+        pod = asking if seen.asking is None else seen.asking
+        self.grants.drop(pod.uid)
+        self.grants.expire(now)
+        text = self._refusal(pod)
         # Most pods pass even if every grant counts, which saves looking at each of them.
-        if text is not None and self.grants.settle(asking.namespace, look):
-            text = refusal(asking, held, self.grants.held(asking, now), ceiling)
-        if text is None:
-            self.grants.put(asking, now, seen=sight is Sight.WAITING)
-        else:
-            self.grants.drop(asking.uid)
-        return text
+        if text is not None and self.grants.settle(self._look):
+            text = self._refusal(pod)
+        if text is not None:
+            return Answer(text)
+        if seen.sight is Sight.UNKNOWN:
+            return Answer(seen=False)
+        if not seen.ours:
+            self.grants.put(pod, now)
+        return Answer()
 
+    def granted(self, now: float) -> Mapping[str, Counted]:
+        """What is about to be held by namespace, and not seen yet."""
+        self.grants.expire(now)
+        self.grants.settle(self._look)
+        return self.grants.totals()
 
-def refusal(asking: Asking, held: Counted, granted: Counted, ceiling: Counted) -> str | None:
-    """What the namespace would hold too much of, None where it stays within its ceiling in all the pod asks for."""
-    excess = []
-    for name, value in sorted(asking.amounts.items()):
-        would = held.get(name, 0) + granted.get(name, 0) + value
-        if value and would > ceiling.get(name, would):
-            shown, most = format_counted(name, would), format_counted(name, ceiling[name])
-            excess.append(f"{shown} {name} of the {most} it may")
-    return f"namespace {asking.namespace} would hold {', '.join(excess)}" if excess else None
+    def _refusal(self, asking: Asking) -> str | None:
+        if self._books is None:
+            return None
+        for namespace in self.grants.changed:
+            self._books.see(namespace, self._with_grants(namespace))
+        self.grants.changed.clear()
+        beyond = self._books.excess(asking.namespace, sorted(asking.amounts.items()))
+        return overfull(asking.namespace, [(one.key, one) for one in beyond]) if beyond else None
+
+    def _with_grants(self, namespace: str) -> Counted:
+        granted = self.grants.held(namespace)
+        return summed((self._held(namespace), granted)) if granted else self._held(namespace)

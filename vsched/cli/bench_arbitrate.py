@@ -202,8 +202,11 @@ async def ask(arbitrator: Arbitrator, requests: int) -> dict[str, Any]:
 def asked_about(realm: Realm, findings: Findings, requests: int) -> list[bytes]:
     """Pods as JSON: in turn one that waits and may be placed, and one that may not."""
     admission = Admission(realm.cache, findings, SystemClock())
-    waiting = [orjson.dumps(as_asked(pod)) for pod in realm.waiting]
-    placeable = [pod for pod in waiting if admission.judge(asking_of(pod)) is None]
+    waiting = [(pod, orjson.dumps(as_asked(pod))) for pod in realm.waiting[len(realm.waiting) // 2 :]]
+    passing = [(pod, body) for pod, body in waiting if admission.judge(asking_of(body)).refusal is None]
+    placeable = [body for _, body in passing]
+    # Whoever is gone when it is asked about is not known any more.
+    realm.staying = {pod["metadata"]["uid"] for pod, _ in passing}
     if not placeable:
         raise BadInput("no pod that waits may be placed (expected more of them, or fewer namespaces)")
     refused = [orjson.dumps(as_asked(pod_of(FULL, number, SLOT_MILLIS))) for number in range(len(placeable))]

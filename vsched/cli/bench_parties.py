@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from random import Random
 from typing import Any
 
@@ -155,6 +155,8 @@ class Realm:
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
         self.waiting: list[Manifest] = []
         """Pods without a node, in the order in which they came."""
+        self.staying: set[str] = set()
+        """Uids of pods that are not renewed."""
         self._random = Random(crowd.seed)
         self._written: dict[Key, Manifest] = {}
         """Consumers, Allocations and buckets as they stand."""
@@ -235,7 +237,8 @@ class Realm:
 
     def renew(self, pods: int) -> None:
         """Pods that wait longest go, and others that are like them come: changes that change no sum."""
-        for pod in self.waiting[:pods]:
+        going = (pod for pod in tuple(self.waiting) if pod["metadata"]["uid"] not in self.staying)
+        for pod in islice(going, pods):
             self.withdraw(pod)
             namespace = pod["metadata"]["namespace"]
             self._numbers[namespace] += 1

@@ -260,6 +260,10 @@ class Cache(News):
         """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
         return self._parties.kept(namespace)
 
+    def take_moved(self) -> set[str]:
+        """Namespaces of which pods keep more or less than when this was last asked; for one that asks."""
+        return self._parties.take_moved()
+
     def total(self) -> dict[str, int]:
         """What all nodes together can hand out right now, by resource name."""
         return {self.axis.names[column]: value for column, value in self._nodes.total.items()}

@@ -70,6 +70,8 @@ class PartyBooks:
         self._kept: dict[str, Vector] = {}
         self._kept_limits: dict[str, Counted] = {}
         self._kept_changed: set[str] = set()
+        self._moved: set[str] = set()
+        """The same since somebody last asked who moved."""
 
     # What the watch says
 
@@ -133,6 +135,7 @@ class PartyBooks:
         record = self._noted(namespace)
         if record.pods.move(old, new):
             self._kept_changed.add(namespace)
+            self._moved.add(namespace)
         if not record.pods.tasks:
             self._discard_empty(namespace, record)
 
@@ -178,6 +181,11 @@ class PartyBooks:
         """What pods of one namespace keep right now, by counted name; those on their way out not counted."""
         record = self._records.get(namespace)
         return {} if record is None else {**self._names.named(record.pods.kept()), **record.pods.kept_limits()}
+
+    def take_moved(self) -> set[str]:
+        """Namespaces of which pods keep more or less than when this was last asked."""
+        moved, self._moved = self._moved, set()
+        return moved
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""

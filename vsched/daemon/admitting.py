@@ -5,15 +5,16 @@ Answered from the mirror as it is at that moment and from the last round; nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from vsched.arbitrator.admission import problems
-from vsched.arbitrator.extender import Asking, Gate, Sight
+from vsched.arbitrator.extender import Answer, Asking, Gate, Seen, Sight
 from vsched.clock import Clock
 from vsched.cluster.cache import Cache
 from vsched.model.arbitration import Bucket, Claim
+from vsched.model.counted import Counted
 from vsched.model.status import Status
-from vsched.web.findings import Findings
+from vsched.web.findings import Arbitrated, Findings
 
 
 class Review:
@@ -39,7 +40,9 @@ class Admission:
         self._clock = clock
         self._idle = idle
         """Why this process does not act at the moment; empty where it does."""
-        self.gate = Gate()
+        self.gate = Gate(cache.held, self._look)
+        self._round: Arbitrated | None = None
+        """The last round that the gate knows of."""
 
     def ready(self) -> str:
         """Why nothing can be judged yet; empty where it can."""
@@ -47,15 +50,24 @@ class Admission:
             return self._idle() or "nothing has been divided yet: the mirror is not complete"
         return self._idle()
 
-    def judge(self, asking: Asking) -> str | None:
-        """Why a pod may not be placed, None where it may; what is let through counts as held from now on."""
+    def judge(self, asking: Asking) -> Answer:
+        """Whether a pod may be placed; what is let through counts as held from now on."""
         found = self._findings.arbitrated
-        award = None if found is None else found.award(asking.namespace)
-        held = self._cache.held(asking.namespace)
-        return self.gate.judge(asking, held, award, self._look, self._clock.monotonic())
+        if found is not None and found is not self._round:
+            self.gate.use(found.division, lends=not found.verdict.promised)
+            self._round = found
+        self.gate.moved(self._cache.take_moved())
+        return self.gate.judge(asking, self._clock.monotonic())
 
-    def _look(self, uid: str) -> Sight:
+    def granted(self) -> Mapping[str, Counted]:
+        """What others are about to place, by namespace: sessions count it as held."""
+        return self.gate.granted(self._clock.monotonic())
+
+    def _look(self, uid: str) -> Seen:
         task = self._cache.task(uid)
         if task is None:
-            return Sight.UNKNOWN
-        return Sight.WAITING if task.status is Status.PENDING else Sight.PLACED
+            return Seen(Sight.UNKNOWN)
+        names = self._cache.axis.names
+        amounts = {names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
+        sight = Sight.WAITING if task.status is Status.PENDING else Sight.PLACED
+        return Seen(sight, Asking(task.namespace, task.name, uid, amounts), ours=bool(task.job))

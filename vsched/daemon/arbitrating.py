@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from vsched.arbitrator.ceilings import ceilings_of, pools_of
+from vsched.arbitrator.ceilings import by_column, ceilings_of, limits_in, pools_of
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.placing import Placing
@@ -23,7 +23,9 @@ from vsched.cluster.evictions import Evictor
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.telemetry import Telemetry
 from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
+from vsched.model.counted import Counted, summed
 from vsched.model.plan import CycleReport, Evict
+from vsched.model.resources import add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 from vsched.web.findings import Arbitrated
@@ -56,6 +58,7 @@ class Arbiter:
         clock: Clock,
         telemetry: Telemetry,
         nudge: Callable[[], None] = lambda: None,
+        granted: Callable[[], Mapping[str, Counted]] = dict,
     ) -> None:
         self._cache = cache
         self._writer = writer
@@ -65,6 +68,8 @@ class Arbiter:
         self._clock = clock
         self._telemetry = telemetry
         self._nudge = nudge
+        self._granted = granted
+        """What other schedulers were told they may place, by namespace, and is not seen yet."""
         self._based_on: tuple[object, ...] = ()
         """What the last round was decided on, in a few numbers."""
         self._last_at = 0.0
@@ -82,6 +87,9 @@ class Arbiter:
 
         Never raises what a round raises.
         """
+        return with_granted(await self._arbitrate(snapshot), self._granted())
+
+    async def _arbitrate(self, snapshot: Snapshot) -> Snapshot:
         began = self._clock.monotonic()
         if began < self._resting_until:
             self._wake_at(self._resting_until - began)
@@ -150,3 +158,17 @@ class Arbiter:
     def _woken(self) -> None:
         self._waking = None
         self._nudge()
+
+
+def with_granted(snapshot: Snapshot, granted: Mapping[str, Counted]) -> Snapshot:
+    """The same with what other schedulers are about to place counted as held: sessions do not give it away again."""
+    if not granted:
+        return snapshot
+    held, limits = dict(snapshot.held), dict(snapshot.held_limits)
+    for namespace, amounts in granted.items():
+        more = by_column(amounts, snapshot.axis)
+        held[namespace] = dict(held.get(namespace, {}))
+        add(held[namespace], more.items())
+        if limited := limits_in(amounts):
+            limits[namespace] = summed((limits.get(namespace, {}), limited))
+    return replace(snapshot, held=held, held_limits=limits)

@@ -41,8 +41,9 @@ class Arbitration:
     ) -> None:
         self.writer = AllocationWriter(writer, events, telemetry.worry)
         placing = Placing.of(registry)
-        self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge)
         self._admission = Admission(cache, telemetry.findings, clock, idle)
+        granted = self._admission.granted
+        self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge, granted)
         self._review = Review(cache, incomplete)
 
     @property

@@ -7,8 +7,10 @@ what others were lent, only for a limit that is kept together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from vsched.model.counted import format_counted
 
 K = TypeVar("K", bound=Hashable)
 
@@ -92,10 +94,9 @@ class Pooled(Generic[K]):
 
     def see(self, namespace: str, kept: Mapping[K, int]) -> None:
         """A namespace keeps this now, whatever was counted."""
-        if namespace in self._kept or self._sums:
-            before = self._kept_now(namespace)
-            keys = {*before, *kept}
-            self.shift(namespace, [(key, kept.get(key, 0) - before.get(key, 0)) for key in keys], 1)
+        before = self._kept.get(namespace)
+        if before is not None:
+            self.shift(namespace, [(key, kept.get(key, 0) - before.get(key, 0)) for key in {*before, *kept}], 1)
 
     def _over(self, part: Part[K], key: K, kept: int, value: int) -> Excess[K] | None:
         """The limit that so much more would go beyond: the namespace's, else that of a pool."""
@@ -130,11 +131,23 @@ class Pooled(Generic[K]):
         kept, lent = dict.fromkeys(bounds.hard, 0), dict.fromkeys(bounds.spare, 0)
         for namespace in self._members().get(pool, ()):
             part = self._part(namespace)
-            holds = self._kept[namespace] if namespace in self._kept else self._asked(namespace)
-            if part is None or not holds:
+            if part is None:
                 continue
+            holds = self._kept_now(namespace)
             for key in kept:
                 kept[key] += holds.get(key, 0)
             for key in lent:
                 lent[key] += max(0, holds.get(key, 0) - part.own.get(key, 0))
         return _Sums(kept, lent)
+
+
+def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
+    """Who would hold how much of what, by counted name: the namespace, else the first pool that is full."""
+    pool = min(one.pool for _, one in beyond)
+    who = f"bucket {pool}" if pool else f"namespace {namespace}"
+    told = (
+        f"{format_counted(name, one.would)} {name} of the {format_counted(name, one.most)} it may"
+        for name, one in beyond
+        if one.pool == pool
+    )
+    return f"{who} would hold {', '.join(told)}"

@@ -10,7 +10,7 @@ of every policy, named or not; without ceilings it says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from vsched.framework.codes import Code
@@ -18,8 +18,8 @@ from vsched.framework.extension import NamespaceLimit, NoArgs, Opening, Placemen
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.counted import NOTHING, format_counted
-from vsched.model.pooled import Bounds, Excess, Part, Pooled
+from vsched.model.counted import NOTHING
+from vsched.model.pooled import Bounds, Excess, Part, Pooled, overfull
 from vsched.model.resources import Vector
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
@@ -54,7 +54,7 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
         beyond: list[tuple[str, Excess[Any]]] = [(self._names[one.key], one) for one in requests]
         beyond += [(one.key, one) for one in limits]
         short = tuple(_shortage(name, one) for name, one in beyond)
-        return Refusal(OVER_CEILING, _message(namespace, beyond), True, Code.NAMESPACE_CEILING, namespace, short)
+        return Refusal(OVER_CEILING, overfull(namespace, beyond), True, Code.NAMESPACE_CEILING, namespace, short)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """The namespace holds more, or again."""
@@ -104,18 +104,6 @@ def _limits(snapshot: Snapshot, members: Callable[[], Mapping[str, list[str]]]) 
 
 def _shortage(name: str, one: Excess[Any]) -> Shortage:
     return Shortage(name, one.kept, one.would - one.kept, one.most)
-
-
-def _message(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
-    """Who would hold how much of what: the namespace, else the first bucket that is full."""
-    pool = min(one.pool for _, one in beyond)
-    who = f"bucket {pool}" if pool else f"namespace {namespace}"
-    told = (
-        f"{format_counted(name, one.would)} {name} of the {format_counted(name, one.most)} it may"
-        for name, one in beyond
-        if one.pool == pool
-    )
-    return f"{who} would hold {', '.join(told)}"
 
 
 ALLOCATION = PluginConf(Allocation.name, NoArgs())

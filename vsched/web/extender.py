@@ -7,6 +7,7 @@ parts it is made of, since copying a megabyte costs more than making it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -14,7 +15,7 @@ import msgspec
 import orjson
 from aiohttp import web
 
-from vsched.arbitrator.extender import Asking
+from vsched.arbitrator.extender import Answer, Asking
 from vsched.cluster import wire
 from vsched.cluster.ingest_request import limits_of, request_of
 from vsched.cluster.wire_base import NO_BYTES, Raw, uid_of
@@ -25,6 +26,13 @@ from vsched.web.routes import Route, as_json
 
 MOST_BYTES = 64 << 20
 """Five thousand whole nodes with long lists of images are some 50 MB."""
+
+UNSEEN_SECONDS = 0.5
+"""How long a pod that is not known is waited for; kube-scheduler waits for us 1 s, as we have it configured."""
+UNSEEN_MOST = 64
+"""As many are waited for at a time."""
+LOOK_SECONDS = 0.02
+"""Between two looks."""
 
 ABSENT = {
     "prioritize": "which of the nodes is best is kube-scheduler's to say, the arbitrator only counts",
@@ -46,8 +54,8 @@ class Admitting(Protocol):
         """Why there is no answer at the moment: a standby, or a mirror that is not complete; empty where there is."""
         ...
 
-    def judge(self, asking: Asking) -> str | None:
-        """Why the pod may not be placed, None where it may. Must be quick."""
+    def judge(self, asking: Asking) -> Answer:
+        """Whether the pod may be placed. Must be quick."""
         ...
 
 
@@ -103,9 +111,42 @@ class InParts(web.StreamResponse):
         await super().write_eof(data)
 
 
+class Unseen:
+    """Waits for pods that are asked about before the mirror shows them: only pods that exist are let through.
+
+    kube-scheduler may hear of a pod a moment before we do. What is made up is waited for in vain: that is an error,
+    after which kube-scheduler soon tries again (or goes on, if it is told to ignore errors), and no refusal, after
+    which it waits for something to change.
+    """
+
+    def __init__(self, seconds: float = UNSEEN_SECONDS, most: int = UNSEEN_MOST) -> None:
+        self._seconds = seconds
+        self._most = most
+        self._waiting = 0
+
+    async def judged(self, admitting: Admitting, asking: Asking) -> str | None:
+        """Why the pod may not be placed, None where it may; raises BadRequest where there is no such pod."""
+        answer = admitting.judge(asking)
+        if answer.seen:
+            return answer.refusal
+        if self._waiting >= self._most:
+            raise BadRequest(503, "too many pods at once that are not known here")
+        self._waiting += 1
+        try:
+            ends = asyncio.get_running_loop().time() + self._seconds
+            while asyncio.get_running_loop().time() < ends:
+                await asyncio.sleep(LOOK_SECONDS)
+                answer = admitting.judge(asking)
+                if answer.seen:
+                    return answer.refusal
+        finally:
+            self._waiting -= 1
+        raise BadRequest(503, f"pod {asking.namespace}/{asking.name} of uid {asking.uid!r} is not known here (yet)")
+
+
 def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[Route]:
     """What ``--listen-address`` serves besides while there is arbitration."""
-    intake = Intake(most_bytes)
+    intake, unseen = Intake(most_bytes), Unseen()
 
     async def filter_nodes(request: web.Request) -> web.StreamResponse:
         async with intake.body(request) as body:
@@ -113,7 +154,7 @@ def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[
             if problem:
                 raise BadRequest(503, problem)
             question = question_of(body)
-            refusal = admitting.judge(question.asking)
+            refusal = await unseen.judged(admitting, question.asking)
             return InParts(passed(question) if refusal is None else refused(question, refusal))
 
     says = "for kube-scheduler: whether the namespace of a pod may hold it"
