@@ -67,6 +67,7 @@ class Cache(News):
         ignored: frozenset[str] = frozenset(),
         on_change: Callable[[], None] = lambda: None,
         on_arrival: Callable[[str], None] = lambda uid: None,
+        on_foreign: Callable[[Task], None] = lambda task: None,
     ) -> None:
         super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
         self.axis = ResourceAxis()
@@ -98,7 +99,14 @@ class Cache(News):
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
-            reader, self._seen["Pod"], self._nodes, self._jobs, self._defaults.judge_pod, parties, on_arrival
+            reader,
+            self._seen["Pod"],
+            self._nodes,
+            self._jobs,
+            self._defaults.judge_pod,
+            parties,
+            on_arrival,
+            on_foreign,
         )
         self._snapshots = 0
         self._previous = 0.0
@@ -121,6 +129,10 @@ class Cache(News):
         if forgotten:
             self.on_change()
         return forgotten
+
+    def found_bound(self, uid: str, node: str) -> None:
+        """The API server says that a pod which was to be bound to this node is there already."""
+        self._pods.found_bound(uid, node)
 
     def accepted(self, uid: str) -> None:
         """The API server said that it has bound the pod: a list that begins from now on has to show it."""

@@ -48,6 +48,8 @@ class Outcome(msgspec.Struct, frozen=True):
     code: int = NO_ANSWER
     message: str = ""
     seconds: float = 0.0
+    found_done: bool = False
+    """The first thing the API server said was that the pod has this node already."""
 
     @property
     def bound(self) -> bool:
@@ -150,7 +152,9 @@ class Dispatcher:
             answer = Answer(UNSENT, f"not sent: {why_unreadable(error)}")
         finally:
             self.in_flight -= 1
-        self._on_outcome(Outcome(bind, judge(bind, answer), answer.code, answer.message, answer.seconds))
+        verdict = judge(bind, answer)
+        found_done = verdict is Verdict.BOUND and not answer.done and answer.attempts == 1
+        self._on_outcome(Outcome(bind, verdict, answer.code, answer.message, answer.seconds, found_done))
         if not self.busy:
             self._idle.set()
 

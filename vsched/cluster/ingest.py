@@ -74,10 +74,14 @@ class PodReader:
         self._strangers = strangers
         """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
 
+    def is_ours(self, pod: wire.Pod) -> bool:
+        """Whether the pod names us as its scheduler."""
+        return (pod.spec.scheduler_name or "") in self.scheduler_names
+
     def read(self, pod: wire.Pod) -> PodFacts | None:
         """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
         spec = pod.spec
-        ours = (spec.scheduler_name or "") in self.scheduler_names
+        ours = self.is_ours(pod)
         if not ours and not spec.node_name and not self._strangers:
             return None
         check_names("Pod", pod.metadata)

@@ -16,6 +16,7 @@ from vsched.cluster.assumed import AssumedTasks
 from vsched.cluster.duration_books import DurationBooks
 from vsched.cluster.ingest import PodReader
 from vsched.cluster.job_books import JobBooks
+from vsched.cluster.limits import Recent
 from vsched.cluster.node_books import NodeBooks
 from vsched.cluster.party_books import PartyBooks
 from vsched.cluster.seen import Seen, as_number
@@ -26,6 +27,8 @@ from vsched.model.plan import CycleReport
 from vsched.model.status import Status
 from vsched.model.task import Task
 
+TRIED_MAX = 10_000
+"""So many pods whose bindings failed are remembered."""
 UNLEARNT_MAX = 4096
 """So many pods that have finished are remembered until the next snapshot, the last ones."""
 
@@ -42,6 +45,7 @@ class PodBooks:
         judge_class: Callable[[str], tuple[int, str]],
         parties: PartyBooks | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
+        on_foreign: Callable[[Task], None] = lambda task: None,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -55,6 +59,11 @@ class PodBooks:
         """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
         """Told of a pod that was taken for bound, once the watch says what became of it."""
+        self._on_foreign = on_foreign
+        """Told of a pod of ours that somebody else has bound."""
+        self._tried: Recent[str, str] = Recent(TRIED_MAX)
+        """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
+        a yes."""
         self._tasks: dict[str, Task] = {}
         self._classless: dict[str, tuple[bool, str]] = {}
         """Pods whose priority is that of the class they name; whether each is gated, and what it asks for in vain."""
@@ -91,11 +100,24 @@ class PodBooks:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
+        if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
+            self._on_foreign(task)
         self._store(task)
         self._jobs.imply(task, facts.implicit)
         if task.finished and task.job and (before is None or not before.finished):
             self._unlearnt.append(task)
         return before is None or _matters(before, task)
+
+    def found_bound(self, uid: str, node: str) -> None:
+        """The API server says that the pod is on this node already; who else put it there unless we tried before?"""
+        task = self._tasks.get(uid)
+        if task is not None and self._tried.get(uid) != node:
+            self._on_foreign(task)
+
+    def _is_foreign(self, before: Task, after: Task) -> bool:
+        """Whether a pod that waited has a node which we did not choose."""
+        waited = before.status in (Status.PENDING, Status.BINDING) and bool(after.node)
+        return waited and after.node not in (before.node, self._tried.get(after.uid))
 
     def learn(self) -> Mapping[str, Learnt]:
         """How long pods ran, those included that have finished since the last call; valid until the next one."""
@@ -203,6 +225,9 @@ class PodBooks:
 
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""
+        task = self._tasks.get(uid)
+        if task is not None and task.status is Status.BINDING:
+            self._tried.put(uid, task.node)
         return self._show(self._assumed.end(uid))
 
     def spare(self, uid: str) -> None:

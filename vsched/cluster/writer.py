@@ -52,6 +52,8 @@ class Answer(NamedTuple):
     asked_seconds: float = 0.0
     """How long the API server asks to be left alone; 0 where it does not."""
 
+    attempts: int = 1
+
     @property
     def done(self) -> bool:
         return 200 <= self.code < 300
@@ -104,13 +106,13 @@ class Writer:
     async def send(self, write: Write, attempts: Attempts, again: Callable[[Answer], bool] = may_help) -> Answer:
         """The answer to a write, after as many attempts as are granted; ``again`` says which are worth another."""
         began = time.perf_counter()
-        answer = await self._once(write)
+        answer, made = await self._once(write), 1
         if again(answer):
             back_off = attempts.back_off()
-            while again(answer) and back_off.failures + 1 < attempts.count:
+            while again(answer) and made < attempts.count:
                 await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
-                answer = await self._once(write)
-        return answer._replace(seconds=time.perf_counter() - began)
+                answer, made = await self._once(write), made + 1
+        return answer._replace(seconds=time.perf_counter() - began, attempts=made)
 
     async def _once(self, write: Write) -> Answer:
         if not self._open.is_set():

@@ -39,6 +39,7 @@ from vsched.daemon.policy_reach import reach_of
 from vsched.daemon.progress import Progress
 from vsched.daemon.reaching import reach
 from vsched.daemon.reload import PolicyInForce, Reading, policy_of
+from vsched.daemon.rivals import Rivals
 from vsched.daemon.showing import Showing
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
@@ -90,6 +91,7 @@ class Daemon:
             ignored=frozenset(options.ignored),
             on_change=trigger.pull,
             on_arrival=self.telemetry.arrived,
+            on_foreign=lambda task: self.rivals.bound(task),
         )
         self.election = self._election()
         bucket = TokenBucket(options.api_qps, options.api_burst)
@@ -107,6 +109,14 @@ class Daemon:
         self.writeback = outcomes.teller = Writeback(
             client, writer, settings, clock, outcomes.status, self.cache, outcomes.nomination
         )
+        self.rivals = Rivals(
+            options.scheduler_names,
+            clock,
+            self.election.holds,
+            self.writeback.events,
+            self.telemetry,
+            elected=options.leader_elect,
+        )
         self._policy_status: PolicyStatus | None = None
         if isinstance(self.policy, PolicyMap):
             self._policy_status = PolicyStatus(self.policy, writer, self.writeback.events)
@@ -118,7 +128,7 @@ class Daemon:
         watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
         self.progress = Progress(watches, self.telemetry.note)
         self.usage = UsageCollector(self._settings, client, self.cache, clock, self.telemetry.usage, self.policy.reach)
-        self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role)
+        self.health = Health(clock, self._synced, self._absent, self.usage.to_dict, self._role, self.rivals.to_dict)
         self.caller = Caller()
         self.arbitration: Arbitration | None = None
         if options.arbitrate:
@@ -355,5 +365,6 @@ class Daemon:
             **self.usage.numbers(),
             **self.doors.numbers(),
             **self.showing.numbers(),
+            "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

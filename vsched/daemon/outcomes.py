@@ -57,6 +57,8 @@ class Outcomes:
             case Verdict.BOUND:
                 if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
                     self._telemetry.awaiting(bind.uid)
+                if outcome.found_done:
+                    self._cache.found_bound(bind.uid, bind.node)
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
                 self.teller.bound(bind)

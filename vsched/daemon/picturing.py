@@ -161,6 +161,7 @@ class Picturing:
             sessions=history.rows(),
             bound=history.bound,
             evicted=history.evicted,
+            foreign=history.foreign,
             outcomes=findings.jobs,
             awards=arbitrated.division.namespaces if arbitrated is not None else {},
             weights=arbitrated.weights if arbitrated is not None else {},

@@ -25,6 +25,7 @@ class Health:
         absent: Callable[[], Mapping[str, str]] = dict,
         usage: Callable[[], Mapping[str, object]] = dict,
         role: Callable[[], str] = lambda: "leader",
+        rivals: Callable[[], Mapping[str, object]] = dict,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -34,6 +35,7 @@ class Health:
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self._role = role
+        self._rivals = rivals
 
     def turned(self) -> None:
         """The loop has come round: it waits for work, or just did some."""
@@ -49,10 +51,14 @@ class Health:
 
         ``role`` is what this process is at the moment: ``leader`` acts, anything else only watches. Under ``absent``
         are the kinds that can be done without and cannot be had, each with the reason. Under ``usage``, where it is
-        collected, how its source is doing: decisions go on without.
+        collected, how its source is doing: decisions go on without. Under ``rivals`` that somebody else binds pods of
+        ours, while that is so.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
         usage = self._usage()
         more = {"usage": dict(usage)} if usage else {}
+        rivals = self._rivals()
+        if rivals:
+            more["rivals"] = dict(rivals)
         return Check(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})

@@ -22,6 +22,8 @@ class History:
         """Pods whose binding the API server took."""
         self.evicted = 0
         """Pods that it agreed to evict."""
+        self.foreign = 0
+        """Pods of ours that somebody else has bound."""
 
     def add(self, row: SessionRow) -> None:
         """Remember a session."""

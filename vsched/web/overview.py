@@ -168,4 +168,5 @@ class Overview(msgspec.Struct, frozen=True):
     policy: PolicyRow | None
     counts: dict[str, int]
     """Always all of these: ``nodes``, ``pods_running`` (on nodes), ``pods_waiting``, ``jobs_running``,
-    ``jobs_waiting``, ``bound_total``, ``evicted_total`` (by this daemon), ``jobs_left_out`` (of the list)."""
+    ``jobs_waiting``, ``bound_total``, ``evicted_total`` (by this daemon), ``bound_by_others`` (pods of ours
+    that another scheduler has placed: to stay 0), ``jobs_left_out`` (of the list)."""

@@ -36,6 +36,8 @@ class Around(NamedTuple):
     sessions: tuple[SessionRow, ...] = ()
     bound: int = 0
     evicted: int = 0
+    foreign: int = 0
+    """Pods of ours that another scheduler has bound."""
     outcomes: Mapping[str, JobOutcome] = {}
     """The last one of each job; those of the session itself go before."""
     positions: Mapping[str, int] = {}
@@ -122,6 +124,7 @@ def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]
         "jobs_waiting": sum(jobs.waiting.values()),
         "bound_total": around.bound,
         "evicted_total": around.evicted,
+        "bound_by_others": around.foreign,
         "jobs_left_out": jobs.left_out,
     }
 

@@ -71,6 +71,7 @@ def fleet(nodes: int, jobs: int, queues: int = 12, seed: int = 1) -> Overview:
         "jobs_waiting": waiting,
         "bound_total": 102_931,
         "evicted_total": 412,
+        "bound_by_others": 0,
         "jobs_left_out": 0,
     }
     return Overview(

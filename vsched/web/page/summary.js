@@ -33,6 +33,8 @@ export class Summary {
     say(find("version"), picture.version);
     say(find("generation"), picture.policy ? `policy ${picture.policy.generation}` : "no policy");
     mark(find("generation"), "data-ok", picture.policy ? String(picture.policy.ok) : null);
+    say(find("count-rivals"), count(counts.bound_by_others));
+    find("rivals").hidden = !counts.bound_by_others;
     find("idle").hidden = picture.role === "leader";
     this.#aloud(`${counted(counts.jobs_waiting, "job")} waiting, ${counted(counts.jobs_running, "job")} running`);
   }
