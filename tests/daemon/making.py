@@ -159,7 +159,7 @@ class Making:
                 pod["metadata"]["annotations"]["volcano.sh/task-spec"] = edit.role
 
         for number in range(edit.count):
-            name = f"{edit.like}-more-{number}"
+            name = f"{edit.like}-by-hand-{number}"
             if self._client.get("pods", like["metadata"]["namespace"], name) is None:
                 self._client.create("pods", _fresh(like, name, in_role))
 

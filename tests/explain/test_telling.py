@@ -58,6 +58,7 @@ queue a capability=cpu:6 weight=2 guarantee=cpu:1 volcano.sh/nodegroup-resource-
 quota x/small requests.cpu=8 requests.memory=6Gi
 pdb x/guard selector=job:a allowed=1
 job x/b min=8 pods=8 cpu=2 queue=a minResources=cpu:16,memory:8Gi roles=ps:1,worker:7 role=worker
+job x/ruled min=1 pods=1 cpu=1 selector=zone:z apart=b port=80
 job x/g min=2
 pods x/g 2 cpu=1 gated
 """
@@ -93,11 +94,31 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetJobQueue("x/b", "leaf"), "queue leaf as its queue", '{"spec":{"queue":"leaf"}}'),
     (SetPriority("x/b", 10, "high"), "priority class high", '{"spec":{"priorityClassName":"high"}}'),
     (SetPriority("x/b", 10), "a priority of 10 (now 0)", ""),
-    (Tolerate("x/b", "gpu", "yes"), "a toleration of the taint gpu=yes:NoSchedule", ""),
+    (
+        Tolerate("x/b", "gpu", "yes"),
+        "a toleration of the taint gpu=yes:NoSchedule",
+        """-p '[{"op":"add","path":"/spec/tolerations","value":[{"key":"gpu","operator":"Equal","value":"yes",""",
+    ),
+    (
+        DropRule("x/ruled", "nodeSelector"),
+        "its node selector and node affinity dropped",
+        '{"spec":{"nodeSelector":null}}',
+    ),
+    (
+        DropRule("x/ruled", "podAntiAffinity"),
+        "its required pod anti-affinity dropped",
+        '{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":null}}}}',
+    ),
     (DropRule("x/b", "hostPorts"), "its host ports dropped", ""),
     (RemoveGates("x/g"), "the scheduling gates of its pods removed", '{"spec":{"schedulingGates":null}}'),
-    (AddPods("x/b", "b.0", 1, "ps"), "1 more pod of role ps", ""),
-    (AddPods("x/b", "b.0", 2), "2 more pods", ""),
+    (
+        AddPods("x/b", "b.0", 1, "ps"),
+        "1 more pod of role ps",
+        '{"metadata":{"name":"b.0-more-ps-0","uid":null,"resourceVersion":null,'
+        '"annotations":{"volcano.sh/task-spec":"ps"}},"spec":{"nodeName":null}}',
+    ),
+    (AddPods("x/b", "b.0", 2), "2 more pods", '"name":"b.0-more-1"'),
+    (AddPods("x/b", "b.0", 20), "20 more pods", ""),
     (CreatePodGroup("x/new", "a"), "PodGroup x/new created in queue a", "kubectl create -f -"),
     (CreateQueue("q"), "queue q created", "kubectl create -f -"),
     (OpenQueue("a"), "queue a opened", "vsched queue open a"),
@@ -243,6 +264,29 @@ def test_limits_of_other_groups_stay_as_they_are_written() -> None:
 
 def test_every_edit_there_is_has_words_and_is_in_the_table() -> None:
     assert {type(edit) for edit, _, _ in SAID} == set(Edit.__args__)  # type: ignore[attr-defined]
+
+
+PODS_MADE_AGAIN = """
+job x/kept min=1 pods=1 cpu=1 tolerates=other
+job x/none min=1 pods=1 cpu=1
+"""
+
+
+def test_a_toleration_is_added_to_those_there_are(snapshot: Snapshot) -> None:
+    world = mirror(manifests(WORLD + PODS_MADE_AGAIN)).snapshot(NOW)
+    assert '"path":"/spec/tolerations/-"' in command(world, Tolerate("x/kept", "gpu", "yes"))
+    assert '"path":"/spec/tolerations"' in command(world, Tolerate("x/none", "gpu", "yes"))
+
+
+def test_pods_that_a_controller_makes_are_not_made_by_hand() -> None:
+    objects = manifests(WORLD + PODS_MADE_AGAIN)
+    for found in objects:
+        if found["kind"] == "Pod":
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+            found["metadata"]["ownerReferences"] = [owner]
+    world = mirror(objects).snapshot(NOW)
+    for edit in (Tolerate("x/none", "gpu", "yes"), DropRule("x/ruled", "nodeSelector"), AddPods("x/b", "b.0", 1)):
+        assert command(world, edit) == ""
 
 
 def test_pods_without_a_podgroup_of_their_own_have_none_to_patch(snapshot: Snapshot) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vsched.explain.edits import AddNodeGroup, Edit, OpenQueue, RemoveGates, RemoveTaint, Uncordon
+from vsched.explain.edits import AddNodeGroup, DropRule, Edit, OpenQueue, RemoveGates, RemoveTaint, Tolerate, Uncordon
 from vsched.explain.records import Change
 from vsched.sim.cluster import Cluster
 
@@ -41,12 +42,14 @@ def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
             yield from _leaves(one, (*at, str(key)))
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
-            yield from _leaves(one, (*at, repr(one)))
+            yield from _leaves(one, (*at, json.dumps(one, sort_keys=True)))
     else:
         yield at, value
 
 
 MAY_DIFFER: dict[type[Edit], tuple[str, ...]] = {
+    Tolerate: ("tolerations",),
+    DropRule: ("nodeSelector", "affinity", "topologySpreadConstraints"),
     RemoveTaint: ("taints",),
     RemoveGates: ("schedulingGates",),
     Uncordon: ("unschedulable", "taints"),

@@ -7,18 +7,19 @@ reads it as one word; of names that Kubernetes would not have let in, no command
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from vsched.explain.commands_pods import of_pods
 from vsched.explain.edits import (
     AddNodeGroup,
+    AddPods,
     CreatePodGroup,
     CreatePriorityClass,
     CreateQueue,
+    DropRule,
     Edit,
     LabelNodes,
     LowerGuarantee,
@@ -40,6 +41,7 @@ from vsched.explain.edits import (
     Tolerate,
     Uncordon,
 )
+from vsched.explain.lines import as_json, is_plain, line
 from vsched.model.counted import format_counted
 from vsched.model.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
@@ -52,13 +54,11 @@ CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
 GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
 GROUPS_AT = "/spec/affinity/nodeGroupAffinity/requiredDuringSchedulingIgnoredDuringExecution"
 AVOIDED_AT = "/spec/affinity/nodeGroupAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-"""What names, keys, label values and keys of jobs are made of: never a word that a shell or kubectl takes for more."""
 
 
 def command(snapshot: Snapshot, edit: Edit) -> str:
     """What makes the edit in a shell; empty where it takes more than a command."""
-    return "\n".join(_lines(snapshot, edit)) if _is_plain(msgspec.structs.astuple(edit)) else ""
+    return "\n".join(_lines(snapshot, edit)) if is_plain(msgspec.structs.astuple(edit)) else ""
 
 
 def taint_of(edit: Tolerate | RemoveTaint) -> str:
@@ -72,28 +72,14 @@ def consumer_of(snapshot: Snapshot, namespace: str) -> str:
     return "defaults" if party is None or party.claim is None else party.claim.name
 
 
-def _texts(found: object) -> Iterator[str]:
-    """Every text in a record's fields."""
-    if isinstance(found, str):
-        yield found
-    elif isinstance(found, Mapping):
-        for pair in found.items():
-            yield from _texts(pair)
-    elif isinstance(found, tuple):
-        for one in found:
-            yield from _texts(one)
-
-
-def _is_plain(found: object) -> bool:
-    return all(_NAME.fullmatch(text) for text in _texts(found) if text)
-
-
 def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
     match edit:
         case SetMinMember() | SetVictimMinimum() | SetMinResources() | SetPriority() | SetJobQueue() | SetRoleMinimum():
             return _of_group(snapshot, edit)
         case CreatePriorityClass():
-            return [_line("kubectl", "create", "priorityclass", edit.name, f"--value={edit.value}")]
+            return [line("kubectl", "create", "priorityclass", edit.name, f"--value={edit.value}")]
+        case Tolerate() | DropRule() | AddPods():
+            return of_pods(snapshot, edit)
         case RemoveGates():
             return _ungated(snapshot, edit.job)
         case CreateQueue():
@@ -103,7 +89,7 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             spec = {"queue": edit.queue, "minMember": edit.minimum}
             return [_created("PodGroup", {"namespace": namespace, "name": name}, spec)]
         case OpenQueue():
-            return [_line("vsched", "queue", "open", edit.queue)]
+            return [line("vsched", "queue", "open", edit.queue)]
         case (
             SetQueueAmount() | LowerGuarantee() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit()
         ):
@@ -114,14 +100,14 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
         case SetConsumerLimit():
             hard = {edit.resource: format_counted(edit.resource, edit.amount)}
             name = consumer_of(snapshot, edit.namespace)
-            return [_patch(CONSUMERS, f"{edit.namespace}/{name}", {"spec": {"hard": hard}})] if _is_plain(name) else []
+            return [_patch(CONSUMERS, f"{edit.namespace}/{name}", {"spec": {"hard": hard}})] if is_plain(name) else []
         case Uncordon():
-            return [_line("kubectl", "uncordon", *edit.nodes)]
+            return [line("kubectl", "uncordon", *edit.nodes)]
         case RemoveTaint():
-            return [_line("kubectl", "taint", "nodes", *edit.nodes, f"{taint_of(edit)}-")]
+            return [line("kubectl", "taint", "nodes", *edit.nodes, f"{taint_of(edit)}-")]
         case LabelNodes():
             pairs = [f"{key}={value}" for key, value in sorted(edit.labels.items())]
-            return [_line("kubectl", "label", "nodes", *edit.nodes, *pairs, "--overwrite")]
+            return [line("kubectl", "label", "nodes", *edit.nodes, *pairs, "--overwrite")]
     return []
 
 
@@ -164,12 +150,12 @@ def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:
             fields = {"priorityClassName": edit.priority_class}
         case _:
             return []
-    return [_patch(VOLCANO_JOBS, key, {"spec": fields})] if _is_plain(key) else []
+    return [_patch(VOLCANO_JOBS, key, {"spec": fields})] if is_plain(key) else []
 
 
 def _ungated(snapshot: Snapshot, key: str) -> list[str]:
     gated = sorted(task.name for task in snapshot.jobs[key].pending.values() if task.at_gate and not task.awaits_queue)
-    if len(gated) > GATED_MAX or not _is_plain(tuple(gated)):
+    if len(gated) > GATED_MAX or not is_plain(tuple(gated)):
         return []
     namespace = snapshot.jobs[key].spec.namespace
     return [_patch("pod", f"{namespace}/{name}", {"spec": {"schedulingGates": None}}) for name in gated]
@@ -195,7 +181,7 @@ def _of_queue(snapshot: Snapshot, edit: OfQueue) -> list[str]:
             return [_with_group(snapshot.queues[edit.queue].affinity or NodeGroups(), edit)]
         case SetGroupLimit():
             return _limited(dict(snapshot.queues[edit.queue].annotations).get(GROUP_LIMITS, ""), edit)
-    return [_line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", _json({"spec": spec}))]
+    return [line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", as_json({"spec": spec}))]
 
 
 def _with_group(groups: NodeGroups, edit: AddNodeGroup) -> str:
@@ -212,10 +198,10 @@ def _with_group(groups: NodeGroups, edit: AddNodeGroup) -> str:
     elif not steps:
         name = GROUPS_AT.rpartition("/")[2]
         spec = {"affinity": {"nodeGroupAffinity": {name: [edit.group]}}}
-        return _line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", _json({"spec": spec}))
+        return line("kubectl", "patch", QUEUES, edit.queue, "--type", "merge", "-p", as_json({"spec": spec}))
     else:
         steps.append({"op": "add", "path": GROUPS_AT, "value": [edit.group]})
-    return _line("kubectl", "patch", QUEUES, edit.queue, "--type", "json", "-p", _json(steps))
+    return line("kubectl", "patch", QUEUES, edit.queue, "--type", "json", "-p", as_json(steps))
 
 
 def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
@@ -225,8 +211,8 @@ def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
     limits[edit.group] = {**limits.get(edit.group, {}), edit.resource: amount}
     if not stated.isascii() or not stated.isprintable():
         return []
-    annotation = f"{GROUP_LIMITS}={_json(limits)}"
-    return [_line("kubectl", "annotate", QUEUES, edit.queue, annotation, "--overwrite")]
+    annotation = f"{GROUP_LIMITS}={as_json(limits)}"
+    return [line("kubectl", "annotate", QUEUES, edit.queue, annotation, "--overwrite")]
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -235,21 +221,13 @@ def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
 def _created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:
     """``create`` and not ``apply``: what somebody made meanwhile stays as it is."""
     manifest = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
-    return f"{_line('echo', _json(manifest))} | kubectl create -f -"
+    return f"{line('echo', as_json(manifest))} | kubectl create -f -"
 
 
 def _patch(kind: str, key: str, body: Mapping[str, Any]) -> str:
     namespace, _, name = key.partition("/")
-    return _line("kubectl", "patch", kind, name, "-n", namespace, "--type", "merge", "-p", _json(body))
+    return line("kubectl", "patch", kind, name, "-n", namespace, "--type", "merge", "-p", as_json(body))
 
 
 def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     return {name: format_counted(name, amount) for name, amount in amounts.items()}
-
-
-def _line(*words: str) -> str:
-    return shlex.join(words)
-
-
-def _json(found: Mapping[str, Any] | Sequence[Any]) -> str:
-    return msgspec.json.encode(found).decode()

@@ -1,0 +1,93 @@
+"""Commands for what a pod's spec says: it cannot be changed, so the pod is deleted and made again with another one.
+
+Only of pods that nobody makes again by himself: those of a Deployment or a Job are what its template says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vsched.explain.edits import AddPods, DropRule, Tolerate
+from vsched.explain.lines import as_json, is_plain, line
+from vsched.model.job import Job
+from vsched.model.shape import Shape
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+
+PODS_MAX = 16
+"""Of more pods no command is made: one each would be too long to read."""
+WHEN = "requiredDuringSchedulingIgnoredDuringExecution"
+ROLE = "volcano.sh/task-spec"
+
+
+def of_pods(snapshot: Snapshot, edit: Tolerate | DropRule | AddPods) -> list[str]:
+    """What makes the edit, a line a pod; empty where it takes more."""
+    job = snapshot.jobs[edit.job]
+    if isinstance(edit, AddPods):
+        return _more(job, edit)
+    pods = sorted(
+        (task for task in job.pending.values() if _is_concerned(task.shape, edit)), key=lambda task: task.name
+    )
+    if not pods or len(pods) > PODS_MAX or not is_plain(tuple(task.name for task in pods)):
+        return []
+    patches = [_patch(task.shape, edit) for task in pods]
+    if any(task.owned for task in pods) or not all(patches):
+        return []
+    return [_made_again(task, patch) for task, patch in zip(pods, patches, strict=True)]
+
+
+def _is_concerned(shape: Shape, edit: Tolerate | DropRule) -> bool:
+    return isinstance(edit, Tolerate) or bool(_patch(shape, edit)) or edit.rule in ("hostPorts", "topologySpread")
+
+
+def _patch(shape: Shape, edit: Tolerate | DropRule) -> tuple[str, ...]:
+    """The flags that have kubectl make the change in a pod's manifest; empty where that cannot be told."""
+    if isinstance(edit, Tolerate):
+        said = {"key": edit.key, "operator": "Equal", "value": edit.value, "effect": edit.effect}
+        # An empty list may not be there at all, and one that is there is added to.
+        at, value = ("/spec/tolerations/-", said) if shape.rules.tolerations else ("/spec/tolerations", [said])
+        return "--type=json", "-p", as_json([{"op": "add", "path": at, "value": value}])
+    dropped = _dropped(shape, edit)
+    return ("--type=merge", "-p", as_json({"spec": dropped})) if dropped else ()
+
+
+def _dropped(shape: Shape, edit: DropRule) -> Mapping[str, Any]:
+    affinity = shape.affinity
+    match edit.rule:
+        case "nodeSelector":
+            selector: dict[str, Any] = {"nodeSelector": None} if shape.rules.node_selector else {}
+            near = shape.rules.required is not None or shape.rules.node_name
+            return selector | ({"affinity": {"nodeAffinity": {WHEN: None}}} if near else {})
+        case "podAffinity" if affinity is not None and affinity.required:
+            return {"affinity": {"podAffinity": {WHEN: None}}}
+        case "podAntiAffinity" if affinity is not None and affinity.anti_required:
+            return {"affinity": {"podAntiAffinity": {WHEN: None}}}
+        case "topologySpread" if shape.spread and all(rule.hard for rule in shape.spread):
+            return {"topologySpreadConstraints": None}
+    return {}
+
+
+def _made_again(task: Task, flags: Sequence[str]) -> str:
+    get = line("kubectl", "get", "pod", task.name, "-n", task.namespace, "-o", "json")
+    patch = line("kubectl", "patch", "--local", "-f", "-", *flags, "-o", "json")
+    return f"{get} | {patch} | kubectl replace --force -f -"
+
+
+def _more(job: Job, edit: AddPods) -> list[str]:
+    """Pods like one there is, by other names."""
+    like = next((task for task in job.tasks.values() if task.name == edit.like), None)
+    if like is None or like.owned or edit.count > PODS_MAX:
+        return []
+    names = {task.name for task in job.tasks.values()}
+    fresh = (f"{like.name}-more{edit.role and '-'}{edit.role}-{number}" for number in range(edit.count + len(names)))
+    lines = []
+    for name in [name for name in fresh if name not in names][: edit.count]:
+        metadata: dict[str, Any] = {"name": name, "uid": None, "resourceVersion": None}
+        if edit.role and edit.role != like.role:
+            metadata["annotations"] = {ROLE: edit.role}
+        body = {"metadata": metadata, "spec": {"nodeName": None}}
+        get = line("kubectl", "get", "pod", like.name, "-n", like.namespace, "-o", "json")
+        patch = line("kubectl", "patch", "--local", "-f", "-", "--type=merge", "-p", as_json(body), "-o", "json")
+        lines.append(f"{get} | {patch} | kubectl create -f -")
+    return lines
