@@ -1,4 +1,4 @@
-"""Thirty more jobs that cannot start, whose way out is a command: what it says, and what it leaves as it is.
+"""More jobs that cannot start, whose way out is a command: what it says, and what it leaves as it is.
 
 Written as ``tests.daemon.situations`` are.
 """
@@ -333,5 +333,25 @@ MORE: dict[str, Stuck] = {
         "scheduling gates hold back 3 pods",
         ("the scheduling gates of its pods removed",),
         command="kubectl patch pod b.2 -n default",
+    ),
+    "it names a priority class that does not exist": Stuck(
+        DEFAULT,
+        "node n1 cpu=4\nclass other 5",
+        "job default/b min=1 pods=1 cpu=1 class=gold",
+        Code.UNSUPPORTED,
+        "gold",
+        ("priority class gold created with value 0",),
+        never=True,
+        command="kubectl create priorityclass gold --value=0",
+    ),
+    "its queue names a priority class that does not exist, and so does it": Stuck(
+        DEFAULT,
+        "node n1 cpu=4\nqueue q class=silver",
+        "job default/b min=1 pods=1 cpu=1 class=gold queue=q",
+        Code.UNSUPPORTED,
+        "silver",
+        ("priority class silver created with value 0 and priority class gold created with value 0",),
+        never=True,
+        command="kubectl create priorityclass gold --value=0",
     ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -71,7 +71,7 @@ def make_class(snapshot: Snapshot, edit: CreatePriorityClass) -> Snapshot:
         if edit.name in (job.spec.priority_class, job.awaits_class)
     }
     for job in named.values():
-        job.judgement = Judgement(edit.value, "" if job.awaits_class else job.unsupported)
+        job.judgement = _judged(job, edit, classes)
     awaited = [(snapshot.jobs[key], job) for key, job in named.items() if snapshot.jobs[key].awaits_class]
     books, shares = _booked(
         snapshot, [shift for before, after in awaited for shift in ((claim_of(before), -1), (claim_of(after), 1))]
@@ -89,6 +89,16 @@ def make_class(snapshot: Snapshot, edit: CreatePriorityClass) -> Snapshot:
         books=books,
         shares=shares,
     )
+
+
+def _judged(job: Job, edit: CreatePriorityClass, classes: Container[str]) -> Judgement:
+    """What a job is once the class is there: it may name another one besides that its queue does."""
+    if not job.awaits_class:
+        return Judgement(edit.value, job.unsupported)
+    own = job.spec.priority_class
+    if edit.value or not own or own in classes or job.spec.class_only_named:
+        return Judgement(edit.value)
+    return Judgement(edit.value, job.unsupported.replace(edit.name, own), awaits_class=own)
 
 
 def let_in(snapshot: Snapshot, key: str) -> Snapshot:
