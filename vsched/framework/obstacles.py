@@ -18,7 +18,8 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
     if job.spec.queue not in queues:
         return no_such_queue(job.spec.queue)
     if job.unsupported:
-        return unsupported(f"PodGroup {job.key}: {job.unsupported}" if not job.spec.implicit else job.unsupported)
+        own = job.spec.implicit or job.spec.made  # its pods and their workload ask, the object only records it
+        return unsupported(job.unsupported if own else f"PodGroup {job.key}: {job.unsupported}")
     if job.kept_out:
         return unsupported(told_of_pods(job))
     return None
