@@ -259,7 +259,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "pods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 phase=Inqueue pods=1 cpu=2",
             TAKING,
             State.WAITS,
-            [Code.RESOURCES, Code.ORDER],
+            [Code.ORDER],
             id="what is idle is kept for another",
         ),
         pytest.param(

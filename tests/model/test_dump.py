@@ -79,6 +79,7 @@ def rich() -> Snapshot:
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
         ignored=("claims",),
+        foreign={"x/train": "2 of its pods are for scheduler other"},
     )
 
 

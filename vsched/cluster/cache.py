@@ -13,6 +13,7 @@ from vsched.cluster import wire
 from vsched.cluster.budget_books import BudgetBooks
 from vsched.cluster.crowding import Crowding
 from vsched.cluster.defaults import ClusterDefaults
+from vsched.cluster.foreign_books import ForeignBooks
 from vsched.cluster.group_books import GroupBooks
 from vsched.cluster.implied import StandIn
 from vsched.cluster.ingest import PodReader
@@ -96,6 +97,7 @@ class Cache(News):
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
         self._scheduler_names = scheduler_names
+        self._foreign = ForeignBooks(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
         parties = self._parties if arbitrating else None
         self._pods = PodBooks(
@@ -262,6 +264,7 @@ class Cache(News):
             learnt=self._pods.learn(),
             setbacks=self.refused.publish(),
             ignored=tuple(sorted(self._defaults.ignored)),
+            foreign=self._foreign.publish(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -360,6 +363,8 @@ class Cache(News):
                 self._crowding.put(kind, key, found)
             self._notes.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
             return True
+        if isinstance(found, wire.Pod):
+            matters |= self._put_foreign(key, found)
         if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
             self._notes.put_foreign(key, found)
         elif remarks:
@@ -367,6 +372,11 @@ class Cache(News):
         else:
             self._notes.drop(kind, key)
         return matters
+
+    def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
+        """Count a pod that is another scheduler's for the PodGroup that it names; True where its job is told of it."""
+        ours = (pod.spec.scheduler_name or "") in self._scheduler_names
+        return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
 
     def _delete(self, kind: str, key: str) -> bool:
         self._notes.drop(kind, key)
@@ -379,7 +389,8 @@ class Cache(News):
         """Forget an object; True where it was known."""
         match kind:
             case "Pod":
-                return self._pods.drop(key)
+                told = self._jobs.tell_again(self._foreign.drop(key))
+                return self._pods.drop(key) or told
             case "Node":
                 return self._nodes.lose(key)
             case "PodGroup":

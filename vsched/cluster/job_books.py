@@ -168,6 +168,13 @@ class JobBooks:
         """Show every job as changed once more, some in each snapshot."""
         self._unreviewed = dict.fromkeys(reversed(self.published))
 
+    def tell_again(self, key: str) -> bool:
+        """Show a job as changed once more, as something is to be said of it; True where there is one of this key."""
+        if key not in self._jobs:
+            return False
+        self._dirty[key] = None
+        return True
+
     def publish(self) -> tuple[str, ...]:
         """Bring ``published``, ``active`` and the sums up to date; returns the keys that changed or went, sorted."""
         changed = self._publish_changed()

@@ -30,7 +30,7 @@ from vsched.model.status import Phase
 from vsched.web.divisions import with_division
 from vsched.web.sights import Sight
 
-PASSING = frozenset((Code.LEAVING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))
+PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))
 """What passes by itself, and what nobody here can say a change about."""
 AT_REST_SECONDS = 1.0
 """How long is waited for a session to end before time is looked at again."""

@@ -22,6 +22,7 @@ from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.headline import Headlines
+from vsched.framework.holders import HELD, named
 from vsched.framework.jobs import JobView
 from vsched.framework.lasting import LASTING
 from vsched.framework.obstacles import no_such_queue, told_of_pods
@@ -228,11 +229,10 @@ class Examiner:
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
                 continue
-            yield from _said(failing, total, told)
-            kept = int(np.count_nonzero(self._kept(task)))
-            if kept:
-                has = counted(kept, "node has", "nodes have")
-                yield Constraint(Code.ORDER, f"{has} room that is kept for pods which wait for others to leave")
+            held = next((one.rows for one in failing if one.reason == HELD), None)
+            others = "" if held is None else self._headlines.holders.names(view.key, held)
+            for one in _said(failing, total, told):
+                yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
             if not protectors_told:  # looks at every running pod: once is enough
                 protectors_told = True
                 yield from protected(self._session, view, task)
@@ -244,23 +244,13 @@ class Examiner:
         off: Mask = np.zeros(len(self._session.nodes), dtype=np.bool_)
         for one in found:
             off |= one.rows
+        holders = self._headlines.holders
         if off.all():
-            return found
+            return holders.split(task.job, task, found, filled=False)
         if wanted < 2 or fitting.room(task).tasks >= wanted:
             return []
-        return [one for one in fitting.failing(task, filled=True) if one.rows.any()]
-
-    def _kept(self, task: Task) -> Mask:
-        """bool[nodes]: where the task would fit, were nothing of what is idle kept for others."""
-        nodes = self._session.nodes
-        idle: Mask = np.ones(len(nodes), dtype=np.bool_)
-        free: Mask = np.ones(len(nodes), dtype=np.bool_)
-        for check in self._session.fitting.static_checks(task):
-            idle &= check.passes
-        for column, amount in task.shape.request:
-            idle &= nodes.idle[column] >= amount
-            free &= nodes.unreserved(column) >= amount
-        return idle & ~free
+        found = [one for one in fitting.failing(task, filled=True) if one.rows.any()]
+        return holders.split(task.job, task, found, filled=True)
 
 
 def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:

@@ -142,7 +142,7 @@ class Explaining:
         outcome = self._report.jobs.get(key)
         state = state_of(job, self._report)
         code = outcome.code if outcome is not None else ""
-        if state is State.WAITS and code == Code.LEAVING:
+        if state is State.WAITS and code in (Code.LEAVING, Code.STARTING):
             state = State.STARTING
         message = headline_of(outcome.message) if outcome is not None and (job.pending or state is State.WAITS) else ""
         set_back = state is State.STARTING and any(uid in self._snapshot.setbacks for uid in job.tasks)

@@ -73,6 +73,9 @@ def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
 
 def never_complete(session: Session, view: JobView) -> str:
     """What is said of a gang with too few pods that nobody is known to make more for; empty where somebody may."""
+    others = session.snapshot.foreign.get(view.key)
+    if others:
+        return others
     tasks = view.job.tasks.values()
     if not tasks or any(task.owned for task in tasks):
         return ""

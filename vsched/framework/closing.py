@@ -13,7 +13,7 @@ from vsched.framework.ledger import Cause, Entry
 from vsched.framework.limits_told import SILENT
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session
+from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
 from vsched.model.advice import Advice, advised, headline_of
@@ -255,6 +255,9 @@ def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: s
         # Of most of the thousands that wait there is nothing to look up.
         own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
         why = own or refusal
+        if isinstance(why, Explanation):
+            told = headlines.holders.explain(view.key, task, why)
+            why = told.why._replace(message=told.named(told.why.message))
         reason, message, reasons = _told_of_task(headlines, view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
@@ -284,7 +287,7 @@ def _told_of_task(
 ) -> tuple[str, str, dict[str, int]]:
     """Reason, message, and nodes by reason; ``gang`` is what its job waits for."""
     if isinstance(why, Refusal):
-        if why.code is Code.LEAVING and gang and not in_sight(view):
+        if why.reason == PIPELINED and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
         reason = UNSUPPORTED if why.code is Code.UNSUPPORTED else "Unschedulable"
         return reason, headlines.refused(view, why).message, {why.reason: 1}

@@ -72,6 +72,8 @@ class Code(StrEnum):
     """All would be there, were it not for those before it."""
     LEAVING = "Leaving"
     """It has its places, and waits for others to leave them."""
+    STARTING = "Starting"
+    """It has its places, and nobody has to leave them: the next session binds it."""
     BINDING = "Binding"
     """Its places were decided, and the API server does not take the bindings."""
     REFUSED = "Refused"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
+from vsched.framework.holders import Holders
 from vsched.framework.jobs import JobView
 from vsched.framework.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.limits_told import SILENT, Headline, LimitsTold
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session, is_whole, to_leave
+from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.why import NO_NODES_KNOWN, Explanation
 from vsched.framework.wording import binding, counted, on_nodes
 from vsched.model.quantity import UNLIMITED
@@ -36,6 +37,7 @@ class Headlines:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.limits = LimitsTold(session)
+        self.holders = Holders(session)
         self._if_emptys: dict[tuple[Shape, str], IfEmpty] = {}
 
     def of(self, view: JobView) -> Headline:
@@ -61,24 +63,29 @@ class Headlines:
         if not view.pending_count and not view.waiting:
             return self._incomplete(view)
         cause = cause_of(session, view)
-        if cause is None:
-            return self._gated(view)
         if view.waiting and in_sight(view) and not view.is_ready:
             return self._leaving(view)
+        if cause is None:
+            return self._gated(view)
         why = session.task_refusals[cause.uid]
         if isinstance(why, Explanation):
             return self._unplaced(view, cause, why)
-        if why.code is not Code.LEAVING:
+        if not _waits(why):
             return self.refused(view, why)
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
     def _leaving(self, view: JobView) -> Headline:
         """Of a job that others make room for: its minimum is in sight, or only what it wants beyond that is missing."""
-        waiting = (task for uid, task in view.job.pending.items() if _has_place(view, uid))
-        first = min(waiting, key=lambda task: (task.created, task.name))
-        who = counted(view.waiting, "pod has its place and waits", "pods have their places and wait")
-        place = to_leave(view.moved[first.uid][1]).message
-        return Headline(Code.LEAVING, f"{who} for others to leave: {first.name} {place}")
+        waiting = [task for uid, task in view.job.pending.items() if _has_place(view, uid)]
+        left = [task for task in waiting if self.session.is_left(view.moved[task.uid][1])]
+        first = min(left or waiting, key=lambda task: (task.created, task.name))
+        told = f"{first.name} {place_of(self.session, view, first.uid).message}"
+        if not left:
+            return Headline(
+                Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {told}"
+            )
+        who = counted(len(left), "pod has its place and waits", "pods have their places and wait")
+        return Headline(Code.LEAVING, f"{who} for others to leave: {told}")
 
     def _out_of_sight(self, view: JobView) -> Headline:
         """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
@@ -125,11 +132,14 @@ class Headlines:
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
     def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> Headline:
+        told = self.holders.explain(view.key, cause, why)
+        why = told.why
         code, head = self._scale(view, cause, why)
         if not len(self.session.nodes):
             return Headline(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
         never = self._if_empty(view, cause).told
-        message = f"{head}: {'; '.join(one for one in (never, on_nodes(why) or why.message) if one)}"
+        said = told.named(on_nodes(why) or why.message)
+        message = f"{head}: {'; '.join(one for one in (never, said) if one)}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
@@ -211,8 +221,17 @@ def refusal_of(session: Session, view: JobView, uid: str) -> Explanation | Refus
     """Why a task was not placed for good; None as well for one that was to wait for others to leave, and is not now."""
     why = session.task_refusals.get(uid)
     if _has_place(view, uid):
-        return why if why is not None and _waits(why) else to_leave(view.moved[uid][1])
+        return place_of(session, view, uid)
     return None if why is not None and _waits(why) else why
+
+
+def place_of(session: Session, view: JobView, uid: str) -> Refusal:
+    """What a task waits for that has its place."""
+    node = view.moved[uid][1]
+    if session.is_left(node):
+        return to_leave(node)
+    others = (view.moved[one][1] for one in view.job.pending if _has_place(view, one))
+    return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
 
 
 def in_sight(view: JobView) -> bool:
@@ -236,7 +255,7 @@ def _has_place(view: JobView, uid: str) -> bool:
 
 
 def _waits(why: Explanation | Refusal) -> bool:
-    return isinstance(why, Refusal) and why.code is Code.LEAVING
+    return isinstance(why, Refusal) and why.reason == PIPELINED
 
 
 def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = None) -> str:

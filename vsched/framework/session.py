@@ -41,6 +41,12 @@ def to_leave(node: str) -> Refusal:
     return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
 
 
+def to_start(node: str, *, at_once: bool) -> Refusal:
+    """What a task waits for that has its place and nobody has to leave: the next session, or its gang."""
+    told = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
+    return Refusal(PIPELINED, told, code=Code.STARTING, subject=node)
+
+
 def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
     """Whether all that a refusal says is that the cluster has no more."""
     totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
@@ -116,6 +122,11 @@ class Session:
     def queue(self, job: JobView) -> Queue:
         """The queue of a job."""
         return self.snapshot.queues[job.queue]
+
+    def is_left(self, node: str) -> bool:
+        """Whether anything is leaving a node."""
+        row = self.nodes.statics.row.get(node)
+        return row is not None and self.fitting.is_left(row)
 
     def shut(self, job: JobView) -> Refusal | None:
         """Why the job's queue takes nothing at all, however little is asked for; None where it takes something."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +88,12 @@ def failing(
 
 
 def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
+    reasons, codes = counted_by_reason(found)
+    return Explanation(sentence(nodes, reasons), reasons, codes)
+
+
+def counted_by_reason(found: Iterable[Failing]) -> tuple[dict[str, int], dict[str, Code]]:
+    """Counts of nodes by reason, and the sort of each."""
     reasons: dict[str, int] = {}
     codes: dict[str, Code] = {}
     for reason, code, rows in found:
@@ -95,7 +101,7 @@ def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
         if count:
             reasons[reason] = reasons.get(reason, 0) + count
             codes[reason] = code
-    return Explanation(sentence(nodes, reasons), reasons, codes)
+    return reasons, codes
 
 
 def sentence(nodes: int, reasons: Mapping[str, int]) -> str:

@@ -12,7 +12,7 @@ from vsched.model.nodes import Mask, NodeTable
 from vsched.model.resources import format_amount
 from vsched.model.shape import Shape
 
-WAITED_FOR = frozenset((Code.RESOURCES, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
+WAITED_FOR = frozenset((Code.RESOURCES, Code.ORDER, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
 """What nodes that are open to a pod lack for now; other reasons are for ever as long as nobody changes anything."""
 NO_ROOM = "Insufficient "
 FULL = "Too many pods"

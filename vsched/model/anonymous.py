@@ -40,7 +40,8 @@ volcano.sh/jdb-max-unavailable volcano.sh/task-spec volcano.sh/task-priority vol
 volcano.sh/oversubscription-cpu volcano.sh/oversubscription-memory volcano.sh/closed-by-parent
 volcano.sh/network-topology-mode volcano.sh/network-topology-highest-tier volcano.sh/resource-strategy-scoring-type
 volcano.sh/resource-strategy-weight true false True False latest cpu memory pods limits requests persistentvolumeclaims
-ephemeral-storage LeastAllocated MostAllocated hard soft
+ephemeral-storage LeastAllocated MostAllocated hard soft feature.node.kubernetes.io/pci- nvidia.com/gpu.present
+nvidia.com/gpu.product nvidia.com/gpu.count cloud.google.com/gke-accelerator
 """
 """Names with a meaning; their words stay wherever they occur."""
 UNITS = "Ei Gi Ki Mi Pi Ti E G K M P T d h k m ms n ns s u us i"

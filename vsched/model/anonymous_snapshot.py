@@ -35,6 +35,7 @@ OWN = (
     "advice",
     "learnt",
     "setbacks",
+    "foreign",
 )
 """Fields of which each has a way of its own."""
 
@@ -69,6 +70,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
         "advice": {},
         "learnt": {},
         "setbacks": {},
+        "foreign": {},
     }
     return replace(snapshot, **made)
 

@@ -20,6 +20,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         nodes=nodes,
         jobs=dict(snapshot.jobs),
         strays=dict(snapshot.strays),
+        foreign=dict(snapshot.foreign),
         active=tuple(snapshot.active),
         holders={queue: dict(jobs) for queue, jobs in snapshot.holders.items()},
         books=dict(snapshot.books),

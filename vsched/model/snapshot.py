@@ -105,6 +105,8 @@ class Snapshot:
     """What the limits of the same pods add up to, by counted name; only namespaces with any."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
     """What was found to help waiting jobs, by key; decides nothing, and is said with why they wait."""
+    foreign: Mapping[str, str] = field(default_factory=dict)
+    """What is to be said of pods without a node that name a job and are for other schedulers, by its key."""
     strays: Mapping[str, Job] = field(default_factory=dict)
     """Jobs of pods that name a PodGroup which does not exist, by key; their specs are empty, and nothing is done for
     them. They are in no other map."""

@@ -45,20 +45,29 @@ class Gang(
     def open(self, opening: Opening) -> None:
         """Keep how jobs stand, to look up what a victim's job has beyond its minimum."""
         self._standing = opening.standing
+        self._foreign = opening.snapshot.foreign
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Enough tasks exist for every role's minimum and for the job's."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            told = f"not enough pods exist for the minima of its roles: {_told(missing)}"
+            told = f"not enough pods exist for the minima of its roles: {_told(missing)}{self._of_others(job)}"
             return Refusal(NOT_ENOUGH_OF_ROLE, told, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
-            gone = _gone(job)
+            gone, others = _gone(job), self._foreign.get(job.key, "")
             told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
-            if not job.valid_count:
+            if not job.valid_count and others:
+                told = f"the gang needs {job.min_member} pods, and {others}{gone}"
+            elif not job.valid_count:
                 told = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
+            else:
+                told += self._of_others(job)
             return Refusal(NOT_ENOUGH_TASKS, told, code=Code.GANG_INCOMPLETE)
         return None
+
+    def _of_others(self, job: JobView) -> str:
+        others = self._foreign.get(job.key)
+        return f"; {others}" if others else ""
 
     def job_key(self, job: JobView) -> bool:
         """Jobs whose minimum is not met go first."""
@@ -144,14 +153,18 @@ class Gang(
         if job.waiting_to_enter:
             return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, "its queue has not admitted it")
         refusal = self.job_valid(job)
-        stated = any(one.kind in STATED and one.status == "True" for one in job.spec.conditions)
-        return Condition("Unschedulable", "True", refusal.reason, refusal.message) if refusal and stated else None
+        told = job.key in self._foreign or any(
+            one.kind in STATED and one.status == "True" for one in job.spec.conditions
+        )
+        return Condition("Unschedulable", "True", refusal.reason, refusal.message) if refusal and told else None
 
 
 def _gone(job: JobView) -> str:
     """The pods that one can see and that do not count."""
     failed = job.job.counts[Status.FAILED]
-    told = [f"{count} {what}" for count, what in ((failed, "failed"), (job.leaving, "leaving")) if count]
+    lost = job.job.counts[Status.UNKNOWN]
+    counts = ((failed, "failed"), (job.leaving, "leaving"), (lost, "in an unknown state"))
+    told = [f"{count} {what}" for count, what in counts if count]
     return f" ({', '.join(told)})" if told else ""
 
 
