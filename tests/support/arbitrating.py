@@ -182,7 +182,7 @@ class Cluster:
             if living.node:
                 continue
             asked = {**living.request, "pods": 1}
-            if books.excess(living.namespace, asked.items()):
+            if books.excess(living.namespace, list(asked.items())):
                 continue
             on = next((n for n, has in free.items() if all(has.get(r, 0) >= v for r, v in asked.items())), "")
             if on:

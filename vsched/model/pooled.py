@@ -1,8 +1,8 @@
 """What namespaces keep, each and together, while pods come and go: how much more each may keep of what they share.
 
 A pool is what several namespaces share: the cluster, or a bucket. What is lent in a pool is what its namespaces keep
-beyond what is their own; so it is lent once, whoever comes first. Who stays within what it deserves is not refused for
-what others were lent, only for a limit that is kept together.
+beyond what is their own; so it is lent once, whoever comes first. Who stays within what it deserves, in everything, is
+not refused for what others were lent, only for a limit that is kept together.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Excess(NamedTuple, Generic[K]):
     kept: int
     would: int
     most: int
+    lent: bool = False
+    """Only lent room is lacking, which nobody needs within what it deserves."""
 
 
 class _Sums(NamedTuple, Generic[K]):
@@ -65,14 +67,38 @@ class Pooled(Generic[K]):
         self._kept: dict[str, dict[K, int]] = {}
         self._sums: dict[str, _Sums[K]] = {}
 
-    def excess(self, namespace: str, amounts: Iterable[tuple[K, int]], count: int = 1) -> list[Excess[K]]:
-        """What the namespace would keep too much of with so many pods more."""
+    def excess(
+        self,
+        namespace: str,
+        amounts: Sequence[tuple[K, int]],
+        count: int = 1,
+        also: Callable[[], bool] = lambda: True,
+    ) -> list[Excess[K]]:
+        """What the namespace would keep too much of with so many pods more.
+
+        ``also`` says whether it stays within what it deserves of what other books are about.
+        """
         part = self._part(namespace)
         if part is None:
             return []
         kept = self._kept_now(namespace)
         found = (self._over(part, key, kept.get(key, 0), value * count) for key, value in amounts if value)
-        return [one for one in found if one is not None]
+        beyond = [one for one in found if one is not None]
+        if any(one.lent for one in beyond) and self.deserves(namespace, amounts, count) and also():
+            return [one for one in beyond if not one.lent]
+        return beyond
+
+    def deserves(self, namespace: str, amounts: Iterable[tuple[K, int]], count: int = 1) -> bool:
+        """Whether all that it keeps stays within what it deserves with so many pods more.
+
+        In everything: who is lent memory for a pod is lent the pod, its cpu too.
+        """
+        part = self._part(namespace)
+        if part is None:
+            return True
+        kept, deserved = self._kept_now(namespace), part.deserved
+        more = {key: value * count for key, value in amounts}
+        return all(kept.get(key, 0) + more.get(key, 0) <= deserved.get(key, 0) for key in {*kept, *more})
 
     def shift(self, namespace: str, amounts: Iterable[tuple[K, int]], sign: int) -> None:
         """A pod more (``sign=1``), or less (``sign=-1``)."""
@@ -99,20 +125,26 @@ class Pooled(Generic[K]):
             self.shift(namespace, [(key, kept.get(key, 0) - before.get(key, 0)) for key in {*before, *kept}], 1)
 
     def _over(self, part: Part[K], key: K, kept: int, value: int) -> Excess[K] | None:
-        """The limit that so much more would go beyond: the namespace's, else that of a pool."""
-        most = part.most.get(key, kept + value)
-        of_pool: Excess[K] | None = None
+        """The limit that so much more would go beyond: the namespace's, else that of a pool, else what is lent."""
+        most = part.most.get(key)
+        if most is not None and kept + value > most:
+            return Excess(key, "", kept, kept + value, most)
+        room = value
         for pool in part.pools:
             hard, spare = self._bounds[pool]
-            if key in spare:
-                # What is kept beyond one's own counts as lent already.
-                left = spare[key] - self._sums_of(pool).lent[key]
-                most = min(most, max(part.deserved.get(key, 0), max(part.own.get(key, 0), kept) + left))
             if key in hard:
                 together = self._sums_of(pool).kept[key]
                 if together + value > hard[key]:
-                    of_pool = Excess(key, pool, together, together + value, hard[key])
-        return Excess(key, "", kept, kept + value, most) if kept + value > most else of_pool
+                    return Excess(key, pool, together, together + value, hard[key])
+            if key in spare:
+                # What is kept beyond one's own counts as lent already.
+                left = spare[key] - self._sums_of(pool).lent[key]
+                room = min(room, max(part.own.get(key, 0) - kept, 0) + max(left, 0))
+        if room >= value:
+            return None
+        deserved = part.deserved.get(key, 0)
+        most = max(deserved, kept + room) if kept + value > deserved else kept + room
+        return Excess(key, "", kept, kept + value, most, lent=True)
 
     def _kept_now(self, namespace: str) -> dict[K, int]:
         found = self._kept.get(namespace)

@@ -47,8 +47,12 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
         everything they have requests or limits for."""
         if namespace not in self._ceilings:
             return None
-        requests = self._requests.excess(namespace, shape.request, count)
-        limits = self._limits.excess(namespace, shape.limits, count)
+        requests = self._requests.excess(
+            namespace, shape.request, count, lambda: self._limits.deserves(namespace, shape.limits, count)
+        )
+        limits = self._limits.excess(
+            namespace, shape.limits, count, lambda: self._requests.deserves(namespace, shape.request, count)
+        )
         if not requests and not limits:
             return None
         beyond: list[tuple[str, Excess[Any]]] = [(self._names[one.key], one) for one in requests]
