@@ -4,6 +4,7 @@ VschedError
   BadInput            what a person or a file gave cannot be used: where, what, what was expected
     BadQuantity       a Kubernetes quantity that does not parse
     BadObject         a manifest or an API object that cannot be used
+      Beyond          one that says more than is read of an object
       NoColumn        one that asks for a resource which nobody offers, where many such are asked for
     BadPolicy         a policy file that is refused, with one problem a line
   ApiError            the API server's answer was not a success (vsched.kube)
@@ -31,6 +32,10 @@ class BadQuantity(BadInput):
 
 class BadObject(BadInput):
     """A manifest or API object that cannot be used; the text names the object and the field."""
+
+
+class Beyond(BadObject):
+    """One that says more than is read of an object: it costs as much as a real one at most."""
 
 
 class NoColumn(BadObject):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster import builders as make
 from tests.support import oversized as big
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.cluster.bounds import (
     ADDED_LABELS_MAX,
     CONTAINERS_MAX,
@@ -31,6 +31,8 @@ from vsched.cluster.bounds import (
     VALUES_MAX,
 )
 from vsched.cluster.cache import Cache
+from vsched.framework.cycle import run_cycle
+from vsched.settings.built_in import REGISTRY
 
 Manifest = dict[str, Any]
 TERMS = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
@@ -42,7 +44,10 @@ def tell(cache: Cache, manifest: Manifest, type: str = "ADDED") -> None:
 
 
 def told(cache: Cache) -> list[str]:
-    return [note.message for note in cache.broken.values()]
+    """Why objects are left out, and why pods wait whatever room there is."""
+    pods = (task for job in cache.snapshot(NOW).jobs.values() for task in job.pending.values())
+    waits = [f"Pod {task.key}: {task.unsupported}" for task in pods if task.unsupported]
+    return waits + [note.message for note in cache.broken.values()]
 
 
 @pytest.mark.parametrize(
@@ -68,18 +73,22 @@ def told(cache: Cache) -> list[str]:
         pytest.param(big.roles, ROLES_MAX, "spec.minTaskMember", id="roles of a PodGroup"),
     ],
 )
-def test_as_much_is_read_as_the_bound_and_what_says_more_is_left_out_with_a_reason(
+def test_as_much_is_read_as_the_bound_and_what_says_more_is_not_taken_with_that_as_the_reason(
     made: Callable[[int], Manifest], most: int, field: str
 ) -> None:
-    cache = mirror([])
+    cache = mirror(manifests("node n1 cpu=64"))
     tell(cache, made(most))
     assert told(cache) == []
 
-    tell(cache, made(most + 1))
+    manifest = made(most + 1)
+    tell(cache, manifest)
     assert len(told(cache)) == 1
     assert told(cache)[0].endswith(f" tenant/big: {field}: {most + 1:,} entries ({most:,} are read at most)")
-    snapshot = cache.snapshot(NOW)
-    assert all(key != "tenant/big" or not job.pending for key, job in snapshot.jobs.items())
+    report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
+    assert not report.binds
+    if manifest["kind"] == "Pod":
+        said = f"{field}: {most + 1:,} entries ({most:,} are read at most)"
+        assert [(one.reason, one.message) for one in report.unschedulable.values()] == [("Unsupported", said)]
 
     tell(cache, made(most))
     assert told(cache) == [], "it is read once it says less"
@@ -152,6 +161,27 @@ def test_what_selects_pods_has_so_many_requirements() -> None:
     assert [message.partition(": ")[2] for message in told(cache)] == [
         "spec.selector.matchLabels: 129 entries (128 are read at most)"
     ] * 3
+
+
+def test_a_gang_waits_with_the_one_of_its_pods_that_says_too_much() -> None:
+    cache = mirror(manifests("node n1 cpu=64\njob tenant/big min=3 pods=2 cpu=1"))
+    pod = big.labelled(LABELS_MAX + 1)
+    pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "big"}
+    tell(cache, pod)
+    report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
+    assert not report.binds
+    message = report.jobs["tenant/big"].message
+    assert "1 of its pods waits: big: metadata.labels: 513 entries (512 are read at most)" in message
+
+
+def test_a_pod_on_a_node_counts_with_its_amounts_however_many_resources_it_names() -> None:
+    cache = mirror(manifests("node n1 cpu=4"))
+    placed = big.asking(20_000)
+    placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
+    placed["spec"]["containers"][0]["resources"]["requests"] |= {"cpu": "3", "example.com/" + "x" * 400: "1"}
+    tell(cache, placed)
+    assert cache.snapshot(NOW).nodes.idle[0].tolist() == [1000]
+    assert len(cache.axis) == 3
 
 
 def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:

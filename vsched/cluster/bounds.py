@@ -1,14 +1,14 @@
 """How much is read of one object: whatever a tenant writes costs as much as a real object at most.
 
-Far beyond what real objects have. One that goes beyond is left out, with the field, its number and the bound as the
-reason; nothing is cut off. Up to these bounds the work is linear in what is written.
+Far beyond what real objects have. One that goes beyond is left out, and a pod waits, with the field, its number and the
+bound as the reason; nothing is cut off. Up to these bounds the work is linear in what is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Sized
 
-from vsched.errors import BadObject
+from vsched.errors import BadObject, Beyond
 
 LABELS_MAX = 512
 """Labels of a pod, a namespace or anything else that selectors look at; nodes may have as many."""
@@ -55,9 +55,9 @@ PART_BYTES_MAX = 256 << 10
 
 
 def bounded(count: int, most: int, at: str) -> None:
-    """Raise BadObject where there are more of something than are read."""
+    """Raise Beyond where there are more of something than are read."""
     if count > most:
-        raise BadObject(f"{at}: {count:,} entries ({most:,} are read at most)")
+        raise Beyond(f"{at}: {count:,} entries ({most:,} are read at most)")
 
 
 def read(found: Sized | None, most: int, at: str) -> None:
@@ -71,8 +71,3 @@ def short(name: str, at: str) -> str:
     if len(name) > NAME_LENGTH_MAX:
         raise BadObject(f"{at}: {len(name):,} letters ({NAME_LENGTH_MAX} are read at most)")
     return name
-
-
-def named(resources: Iterable[Mapping[str, object] | None], at: str) -> None:
-    """Raise BadObject where several lists of quantities name too many resources together."""
-    bounded(len({name for one in resources if one for name in one}), RESOURCES_MAX, at)

@@ -19,7 +19,7 @@ from vsched.cluster.ingest_shape import Shaper, bound_labels
 from vsched.cluster.ingest_unsupported import asked_by_pod, remark_wishes_of_pod
 from vsched.cluster.wire_base import Timestamp, check_names, seconds_of
 from vsched.cluster.wire_pods import ContainerState
-from vsched.errors import UNUSABLE, BadInput, BadObject, NoColumn
+from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
 from vsched.model.arbitration import PREFERRED_VICTIM
 from vsched.model.job import JobSpec
 from vsched.model.resources import ResourceAxis
@@ -86,7 +86,12 @@ class PodReader:
             return None
         check_names("Pod", pod.metadata)
         try:
-            return self._read(pod, ours)
+            try:
+                return self._read(pod, ours)
+            except Beyond as error:
+                if not ours or spec.node_name:
+                    raise
+                return self._read(pod, ours, str(error))
         except BadInput as error:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
@@ -106,11 +111,13 @@ class PodReader:
             wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, shared(pod.spec.node_name)
         )
 
-    def _read(self, pod: wire.Pod, ours: bool) -> PodFacts:
+    def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
+        """The pod with all that it asks for; where that is ``beyond`` what is read, with that as why it waits."""
         metadata, spec = pod.metadata, pod.spec
         annotations = metadata.annotations or _NONE
-        bound_labels(pod)
-        read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
+        if not beyond:
+            bound_labels(pod)
+            read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
         namespace = shared(metadata.namespace or "default")
         created = created_of(metadata)
         own = implied_name(metadata) if ours else ""
@@ -124,9 +131,10 @@ class PodReader:
         priority = override if override is not None else spec.priority
         status = _pod_status(pod)
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
-        shape = self.shaper.shape(pod, strategy_of(annotations, remarks))
-        unsupported = ""
-        if ours and status is Status.PENDING:
+        strategy = strategy_of(annotations, remarks)
+        shape = self.shaper.occupant(pod) if beyond else self.shaper.shape(pod, strategy)
+        unsupported = beyond
+        if ours and not beyond and status is Status.PENDING:
             unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
             remark_wishes_of_pod(pod, remarks)
         chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
@@ -136,7 +144,7 @@ class PodReader:
             metadata.name,
             shared(f"{namespace}/{group}") if group else "",
             shape,
-            self.shaper.labels(namespace, metadata.labels or {}),
+            self.shaper.labels(namespace, _seen_labels(pod) if beyond else metadata.labels or {}),
             status,
             shared(spec.node_name or ""),
             DEFAULT_PRIORITY if priority is None else priority,

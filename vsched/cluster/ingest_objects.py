@@ -15,6 +15,7 @@ from vsched.cluster.bounds import (
     IMAGES_MAX,
     LABELS_MAX,
     NAMES_MAX,
+    OFFERED_MAX,
     RESOURCES_MAX,
     ROLES_MAX,
     TAINTS_MAX,
@@ -359,12 +360,21 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
 
 def _stated(axis: Columns, resources: ResourceList | None, at: str) -> Amounts:
     """Amounts with zeros kept: a limit of none is not the absence of a limit."""
+    _bound_amounts(resources, at)
     return tuple(sorted(quantities(axis, resources, at).items()))
 
 
 def _amounts(axis: Columns, resources: ResourceList | None, at: str) -> Amounts:
+    _bound_amounts(resources, at)
     found = quantities(axis, resources, at)
     return tuple(sorted((column, value) for column, value in found.items() if value))
+
+
+def _bound_amounts(resources: ResourceList | None, at: str) -> None:
+    """Raise BadObject where a list names more resources than are read, or one that is no name."""
+    read(resources, OFFERED_MAX, at)
+    for name in resources or ():
+        short(name, at)
 
 
 def _count(value: int | None, at: str) -> int:

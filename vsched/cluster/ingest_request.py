@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vsched.cluster.bounds import OFFERED_MAX, RESOURCES_MAX, bounded, read, short
+from vsched.cluster.bounds import RESOURCES_MAX, bounded, short
 from vsched.cluster.ingest_rules import decoded
 from vsched.cluster.wire_base import Raw, ResourceList, Wire
 from vsched.cluster.wire_pods import Container, ContainerStatus, Pod
@@ -136,9 +136,8 @@ def resize_infeasible(pod: Pod) -> bool:
 def quantities(axis: Columns, resources: ResourceList | None, at: str) -> Amount:
     """A ResourceList by column, zeros kept; raises BadObject or NoColumn naming the resource."""
     found: Amount = {}
-    read(resources, OFFERED_MAX, at)
     for name, quantity in (resources or {}).items():
-        if is_schedulable(short(name, at)):
+        if is_schedulable(name):
             try:
                 amount, column = parse_amount(name, quantity), axis.column(name)
             except BadQuantity as error:
@@ -151,7 +150,7 @@ def quantities(axis: Columns, resources: ResourceList | None, at: str) -> Amount
 
 
 def bound_resources(pod: Pod) -> None:
-    """Raise BadObject where a pod names more resources than are read, before any of them gets a column."""
+    """Raise Beyond where a pod names more resources than are read, before any of them gets a column."""
     spec = pod.spec
     names = set(decoded(spec.overhead, ResourceList, "spec.overhead") or ())
     parts = [("spec.resources", spec.resources)]
@@ -161,6 +160,8 @@ def bound_resources(pod: Pod) -> None:
         found = decoded(raw, Resources, at)
         if found is not None:
             names.update(found.requests or (), found.limits or ())
+    for name in names:
+        short(name, "spec.containers[*].resources")
     bounded(len(names), RESOURCES_MAX, "spec.containers[*].resources")
 
 

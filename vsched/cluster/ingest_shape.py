@@ -16,7 +16,7 @@ from vsched.cluster.ingest_request import bound_resources, limits_of, request_of
 from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
 from vsched.cluster.wire_base import Wire
 from vsched.cluster.wire_pods import Container, Pod
-from vsched.errors import BadObject
+from vsched.errors import BadObject, Beyond
 from vsched.model.resources import AskedColumns, Columns, KnownColumns, ResourceAxis
 from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
 
@@ -126,7 +126,7 @@ class Shaper:
 
 
 def bound_labels(pod: Pod) -> None:
-    """Raise BadObject where a pod has more labels than are read."""
+    """Raise Beyond where a pod has more labels than are read."""
     most = LABELS_MAX + (ADDED_LABELS_MAX if pod.spec.node_name else 0)
     read(pod.metadata.labels, most, "metadata.labels")
 
@@ -153,12 +153,12 @@ def _length(pod: Pod) -> int:
 
 
 def _bound_parts(pod: Pod) -> None:
-    """Raise BadObject where a part of the spec is larger than what is read."""
+    """Raise Beyond where a part of the spec is larger than what is read."""
     spec = pod.spec
     for at, raw in _parts(pod):
         size = len(bytes(raw))
         if size > PART_BYTES_MAX:
-            raise BadObject(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
+            raise Beyond(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
     bounded(len(spec.containers or ()) + len(spec.init_containers or ()), CONTAINERS_MAX, "spec.containers")
     bound_resources(pod)
 
