@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, called_as, completions, reordered, spoken
+from vsched.cli.strict import strict
 from vsched.errors import VschedError
 from vsched.printable import printable
 
@@ -51,6 +52,7 @@ class LazyGroup(click.Group):
             return None
         command = import_module(f"vsched.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
+        strict(command)
         return spoken(command) if ctx.find_root().info_name == AS_PLUGIN else command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:

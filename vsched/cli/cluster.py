@@ -123,7 +123,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
 )
 @click.option(
     "--termination-seconds",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(0, 3600),
     default=0.5,
     show_default=True,
     help="How long deleted pods take to end, at most their own grace period.",

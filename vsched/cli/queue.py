@@ -32,7 +32,7 @@ def waiting(command: C) -> C:
     return click.option(
         "--wait",
         "wait_seconds",
-        type=click.FloatRange(min=0),
+        type=click.FloatRange(0, 1e9),
         default=10.0,
         show_default=True,
         help="seconds to wait for the answer; 0 only asks",

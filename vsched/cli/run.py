@@ -113,10 +113,14 @@ _DEFAULTS = Options()
 @click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
 @click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
 @click.option(
-    "--kube-api-qps", "api_qps", type=click.FloatRange(min=1), default=_DEFAULTS.api_qps, help="writes a second"
+    "--kube-api-qps", "api_qps", type=click.FloatRange(1, 100_000), default=_DEFAULTS.api_qps, help="writes a second"
 )
 @click.option(
-    "--kube-api-burst", "api_burst", type=click.IntRange(min=1), default=_DEFAULTS.api_burst, help="writes at once"
+    "--kube-api-burst",
+    "api_burst",
+    type=click.IntRange(1, 1_000_000),
+    default=_DEFAULTS.api_burst,
+    help="writes at once",
 )
 @click.option(
     "--max-in-flight", type=click.IntRange(1, 64), default=_DEFAULTS.max_in_flight, help="bindings on the wire at once"
@@ -204,7 +208,7 @@ _DEFAULTS = Options()
     default=_DEFAULTS.leader_pod,
     help="this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
 )
-@click.option("--event-qps", type=click.FloatRange(min=0.1), default=_DEFAULTS.event_qps, help="Events a second")
+@click.option("--event-qps", type=click.FloatRange(0.1, 10_000), default=_DEFAULTS.event_qps, help="Events a second")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
     "--log-format",

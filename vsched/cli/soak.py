@@ -55,13 +55,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 @click.command("soak", epilog=EPILOG, context_settings={"show_default": True})
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=20.0)
+@click.option("--minutes", type=click.FloatRange(0, 100_000, min_open=True), default=20.0)
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=40, help="Of 32 cpus each.")
 @click.option("--pods-per-minute", type=click.FloatRange(min=1, max=100_000), default=1_000.0)
 @click.option("--seed", type=int, default=1, help="Draws other work.")
 @click.option("--faults", type=click.Path(path_type=Path), help="Have requests fail, as for vsched cluster.")
 @click.option("--kill-every", type=Period(bounded=False), help="Kill the daemon that leads so often.")
-@click.option("--kills", type=click.IntRange(min=1), help="It is over after so many kills, however long they take.")
+@click.option(
+    "--kills", type=click.IntRange(1, 1_000_000), help="It is over after so many kills, however long they take."
+)
 @click.option("--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="What kills it.")
 @click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every, else 1")
 @click.option(

@@ -26,7 +26,7 @@ OUTPUTS = ("text", "json", "yaml")
 
 @click.command("top", epilog=EPILOG)
 @click.option("--once", is_flag=True, help="one picture, then end; so it is where there is no terminal")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="end after so many seconds")
+@click.option("--seconds", type=click.FloatRange(0, 1e9, min_open=True), help="end after so many seconds")
 @asking
 @showing_as(OUTPUTS)
 def command(once: bool, seconds: float | None, target: Target, no_color: bool, output: str) -> None:

@@ -1,0 +1,57 @@
+"""What no flag takes, whichever command it is of: numbers that are none, texts with nothing or controls in them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from vsched.printable import printable
+
+NONE_IF_EMPTY = frozenset({"--listen-address", "--healthz-address"})
+"""Texts that mean something by default and nothing where they are empty."""
+
+
+def strict(command: click.Command) -> click.Command:
+    """The command, with all its flags and those of its subcommands held to this."""
+    for parameter in command.params:
+        parameter.type = _held(parameter)
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            strict(each)
+    return command
+
+
+def _held(parameter: click.Parameter) -> click.ParamType[Any]:
+    kind = parameter.type
+    if isinstance(kind, click.FloatRange) and not isinstance(kind, Finite):
+        return Finite(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    if kind is click.STRING:
+        return Text(may_be_empty=parameter.default == "" or not NONE_IF_EMPTY.isdisjoint(parameter.opts))
+    return kind
+
+
+class Finite(click.FloatRange):
+    """A number within a range, which NaN and infinity are not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value!r} is not a number of the range {self._describe_range()}.", param, ctx)
+        return found
+
+
+class Text(click.types.StringParamType):
+    """Text that a person can have meant."""
+
+    def __init__(self, *, may_be_empty: bool) -> None:
+        self._may_be_empty = may_be_empty
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text: str = super().convert(value, param, ctx)
+        if printable(text) != text or "\n" in text:
+            self.fail(f"{text!r} has characters in it that cannot be printed.", param, ctx)
+        if not text.strip() and not self._may_be_empty:
+            self.fail(f"{text!r} is empty.", param, ctx)
+        return text
