@@ -104,6 +104,7 @@ async def at_work(stuck: Stuck, tmp_path: Path) -> AsyncIterator[tuple[Cluster, 
         cluster.apply(there)
         pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
         closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
+        closed += [found["metadata"]["name"] for found in there if found.get("spec", {}).get("parent") in closed]
         await until(lambda: all(_runs(cluster, name) for name in pods))
         await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed))
         waiting = [found["metadata"]["name"] for found in there if found["kind"] == "PodGroup"]
