@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from vsched.cli.usage_file import read_usage
 from vsched.cluster.manifests import decode_manifests, read
 from vsched.errors import BadInput
+from vsched.kube.kubeconfig import read_files
 from vsched.sim.manifests import read_documents
 from vsched.yamltext import DEEPEST, is_too_deep
 
@@ -45,3 +47,43 @@ def test_deep_text_is_told_before_it_is_read(text: str, tmp_path: Path) -> None:
 )
 def test_long_text_is_not_deep(text: str) -> None:
     assert not is_too_deep(text)
+
+
+def bomb(levels: int, times: int, form: str) -> str:
+    """A few lines whose aliases, each ``times`` times the one before, come to more than any machine holds."""
+    lines = ["a0: &a0 {kind: ConfigMap}"]
+    for level in range(1, levels):
+        before = ", ".join([f"*a{level - 1}"] * times)
+        body = {"list": f"[{before}]", "map": f"{{x: [{before}]}}", "merge": f"{{<<: [{before}]}}"}[form]
+        lines.append(f"a{level}: &a{level} {body}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("form", ["list", "map", "merge"])
+def test_aliases_without_end_are_refused_in_one_line_and_at_once(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "bomb.yaml"
+    path.write_text(bomb(40, 9, form), encoding="utf-8")
+    told = "its aliases expand to far more than it says"
+    with pytest.raises(BadInput, match=told):
+        decode_manifests(read([str(path)], StringIO()))
+    with pytest.raises(BadInput, match=told):
+        read_documents(path)
+    with pytest.raises(BadInput, match=told):
+        read_usage(str(path), 0.0)
+    with pytest.raises(BadInput, match=told):
+        read_files([path])
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}"], ids=["a list", "a mapping"])
+def test_what_is_in_itself_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "ring.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match="aliases expand"):
+        decode_manifests(read([str(path)], StringIO()))
+
+
+def test_aliases_as_people_use_them_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "fine.yaml"
+    labels = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {}\n  labels: &l {{a: b}}\n  annotations: *l\n"
+    path.write_text("---\n".join(labels.format(f"n{number}") for number in range(50)), encoding="utf-8")
+    assert len(list(read([str(path)], StringIO()))) == 50

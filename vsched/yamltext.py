@@ -26,12 +26,56 @@ KubernetesLoader.yaml_implicit_resolvers = {
 DEEPEST = 1000
 """More than any object has, and far less than the stack bears."""
 
+_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
+_FREE = 100_000
+"""So much may aliases add, however short the text is."""
 _BRACKETS = re.compile(r"[\[\]{}]")
 _IN_ONE_LINE = re.compile(rf"(?:[-?] +){{{DEEPEST}}}")
 
 
-def is_too_deep(text: str) -> bool:
-    """Whether YAML or JSON may be nested more deeply than ``DEEPEST``; asked of text before it is read.
+class Expands(yaml.YAMLError):
+    """Aliases make far more of a text than it says."""
+
+
+def check_aliases(text: str) -> None:
+    """Raise Expands where aliases make far more of a text than it says, or something that is in itself.
+
+    What is read shares what aliases stand for; merging and whoever walks through it do not. Asked of text that is not
+    too deep, before it is read.
+    """
+    if _ALIAS.search(text) is None:
+        return
+    most = 4 * len(text) + _FREE
+    for node in yaml.compose_all(text, Loader=KubernetesLoader):
+        try:
+            if _size(node, {}) <= most:
+                continue
+        except (RecursionError, _Circle):
+            pass
+        raise Expands("its aliases expand to far more than it says")
+
+
+class _Circle(Exception):
+    """Something that is in itself."""
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """How many values there are, each counted as often as it is met; ``known`` by identity, 0 while it is counted."""
+    if not isinstance(node, yaml.CollectionNode):
+        return 1
+    found = known.get(id(node))
+    if found == 0:
+        raise _Circle
+    if found is None:
+        known[id(node)] = 0
+        pairs = isinstance(node, yaml.MappingNode)
+        parts = [part for pair in node.value for part in pair] if pairs else node.value
+        found = known[id(node)] = 1 + sum(_size(part, known) for part in parts)
+    return found
+
+
+def is_too_deep(text: str, deepest: int = DEEPEST) -> bool:
+    """Whether YAML or JSON may be nested more deeply than this; asked of text before it is read.
 
     Brackets are counted wherever they are, so text with a thousand more of one kind than of the other counts as deep.
     Indentation does not: a level costs a column on every line below it.
@@ -41,6 +85,6 @@ def is_too_deep(text: str) -> bool:
     depth = 0
     for found in _BRACKETS.finditer(text):
         depth = depth + 1 if found[0] in "[{" else max(0, depth - 1)
-        if depth > DEEPEST:
+        if depth > deepest:
             return True
     return False

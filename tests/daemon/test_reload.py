@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -131,3 +132,39 @@ async def test_without_a_file_the_built_in_policy_holds() -> None:
     policy = policy_of(None, REGISTRY, FakeClock())
     assert policy.read(asked=True) is None
     assert policy.settings.source == "built-in"
+
+
+HUGE = {
+    "brackets in brackets": "a: " + "[" * 200_000,
+    "brackets that close": "a: [" + "[]," * 60_000 + "]",
+    "lists in lists": "- " * 50_000 + "a",
+    "aliases of aliases": "a0: &a0 [x]\n"
+    + "\n".join(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 9)}]" for at in range(1, 60)),
+    "as many values as there may be": "a: [" + "b," * 15_000 + "]",
+}
+
+
+@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE)
+async def test_a_policy_of_the_largest_size_does_not_hold_up_the_event_loop(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        turns = 0
+
+        async def spin() -> None:
+            nonlocal turns
+            while not told:
+                turns += 1
+                await asyncio.sleep(0.001)
+
+        write(path, text)
+        began = time.monotonic()
+        policy.nudge()
+        await spin()
+        assert turns > 1 or time.monotonic() - began < 0.1
+        assert not told[0].ok
+        assert policy.policy.actions == ("enqueue", "allocate", "backfill")
+        assert all(len(problem) < 300 for problem in told[0].problems)
+        write(path, OTHER)
+        policy.nudge()
+        await until(lambda: policy.policy.actions == ("enqueue", "allocate"))

@@ -126,6 +126,31 @@ MISTAKES: dict[str, tuple[object, str]] = {
         "K: context 'here': server of cluster 'c' has a name or a password in it, expected them in the entry of",
     ),
     "no server": (kubeconfig({"server": ""}), "server of cluster 'c' is '', expected a URL like https://host:6443"),
+    "a port that is none": (kubeconfig({"server": "https://h:99999"}), "is 'https://h:99999': Port out of range"),
+    "a port of words": (kubeconfig({"server": "https://h:port"}), "Port could not be cast"),
+    "a port of nothing": (kubeconfig({"server": "https://h:0"}), "there is no port 0"),
+    "half an address": (kubeconfig({"server": "http://[::"}), "is 'http://[::': Invalid IPv6 URL, expected a URL"),
+    "no host": (kubeconfig({"server": "https://"}), "expected a URL like https://host:6443"),
+    "a host of blanks": (kubeconfig({"server": "https://a b"}), "letters that cannot stand in a URL"),
+    "a server with a query": (kubeconfig({"server": "https://h/?x=1"}), "it has a query"),
+    "a proxy of another kind": (
+        kubeconfig({"proxy-url": "socks5://me:secret@h:1"}),
+        "proxy-url of cluster 'c' cannot be used: 'socks5' is not spoken here, expected one like http://proxy:3128",
+    ),
+    "a proxy at no port": (
+        kubeconfig({"proxy-url": "http://h:99999"}),
+        "proxy-url of cluster 'c' cannot be used: Port",
+    ),
+    "an empty certificate-authority": (
+        kubeconfig({**HTTPS, "certificate-authority": "/dev/null"}),
+        "certificate-authority",
+    ),
+    "an empty certificate": (
+        kubeconfig(HTTPS, {"client-certificate-data": "Cg==", "client-key-data": "Cg=="}),
+        "client-certificate and client-key do not fit",
+    ),
+    "nesting without end": ("a: " + "[" * 5000, "is nested too deeply, expected clusters, users and contexts"),
+    "a date that is none": ("a: 2026-99-99", "K: is not YAML: month must be in 1..12"),
     "a server without a scheme": (kubeconfig({"server": "host:6443"}), "is 'host:6443', expected a URL"),
     "an authority that is not there": (
         kubeconfig({**HTTPS, "certificate-authority": "no.pem"}),

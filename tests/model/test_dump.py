@@ -314,3 +314,17 @@ def test_what_an_older_vsched_did_not_know_has_its_default() -> None:
     read = decode(edited(older)).snapshot
     assert read.advice == {}
     assert not any(task.spared for job in read.jobs.values() for task in job.tasks.values())
+
+
+@pytest.mark.parametrize("nested", [b'{"x":' + b"[" * 5000, b'{"x":' * 5000], ids=["lists", "maps"])
+def test_nesting_without_end_is_refused_in_one_line(nested: bytes) -> None:
+    with pytest.raises(BadInput, match=r"no recording: .*nested too deeply") as refused:
+        decode(nested)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_gzip_that_unpacks_to_far_more_than_a_recording_is_refused_before_it_does() -> None:
+    packed = gzip.compress(b" " * (80 << 20), 9)
+    assert len(packed) < 200_000
+    with pytest.raises(BadInput, match="no recording: its gzip unpacks to more than 64 MiB"):
+        decode(packed)

@@ -15,7 +15,7 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.model.usage import Figures, NodeUsage, Reading, period_seconds
-from vsched.yamltext import is_too_deep
+from vsched.yamltext import check_aliases, is_too_deep
 
 _RESOURCES = ("cpu", "memory")
 _BY_NODE = "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}"
@@ -28,6 +28,7 @@ def read_usage(path: str, now: float) -> Reading:
         text = Path(path).read_text(encoding="utf-8")
         if is_too_deep(text):
             raise BadInput(f"{path}: nested too deeply ({_BY_NODE})")
+        check_aliases(text)
         found = yaml.load(text, Loader=_Loader)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror or error} (expected a readable file)") from None

@@ -17,7 +17,7 @@ import yaml
 
 from vsched.cluster import wire
 from vsched.errors import BadInput, BadObject
-from vsched.yamltext import KubernetesLoader, is_too_deep
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
@@ -107,13 +107,14 @@ def _documents(name: str, text: str) -> Iterator[Any]:
         try:
             yield msgspec.json.decode(text)
             return
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeError):
             pass  # Flow-style YAML and several JSON documents in a row start like this, too.
         except RecursionError:
             raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
     if is_too_deep(text):
         raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)")
     try:
+        check_aliases(text)
         yield from yaml.load_all(text, Loader=KubernetesLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

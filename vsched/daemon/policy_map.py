@@ -83,7 +83,8 @@ class PolicyMap(PolicyInForce):
         self.found: ConfigMap | None = found
         """None once it is gone: the last good policy stays."""
         self._client = client
-        self._told: Callable[[Reading], None] = lambda reading: None
+        self._seen = asyncio.Event()
+        """Set when the watch told of it."""
         super().__init__(registry, clock, reach)
 
     @classmethod
@@ -129,11 +130,16 @@ class PolicyMap(PolicyInForce):
         return False
 
     async def _watch(self, told: Callable[[Reading], None]) -> None:
-        self._told = told
         selectors = {"fieldSelector": f"metadata.name={self.at.name}"}
-        await Reflector(
+        reflector = Reflector(
             self._client, CONFIG_MAPS, _DECODER.decode, self, namespace=self.at.namespace, selectors=selectors
-        ).run()
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(reflector.run())
+            while True:
+                await self._seen.wait()
+                self._seen.clear()
+                await self._read(told)
 
     # -- what the watch tells
 
@@ -150,7 +156,7 @@ class PolicyMap(PolicyInForce):
 
     def _see(self, found: ConfigMap | None) -> None:
         self.found = found
-        self._tell(self.read(), self._told)
+        self._seen.set()
 
 
 class PolicyStatus:

@@ -60,6 +60,8 @@ class PolicyInForce:
         self._registry = registry
         self._clock = clock
         self._nudged = asyncio.Event()
+        self._reading = asyncio.Lock()
+        """Held while it is read: one reading at a time."""
         self._refused = ""
         self.settings = self._load(1)
         self.last = self._good(f"read from {self.settings.source}")
@@ -130,9 +132,12 @@ class PolicyInForce:
         while True:
             await self._nudged.wait()
             self._nudged.clear()
-            self._tell(self.read(asked=True), told)
+            await self._read(told, asked=True)
 
-    def _tell(self, reading: Reading | None, told: Callable[[Reading], None]) -> None:
+    async def _read(self, told: Callable[[Reading], None], *, asked: bool = False) -> None:
+        """Read in a thread: a text of the largest size takes a second, and everything else is to go on meanwhile."""
+        async with self._reading:
+            reading = await asyncio.to_thread(self.read, asked=asked)
         if reading is not None:
             told(reading)
 
@@ -162,7 +167,7 @@ class PolicyFile(PolicyInForce):
             ignore_permission_denied=True,
         )
         async for _ in watch:
-            self._tell(self.read(), told)
+            await self._read(told)
 
 
 def policy_of(path: Path | None, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> PolicyInForce:

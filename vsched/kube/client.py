@@ -37,7 +37,7 @@ IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
 _IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
 """Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
 
-NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError)
+NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 """What aiohttp raises where a connection is not made, breaks or falls silent."""
 
 Json = dict[str, Any]

@@ -10,12 +10,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
+from yarl import URL
 
 from vsched.errors import BadInput
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import Credentials, FixedHeaders, Headers, PluginCredentials, TokenFile, basic, bearer
+from vsched.kube.errors import one_line
 from vsched.kube.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, choose, read_files
 from vsched.kube.tls import Material, client_context
 
@@ -79,6 +82,13 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
             f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r},"
             " expected a URL like https://host:6443"
         )
+    problem = _problem_of(server)
+    if problem:
+        raise BadInput(
+            f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r}: {problem},"
+            " expected a URL like https://host:6443"
+        )
+    _check_proxy(chosen)
     tls = client_context(chosen.where, _material(chosen)) if server.startswith("https://") else None
     more = _impersonation(chosen.user.value)
     user = chosen.user.value
@@ -97,6 +107,42 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
         namespace=chosen.context.namespace or "default",
         source=chosen.where,
     )
+
+
+def _problem_of(address: str) -> str:
+    """Why an address cannot be asked at, empty where it can."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        return one_line(str(error))
+    if not parts.hostname:
+        return "it names no host"
+    if port == 0:
+        return "there is no port 0"
+    if parts.query or parts.fragment:
+        return "it has a query"
+    if not address.isascii() or not address.isprintable() or " " in address:
+        return "it has letters that cannot stand in a URL"
+    try:
+        URL(address, encoded=True)
+    except ValueError as error:
+        return one_line(str(error))
+    return ""
+
+
+def _check_proxy(chosen: Chosen) -> None:
+    """Raise BadInput where the proxy is none that can be used; it may hold a password, so it is not shown."""
+    proxy = chosen.cluster.value.proxy_url
+    if not proxy:
+        return
+    scheme = proxy.partition("://")[0]
+    problem = _problem_of(proxy) if scheme in ("http", "https") else f"{scheme[:20]!a} is not spoken here"
+    if problem:
+        raise BadInput(
+            f"{chosen.where}: proxy-url of cluster {chosen.context.cluster!r} cannot be used: {problem},"
+            " expected one like http://proxy:3128"
+        )
 
 
 def _material(chosen: Chosen) -> Material:

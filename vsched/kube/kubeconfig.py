@@ -15,8 +15,13 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.kube.errors import one_line
+from vsched.yamltext import check_aliases, is_too_deep
 
 T = TypeVar("T")
+
+MOST_BYTES = 4 << 20
+DEEPEST = 64
+"""Levels of a kubeconfig: extensions of tools among them."""
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
@@ -137,7 +142,15 @@ def _merge(into: dict[str, Entry[T]], entries: Iterable[tuple[str, T]], file: Pa
 
 def _read(file: Path) -> KubeconfigFile:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise BadInput(f"kubeconfig {file}: is larger than {MOST_BYTES >> 20} MiB")
+        text = raw.decode("utf-8")
+        if is_too_deep(text, DEEPEST):
+            raise BadInput(f"kubeconfig {file}: is nested too deeply, expected clusters, users and contexts")
+        check_aliases(text)
+        content = yaml.safe_load(text)
     except OSError as error:
         raise BadInput(f"kubeconfig {file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -146,7 +159,7 @@ def _read(file: Path) -> KubeconfigFile:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise BadInput(f"kubeconfig {file}{place}: is not YAML: {one_line(error.problem or 'unreadable')}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"kubeconfig {file}: is not YAML: {one_line(str(error))}") from error
     if not isinstance(content, dict):
         raise BadInput(f"kubeconfig {file}: is {_kind_of(content)}, expected clusters, users and contexts")

@@ -48,7 +48,7 @@ def _trust(where: str, context: ssl.SSLContext, material: Material) -> None:
         return
     try:
         context.load_verify_locations(cadata=pem.decode("ascii"))
-    except (ssl.SSLError, UnicodeDecodeError) as error:
+    except (ssl.SSLError, ValueError) as error:
         raise BadInput(f"{where}: certificate-authority holds no certificate in PEM form: {_why(error)}") from error
 
 
@@ -68,7 +68,7 @@ def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
         file.flush()
         try:
             context.load_cert_chain(file.name)
-        except ssl.SSLError as error:
+        except (ssl.SSLError, ValueError) as error:
             raise BadInput(f"{where}: client-certificate and client-key do not fit: {_why(error)}") from error
 
 

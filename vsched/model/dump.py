@@ -31,8 +31,10 @@ from vsched.model.snapshot import Snapshot
 KIND = "vsched recording"
 FORMAT = 1
 """Grows when older programs could no longer read what is written, or would read it wrongly."""
-MOST_BYTES = 4 << 30
+MOST_BYTES = 1 << 30
 """Of JSON: far more than ten thousand nodes and a million pods come to."""
+_USUAL_BYTES, _MOST_TIMES = 64 << 20, 200
+"""What a gzip may unpack to, however short it is, and how many times its length."""
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31
 """What zlib calls its format with the header and trailer of gzip."""
@@ -163,12 +165,13 @@ def decode(data: bytes) -> Recording:
 
 def _unpacked(data: bytes) -> bytes:
     loosen = zlib.decompressobj(_GZIP_BITS)
+    most = min(MOST_BYTES, max(_USUAL_BYTES, _MOST_TIMES * len(data)))
     try:
-        text = loosen.decompress(data, MOST_BYTES)
+        text = loosen.decompress(data, most)
     except zlib.error as error:
         raise BadInput(f"no recording: not gzip after all: {error}") from None
     if loosen.unconsumed_tail:
-        raise BadInput(f"no recording: more than {MOST_BYTES >> 30} GiB")
+        raise BadInput(f"no recording: its gzip unpacks to more than {most >> 20} MiB")
     if not loosen.eof:
         raise BadInput("a recording that is cut off: the end of its gzip is missing")
     return text

@@ -6,14 +6,18 @@ type that is wanted. Bounded, because a file of ten lines of aliases can stand f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import yaml
 
 from vsched.settings.problems import Problems
+from vsched.yamltext import is_too_deep
 
 MOST_NODES = 20_000
+_PIECES = re.compile(r"[\n,\[{]")
+"""What there are at least as many of as values, in a text of any size that can be meant."""
 MOST_DEPTH = 32
 _CORE_TAG = "tag:yaml.org,2002:"
 _MERGE = _CORE_TAG + "merge"
@@ -86,6 +90,12 @@ def parse(text: str, problems: Problems, line_of: Callable[[int], int] = lambda 
 
     ``line_of`` maps a line of ``text`` to the line people see, for text that is embedded in another file.
     """
+    if is_too_deep(text, MOST_DEPTH):
+        problems.add(line_of(1), "", "nested too deeply for a policy")
+        return None
+    if len(_PIECES.findall(text)) > MOST_NODES:
+        problems.add(line_of(1), "", f"too large for a policy: more than {MOST_NODES} lines, commas and brackets")
+        return None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is not None:

@@ -17,7 +17,7 @@ from vsched.errors import BadInput, BadObject
 from vsched.sim.client import LocalClient
 from vsched.sim.kinds import Kind, KindRegistry, Obj
 from vsched.sim.status import Failure
-from vsched.yamltext import KubernetesLoader, is_too_deep
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 FIRST_KINDS = (
     "CustomResourceDefinition",
@@ -64,6 +64,10 @@ def read_documents(path: Path) -> list[Manifest]:
         raise BadInput(f"{path}: cannot be read: {reason}") from None
     if is_too_deep(text):
         raise BadInput(f"{path}: nested too deeply (expected Kubernetes objects)")
+    try:
+        check_aliases(text)
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}{_yaml_problem(error)}") from None
     found: list[Manifest] = []
     documents = yaml.load_all(text, Loader=KubernetesLoader)
     number = 0

@@ -32,7 +32,7 @@ from vsched.sim.status import (
 )
 from vsched.sim.webhooks import Reviews
 from vsched.sim.writes import WriteOptions
-from vsched.yamltext import KubernetesLoader, is_too_deep
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
@@ -256,6 +256,7 @@ def _read_yaml(body: bytes) -> Any:
     try:
         if is_too_deep(body.decode("utf-8", "replace")):
             raise ValueError("nested too deeply")
+        check_aliases(body.decode("utf-8", "replace"))
         value = yaml.load(body, Loader=KubernetesLoader)
         return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
