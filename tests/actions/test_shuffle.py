@@ -122,6 +122,7 @@ def test_of_two_restless_pods_on_one_node(text: str, expected: list[str]) -> Non
         pytest.param("cpu=1 volcano.sh/preemptable=false", False, id="not one that may not be preempted"),
         pytest.param("cpu=1 bound", False, id="not one that does not run yet"),
         pytest.param("cpu=1 leaving", False, id="not one that is leaving anyway"),
+        pytest.param("cpu=1 claim=data", False, id="not one that would wait, for what it asks is not supported"),
     ],
 )
 def test_a_restless_pod_leaves_for_another_node(pod: str, leaves: bool) -> None:
@@ -132,6 +133,17 @@ def test_a_restless_pod_leaves_for_another_node(pod: str, leaves: bool) -> None:
         pods ns/guest 1 cpu=1 on=n2 port=80
         job ns/a
         pods ns/a 1 on=n1 labels=restless:yes {pod}
+    """
+    assert bool(evicted(text, RESTLESS)) is leaves
+
+
+@pytest.mark.parametrize(("topology", "leaves"), [("hard", False), ("soft", True)])
+def test_a_restless_pod_of_a_job_that_would_wait_stays(topology: str, leaves: bool) -> None:
+    text = f"""
+        node n1
+        node n2
+        job ns/a topology={topology} phase=Running
+        pods ns/a 1 cpu=1 on=n1 labels=restless:yes
     """
     assert bool(evicted(text, RESTLESS)) is leaves
 

@@ -54,6 +54,8 @@ def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Ta
 def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: int) -> bool:
     """Whether a successor of an evicted task has a place elsewhere; then it is put there."""
     queue = session.snapshot.queues.get(job.queue)
+    if task.unsupported or job.job.unsupported:
+        return False  # it runs, and another one in its place would wait
     if queue is None or not (task.shape.best_effort or _may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")

@@ -34,6 +34,8 @@ QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of pods that stand for static pods of a kubelet."""
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
+ON_NODES = (Status.BOUND, Status.RUNNING)
+"""Where it matters what a pod asks for in vain: another one in its place would wait."""
 DEFAULT_PRIORITY = 1
 """The priority of a pod that says nothing (reference 0.3)."""
 
@@ -133,9 +135,10 @@ class PodReader:
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
         strategy = strategy_of(annotations, remarks)
         shape = self.shaper.occupant(pod) if beyond else self.shaper.shape(pod, strategy)
-        unsupported = beyond
-        if ours and not beyond and status is Status.PENDING:
+        unsupported, waits = beyond, status is Status.PENDING
+        if ours and not beyond and (waits or status in ON_NODES):
             unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
+        if ours and not beyond and waits:
             remark_wishes_of_pod(pod, remarks)
         chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
         task = Task(
@@ -150,7 +153,7 @@ class PodReader:
             DEFAULT_PRIORITY if priority is None else priority,
             created,
             shared(role or (metadata.labels or _NONE).get(TASK_SPEC, "")),
-            bool(gates or unsupported),
+            bool(gates or (unsupported and waits)),
             pod.status.nominated_node_name or "",
             flag_of(metadata, PREEMPTABLE) is not False,
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
@@ -160,8 +163,8 @@ class PodReader:
             _protected_until(pod, remarks),
             annotations.get(PREFERRED_VICTIM) == "true",
             _returns(metadata),
-            awaits_queue=status is Status.PENDING and chosen and gates == [QUEUE_GATE],
-            reserves=status is Status.PENDING and chosen and not gates,
+            awaits_queue=waits and chosen and gates == [QUEUE_GATE],
+            reserves=waits and chosen and not gates,
             owned=_is_owned(metadata),
             expected=expected_seconds_of(annotations, remarks),
             limit=float(spec.active_deadline_seconds or 0),

@@ -45,6 +45,8 @@ SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/
 """How the names of resources begin that whoever binds a pod has to choose cards for."""
 DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 """How the names of resources begin that stand for a resource claim."""
+DEVICES_OF_CLASS = "deviceclass/"
+"""What the names of amounts have in them that queues state of resource claims."""
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
 """Whether a policy has to be kept; None where there is nothing to keep."""
@@ -179,6 +181,11 @@ def _queue_wishes(queue: Queue) -> Paths:
         yield "spec.dequeueStrategy"
     if queue.spec.extend_clusters:
         yield "spec.extendClusters"
+    spec = queue.spec
+    guarantee = spec.guarantee.resource if spec.guarantee is not None else None
+    stated = {"capability": spec.capability, "deserved": spec.deserved, "guarantee.resource": guarantee}
+    for field, amounts in stated.items():
+        yield from (f"spec.{field}[{name[:80]}]" for name in amounts or () if DEVICES_OF_CLASS in name)
 
 
 # -- the tables -----------------------------------------------------------------------------------------------------

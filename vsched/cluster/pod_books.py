@@ -305,9 +305,10 @@ class PodBooks:
         """The pod with the priority of its class; where there is no such class, it waits for it."""
         priority, missing = self._judge_class(task.priority_class)
         gated, asked = self._classless[task.uid]
-        unsupported = asked or (missing if task.status is Status.PENDING else "")
+        waits = task.status is Status.PENDING
+        unsupported = asked or (missing if waits else "")
         if unsupported != task.unsupported:
-            task = msgspec.structs.replace(task, gated=gated or bool(unsupported), unsupported=unsupported)
+            task = msgspec.structs.replace(task, gated=gated or (waits and bool(unsupported)), unsupported=unsupported)
         return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
 
 

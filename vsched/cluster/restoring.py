@@ -203,7 +203,7 @@ class Restored(Cache):
             task.moved(Status.PENDING, ""),
             uid=f"{task.uid}+",
             created=self.moment,
-            gated=False,
+            gated=bool(task.unsupported),
             nominated="",
             preemptable=task.preemptable or task.spared,
             condition="",

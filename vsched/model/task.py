@@ -25,7 +25,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Seconds since the epoch, the API server's creation time stamp."""
     role: str = ""
     gated: bool = False
-    """Has a scheduling gate, or asks for what is not supported, so it is not placed."""
+    """Has a scheduling gate, or waits and asks for what is not supported, so it is not placed."""
     nominated: str = ""
     preemptable: bool = True
     preempts: bool = True
