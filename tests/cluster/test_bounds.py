@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -182,6 +183,47 @@ def test_a_pod_on_a_node_counts_with_its_amounts_however_many_resources_it_names
     tell(cache, placed)
     assert cache.snapshot(NOW).nodes.idle[0].tolist() == [1000]
     assert len(cache.axis) == 3
+
+
+def test_a_large_spec_is_read_once_however_often_its_pod_changes() -> None:
+    cache = mirror([])
+    pod = big.choosing(TERMS_MAX, 100)
+    tell(cache, pod)
+    before = cache.task("uid-big")
+    pod["metadata"]["labels"] = {"app": "other"}
+    tell(cache, pod, "MODIFIED")
+    after = cache.task("uid-big")
+    assert before is not None
+    assert after is not None
+    assert before.shape is after.shape
+    assert before.labels != after.labels
+    smaller = big.choosing(TERMS_MAX, 99)
+    tell(cache, smaller, "MODIFIED")
+    found = cache.task("uid-big")
+    assert found is not None
+    assert found.shape is not before.shape
+
+
+def test_many_containers_of_a_pod_on_a_node_are_added_up_once() -> None:
+    """Whoever patches such a pod again and again costs the reader next to nothing."""
+    cache = mirror(manifests("node n1 cpu=99"))
+    placed = big.containing(5_000)
+    placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
+
+    def seconds(times: int) -> float:
+        objects = []
+        for number in range(times):
+            placed["metadata"]["labels"] = {"app": str(number)}
+            objects.append(make.read(placed))
+        began = time.process_time()
+        for found in objects:
+            cache.apply("Pod", "MODIFIED", found)
+        return time.process_time() - began
+
+    first = seconds(1)
+    assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
+    assert seconds(5) < 5 * first / 2
+    assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
 
 
 def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:

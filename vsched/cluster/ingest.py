@@ -134,7 +134,7 @@ class PodReader:
         status = _pod_status(pod)
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
         strategy = strategy_of(annotations, remarks)
-        shape = self.shaper.occupant(pod) if beyond else self.shaper.shape(pod, strategy)
+        shape = self.shaper.nothing() if beyond else self.shaper.shape(pod, strategy)
         unsupported, waits = beyond, status is Status.PENDING
         if ours and not beyond and (waits or status in ON_NODES):
             unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))

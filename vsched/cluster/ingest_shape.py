@@ -17,7 +17,7 @@ from vsched.cluster.ingest_rules import Affinity, decoded, pod_affinity_of, rule
 from vsched.cluster.wire_base import Wire
 from vsched.cluster.wire_pods import Container, Pod
 from vsched.errors import BadObject, Beyond
-from vsched.model.resources import AskedColumns, Columns, KnownColumns, ResourceAxis
+from vsched.model.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
 from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -39,7 +39,9 @@ class Shaper:
 
     MEMO_LIMIT = 4096
     MEMO_BYTES = 32 << 10
-    """Specs with longer parts are read each time: few are, and remembering them would take more than reading does."""
+    """Specs with longer parts are known by a hash, and not kept themselves."""
+    LARGE_MAX = 256
+    """So many of those."""
     TABLE_FLOOR = 2048
     """Tables smaller than this are never swept."""
 
@@ -50,6 +52,10 @@ class Shaper:
         """Whether sums of limits are read, too: they set shapes apart that are one to a scheduler."""
         self._table = ShapeTable()
         self._memo: dict[Hashable, Shape] = {}
+        self._large: dict[int, Shape] = {}
+        """Of specs with long parts, by a hash of them."""
+        self._occupants: dict[int, Shape] = {}
+        """Of pods on nodes that cannot be used, by a hash of their spec."""
         self._sweep_at = self.TABLE_FLOOR
 
     def __len__(self) -> int:
@@ -60,8 +66,9 @@ class Shaper:
         key = (_key(pod), strategy)
         shape = self._memo.get(key)
         if shape is None:
-            shape = self._read(pod, strategy)
+            shape = self._large.get(hash(key)) or self._read(pod, strategy)
             if _length(pod) > self.MEMO_BYTES:
+                _keep(self._large, hash(key), shape, self.LARGE_MAX)
                 return shape
             if len(self._memo) >= self.MEMO_LIMIT:
                 self._memo.clear()
@@ -70,14 +77,24 @@ class Shaper:
 
     def occupant(self, pod: Pod) -> Shape:
         """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
+        key = hash(_key(pod))  # what has thousands of containers is worked out once, and not kept itself
+        known = self._occupants.get(key)
+        if known is not None:
+            return known
         request = request_of(pod, self._known)
-        return self._table.shape(
+        found = self._table.shape(
             request.amounts,
             scoring_cpu=request.scoring_cpu,
             scoring_memory=request.scoring_memory,
             burst=request.burst,
             limits=self._limits_of(pod, self._known),
         )
+        _keep(self._occupants, key, found, self.LARGE_MAX)
+        return found
+
+    def nothing(self) -> Shape:
+        """What is known of a pod that asks for more than is read: nothing but that it is one."""
+        return self._table.shape(ONE_POD)
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
         """The interned label set of a pod."""
@@ -97,6 +114,8 @@ class Shaper:
         """Forget what no pod uses any more."""
         self._table.forget_unused(shapes, labels)
         self._memo.clear()
+        self._large.clear()
+        self._occupants.clear()
         self._sweep_at = max(self.TABLE_FLOOR, 2 * (len(shapes) + len(labels)))
 
     def _read(self, pod: Pod, strategy: Strategy | None) -> Shape:
@@ -123,6 +142,12 @@ class Shaper:
 
     def _limits_of(self, pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
         return limits_of(pod, axis) if self._limits else ()
+
+
+def _keep(memo: dict[int, Shape], key: int, shape: Shape, most: int) -> None:
+    if len(memo) >= most:
+        memo.clear()
+    memo[key] = shape
 
 
 def bound_labels(pod: Pod) -> None:

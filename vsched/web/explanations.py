@@ -48,7 +48,7 @@ LONGEST_SECONDS = 20.0
 """By the clock, from when it is asked for to when its thread is given back, whatever it is doing."""
 REST_SECONDS = 0.05
 """How long a search stands aside for a session, each time it comes upon one."""
-NAMES_MAX = 20_000
+NAMES_MAX = 5_000
 """So many names are compared with one that is not known."""
 CLOSE_MAX = 3
 
@@ -132,7 +132,8 @@ class Explainer:
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
         if told := next(left_out, ""):
             return f"{told} (so it is left out)"
-        close = get_close_matches(name, list(sight.snapshot.queues), CLOSE_MAX)
+        queues = list(islice(sight.snapshot.queues, NAMES_MAX))
+        close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"
 
     async def _made(self, make: Make) -> tuple[Sight, Explanation | None]:
