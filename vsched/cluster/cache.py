@@ -122,11 +122,13 @@ class Cache(News):
 
     def assume(self, report: CycleReport) -> None:
         """Take what a cycle decided for granted until the watch shows it, or a failure is reported."""
-        self._pods.assume(report)
+        for task in self._pods.assume(report):
+            self._budgets.promise(task, self._previous)
         self._groups.assume(report.jobs)
 
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed: the pod is again what the watch last said; False where it already was."""
+        self._budgets.withdraw(uid)
         forgotten = self._pods.forget(uid)
         if forgotten:
             self.on_change()
@@ -219,6 +221,7 @@ class Cache(News):
         """The cluster as it is now; valid until the next snapshot."""
         self._snapshots += 1
         previous, self._previous = self._previous, now
+        self._budgets.expire(now)
         if self._crowding:
             self._make_room(now)
         if self._published_axis.names != self.axis.names:
@@ -345,7 +348,7 @@ class Cache(News):
                     matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
                     matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found))
                 case wire.PodDisruptionBudget():
-                    matters = self._budgets.put(wire.namespace_in(key), key, budget_of(found))
+                    matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
@@ -399,7 +402,7 @@ class Cache(News):
         if issubclass(wire.KINDS[kind], wire.Selecting):
             return self._put_selection(kind, key, None) or said
         if kind == "PodDisruptionBudget":
-            return self._budgets.put(wire.namespace_in(key), key, None)
+            return self._budgets.see(wire.namespace_in(key), key, None, self._pods.has_left)
         limited = kind == "ResourceQuota" and self._quotas.put(wire.namespace_in(key), key, None)
         divided = self.arbitrating and self._parties.drop(kind, key)
         return self._defaults.drop(kind, key) or limited or divided or said

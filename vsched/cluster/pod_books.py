@@ -165,8 +165,14 @@ class PodBooks:
         """Whether something is taken for granted of the pod that the watch does not show yet."""
         return uid in self._assumed
 
-    def assume(self, report: CycleReport) -> None:
-        """Take for granted what a cycle decided about pods."""
+    def has_left(self, uid: str) -> bool:
+        """Whether the watch shows that a pod is on its way out, or no longer shows it."""
+        task = self._assumed.before(uid) or self._tasks.get(uid)
+        return task is None or task.status is Status.RELEASING
+
+    def assume(self, report: CycleReport) -> list[Task]:
+        """Take for granted what a cycle decided about pods; returns those that ran and are to leave."""
+        leaving: list[Task] = []
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
@@ -175,15 +181,17 @@ class PodBooks:
             task = self._tasks.get(eviction.uid)
             if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
                 self._store(self._assumed.begin(task, Status.RELEASING, task.node))
+                if task.status is Status.RUNNING:
+                    leaving.append(task)
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
             if task is not None and task.status is Status.PENDING and nomination.lasting:
                 self._store(self._assumed.nominate(task, nomination.node))
-
         for opened in report.ungated:
             task = self._tasks.get(opened.uid)
             if task is not None and task.awaits_queue:
                 self._store(self._assumed.ungate(task))
+        return leaving
 
     def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
         """What a cycle decided about pods has come true: what is bound runs as of ``now``.
