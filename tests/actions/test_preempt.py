@@ -444,3 +444,28 @@ def test_without_comparing_the_node_of_the_best_score_is_taken() -> None:
     for scorer, node in (("binpack", "n1"), ("nodeorder", "n1")):
         policy = taking("allocate, preempt", "priority gang-P", f"predicates {scorer}")
         assert kept(Busy(text, policy).cycle()) == {"want.0": node}
+
+
+@pytest.mark.parametrize(
+    ("predicates", "compares", "victims"),
+    [
+        pytest.param("predicates", True, ["low.0"], id="in the comparison of nodes who leaves is gone"),
+        pytest.param("predicates-P", True, ["low.0"], id="also where one of the two switches is off"),
+        pytest.param("predicates-A", True, ["low.0"], id="or the other"),
+        pytest.param("predicates-PA", True, [], id="with both off its port is still taken"),
+        pytest.param("predicates-PA", False, ["low.0"], id="the switches are about the comparison alone"),
+    ],
+)
+def test_switches_of_predicates_in_the_comparison_of_nodes(predicates: str, compares: bool, victims: list[str]) -> None:
+    policy = taking(
+        "allocate, preempt", "priority gang-P", predicates, args={"enableTopologyAwarePreemption": compares}
+    )
+    text = """
+        class high 9
+        node n1 cpu=4
+        job x/low phase=Running
+        pods x/low 1 cpu=1 on=n1 port=80
+        job x/want class=high phase=Inqueue pods=1 cpu=1 port=80
+    """
+
+    assert evicted(Busy(text, policy).cycle()) == victims

@@ -24,6 +24,7 @@ SWITCHES = {
     "R": {"enableReclaimable": False},
     "H": {"enableHierarchy": True},
     "L": {"enableHierarchy": True, "arguments": {"ancestorReclaimLevel": 1}},
+    "A": {"enabledAllocatable": False},
     "N": {"enableNamespaceOrder": False},
 }
 
@@ -31,8 +32,9 @@ SWITCHES = {
 def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None, victims: str = "") -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
-    P and R: no part in who is preempted and reclaimed from. H: hierarchy. L: hierarchy, one level up looked at. N: no
-    order of namespaces. ``args`` are those of preempt, ``victims`` is how preempt and reclaim combine the tiers.
+    P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
+    same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``victims`` is
+    how preempt and reclaim combine the tiers.
     """
     plugins = [[_plugin(*word.partition("-")[::2]) for word in tier.split()] for tier in tiers]
     both = {"victimTiers": victims} if victims else {}

@@ -86,14 +86,15 @@ def _cheapest(args: PreemptArgs) -> Pick:
         wanted = max(len(attempt.session.nodes) * args.percentage // 100, args.at_least, 1)
         wanted = min(wanted, max(args.at_most, 1))
         found: list[Taken] = []
-        for row in sorted(rows):
-            before = attempt.statement.savepoint()
-            taken = attempt.try_row(task, row)
-            if taken is not None:
-                found.append(taken)
-                attempt.statement.rollback(before)
-            if len(found) == wanted:
-                break
+        with attempt.session.plugins.rehearsal():
+            for row in sorted(rows):
+                before = attempt.statement.savepoint()
+                taken = attempt.try_row(task, row)
+                if taken is not None:
+                    found.append(taken)
+                    attempt.statement.rollback(before)
+                if len(found) == wanted:
+                    break
         if not found:
             return None
         return attempt.try_row(task, min(found, key=_cost).row)

@@ -74,6 +74,8 @@ class Plugin(Generic[ArgsT]):
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
+    heeds: ClassVar[frozenset[str]] = frozenset()
+    """Switches that it looks at itself, those of its points aside."""
     hierarchical: ClassVar[bool] = False
     """Whether ``enableHierarchy`` makes it do something else."""
 

@@ -16,6 +16,7 @@ score        the sum, each plugin's by the weight that the action gives it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from vsched.framework.agreeing import ACROSS, WITHIN, Agreement
@@ -56,7 +57,7 @@ from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import Preemptable, Reclaimable, VictimQueueOrder, VictimTasks
+from vsched.framework.victim_points import Preemptable, Reclaimable, Rehearsing, VictimQueueOrder, VictimTasks
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts, times
@@ -113,6 +114,18 @@ class PluginSet:
         """Who is to be told of placements and evictions; known once the plugins are open."""
         followers: list[Listener] = [*self.taking_part(PlacementListener)]
         return [*followers, self.budgets] if self.budgets else followers
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """While it lasts, tries are only to be compared; they have to be taken back before it ends."""
+        listening = self.taking_part(Rehearsing)
+        for plugin in listening:
+            plugin.rehearse(begins=True)
+        try:
+            yield
+        finally:
+            for plugin in listening:
+                plugin.rehearse(begins=False)
 
     def end_cycle(self) -> None:
         """Tell whoever wants to know that the actions have run, in tier order."""

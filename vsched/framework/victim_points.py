@@ -89,6 +89,16 @@ class VictimQueueOrder(Point):
         """Smaller is taken from first."""
 
 
+class Rehearsing(Point):
+    """Is told when a try is only to be compared with others, and is taken back whatever comes of it. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def rehearse(self, begins: bool) -> None:
+        """Such a try begins or is over."""
+
+
 class VictimTasks(Point):
     """Which running tasks had better be elsewhere; what ``shuffle`` evicts, within disruption budgets.
 

@@ -19,6 +19,7 @@ from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter
 from vsched.framework.policy import NO_CLAIMS, NO_VOLUMES, inert
+from vsched.framework.victim_points import Rehearsing
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
@@ -67,11 +68,16 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
     )
 
 
-class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
-    """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed."""
+class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsing):
+    """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed.
+
+    With both ``enablePreemptable`` and ``enabledAllocatable`` off, the pods on a node count while topology-aware
+    preemption compares nodes as if nobody had left them (reference 2).
+    """
 
     name = "predicates"
     args_type = PredicatesArgs
+    heeds = frozenset({"preemptable", "allocatable"})
 
     def open(self, opening: Opening) -> None:
         """Look at the nodes' taints; pods are counted only once a rule asks."""
@@ -81,6 +87,9 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
         tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
         self._all_welcome = not tainted and not cordoned(statics).any()
         """No node keeps pods off by itself."""
+        self._blind_in_rehearsals = not (opening.switches.preemptable or opening.switches.allocatable)
+        self._blind = False
+        """Whether what leaves and comes does not count for now."""
         self._switches = (args.node_affinity, args.taint_toleration)
 
     # -- by attributes of nodes ---------------------------------------------------------------------------------
@@ -136,11 +145,17 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener):
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """One pod more on the node."""
-        self._rules.move(task, row, 1)
+        if not self._blind:
+            self._rules.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """One pod less on the node."""
-        self._rules.move(task, row, -1)
+        if not self._blind:
+            self._rules.move(task, row, -1)
+
+    def rehearse(self, begins: bool) -> None:
+        """What is done in a rehearsal is taken back in it, so that nothing is missed."""
+        self._blind = begins and self._blind_in_rehearsals
 
 
 def _pod_class(task_class: Hashable) -> PodClass:

@@ -104,6 +104,7 @@ class _Tiers:
     def _note_idle(self, plugin: type[Plugin[Any]], lines: Mapping[str, Entry], path: str) -> None:
         """Note the switches of what a plugin has no part in."""
         points = {point.point for point in points_of(plugin)} | ({"hierarchy"} if plugin.hierarchical else set())
+        points |= plugin.heeds
         for switch, entry in lines.items():
             if switch not in points:
                 what = "knows no hierarchy" if switch == "hierarchy" else f"has no part in {point_label(switch)}"
