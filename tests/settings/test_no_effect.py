@@ -207,7 +207,7 @@ def test_every_argument_is_read_or_said_to_have_no_effect(struct: type[msgspec.S
 @pytest.mark.parametrize("name", REGISTRY.plugins)
 def test_every_switch_is_known_to_have_an_effect_or_none(name: str) -> None:
     plugin = REGISTRY.plugins[name]
-    points = {point.point for point in points_of(plugin)}
+    points = {point.point for point in points_of(plugin)} | plugin.heeds
     switches = {switch: key for key, switch in SWITCH_BY_KEY.items()}
     policy = {"name": name, **dict.fromkeys(switches.values(), True)}
     document = {"actions": "allocate", "tiers": [{"plugins": [policy]}]}

@@ -7,13 +7,13 @@ In a what-if nobody counts at all: there the pods that come and go are counted h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from vsched.cluster.namespace_books import NamespaceBooks, in_order
-from vsched.model.budget import DisruptionBudget
+from vsched.model.budget import DisruptionBudget, come_and_go
 from vsched.model.task import Task
 
 BELIEVED_SECONDS = 60.0
@@ -82,24 +82,11 @@ class BudgetBooks(NamespaceBooks[str, DisruptionBudget, tuple[DisruptionBudget, 
         used = Counter(promise.key for promise in self._promises.values()) if self._promises else Counter[str]()
         return in_order({key: _less(budget, used[key]) for key, budget in items.items()})
 
-    def settle(self, came: Iterable[Task], went: Iterable[Task]) -> None:
-        """These pods run from now on, and those that ran are gone: for what-if questions, where nobody says so.
-
-        How many pods a budget expects stays as its status has it: who was evicted is missed until another one runs.
-        """
-        by = Counter[tuple[str, str]]()
-        for tasks, change in ((came, 1), (went, -1)):
-            for task in tasks:
-                pairs = dict(task.labels.pairs)
-                by.update(
-                    {
-                        (task.namespace, key): change
-                        for key, budget in self.items(task.namespace).items()
-                        if budget.selector.matches(pairs) and (change > 0 or task.name not in budget.disrupted)
-                    }
-                )
-        for (namespace, key), change in by.items():
-            self.put(namespace, key, self.items(namespace)[key].changed(change))
+    def settle(self, came: Sequence[Task], went: Sequence[Task]) -> None:
+        """These pods run from now on, and those that ran are gone: for what-if questions, where nobody says so."""
+        for namespace in {task.namespace for task in (*came, *went)}:
+            for key, budget in list(self.items(namespace).items()):
+                self.put(namespace, key, come_and_go(budget, came, went))
 
 
 def _less(budget: DisruptionBudget, used: int) -> DisruptionBudget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.explain.applying_jobs import with_job
+from vsched.model.budget import come_and_go
 from vsched.model.job import Job
 from vsched.model.placed import PlacedPods
 from vsched.model.plan import CycleReport
@@ -90,9 +91,12 @@ class Passing:
         report = decided.report
         edits: dict[str, list[EditJob]] = defaultdict(list)
         started: list[Task] = []
+        gone: list[Task] = []
         for eviction in report.evictions:
             task = self._task(eviction.job, eviction.uid)
             if task is not None and HOLDS[task.status].uses:
+                if task.status is Status.RUNNING:
+                    gone.append(task)
                 self._shift(task, -1)
                 edits[eviction.job].append(partial(_begin_anew, task=task))
         for bind in report.binds:
@@ -118,7 +122,16 @@ class Passing:
                 edits[key].append(partial(_enter, phase=phase))
         for key, made in edits.items():
             self._edit(key, partial(_all, edits=made))
+        self._count_budgets(started, gone)
         return Settled(started, bool(report.evictions or report.ungated))
+
+    def _count_budgets(self, came: Sequence[Task], went: Sequence[Task]) -> None:
+        """What disruption budgets allow from now on."""
+        budgets = self._snapshot.budgets
+        touched = {task.namespace for task in (*came, *went)} & budgets.keys()
+        if touched:
+            counted = {name: tuple(come_and_go(one, came, went) for one in budgets[name]) for name in touched}
+            self._snapshot = replace(self._snapshot, budgets={**budgets, **counted})
 
     def _task(self, key: str, uid: str) -> Task | None:
         job = self.jobs.get(key)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from vsched.model.shape import Selector
+from vsched.model.task import Task
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True):
@@ -26,6 +29,20 @@ class DisruptionBudget(msgspec.Struct, frozen=True):
         """The budget with so many healthy pods more, or fewer, of as many as it expects."""
         left = self.allowed - self.lacking + by
         return msgspec.structs.replace(self, allowed=max(0, left), lacking=max(0, -left))
+
+
+def come_and_go(budget: DisruptionBudget, came: Iterable[Task], went: Iterable[Task]) -> DisruptionBudget:
+    """The budget once these pods run, and those that ran are gone, where no controller counts anew.
+
+    How many pods it expects stays as its status has it: who was evicted is missed until another one runs.
+    """
+    by = sum(_is_about(budget, task) for task in came)
+    by -= sum(_is_about(budget, task) and task.name not in budget.disrupted for task in went)
+    return budget.changed(by) if by else budget
+
+
+def _is_about(budget: DisruptionBudget, task: Task) -> bool:
+    return task.namespace == budget.namespace and budget.selector.matches(dict(task.labels.pairs))
 
 
 class JobBudget(msgspec.Struct, frozen=True):
