@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explain.explained import explained
+from tests.explain.explained import explained, queue_explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.edits import CreatePriorityClass
 from vsched.explain.explaining import explain
@@ -69,6 +69,25 @@ def test_a_class_that_is_missing_is_to_be_created(text: str) -> None:
 
     assert [change.edits for change in found.changes] == [(CreatePriorityClass("gone", 0),)]
     assert found.changes[0].command == "kubectl create priorityclass gone --value=0"
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        pytest.param("job ns/a topology=hard queue=q", [("Unsupported", "ns/a")], id="alone"),
+        pytest.param(
+            "job ns/a topology=hard queue=q age=9\njob ns/b pods=1 cpu=99 queue=q",
+            [("Resources", "ns/b"), ("Unsupported", "ns/a")],
+            id="behind those that are tried",
+        ),
+    ],
+)
+def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple[str, str]]) -> None:
+    found = queue_explained(f"node n1\nqueue q\n{text}", "q")
+
+    assert found is not None
+    assert [(one.code, one.subject) for one in found.constraints if one.message.startswith("1 job, ")] == groups
+    assert found.counts["waiting"] == len(groups)
 
 
 @pytest.mark.parametrize(

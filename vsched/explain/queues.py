@@ -65,6 +65,9 @@ def explain_queue(
     lane = [view.key for one in branch for view in order.lane(one) if _still_waits(report, view.key)]
     if len(branch) > 1:
         lane.sort(key=order.overall().__getitem__)
+    # Those that ask for what is not supported are not in the order: whoever is tried goes before them.
+    out = [job for job in jobs if job.waits and job.kept_out and _still_waits(report, job.key)]
+    lane += [job.key for job in sorted(out, key=lambda job: (job.spec.created, job.key))]
     session = run_actions(snapshot, policy, registry, until(over), callout)
     first: tuple[Constraint, ...] = ()
     if lane and (view := session.view(lane[0])) is not None:
@@ -73,7 +76,7 @@ def explain_queue(
     held = _held(report, branch)
     told = ordered(None, [*_groups(snapshot, report, lane, branch), *others, *_holders(session, report, branch, held)])
     helping: tuple[Change, ...] = ()
-    if lane and simulations:
+    if lane and simulations and _may_be_helped(snapshot.jobs[lane[0]]):
         helping = changes(
             snapshot, policy, registry, report, lane[0], order=order, simulations=simulations, spent=spent, over=over
         ).changes
@@ -89,6 +92,11 @@ def explain_queue(
         changes=helping,
         counts=_counts(lane, jobs),
     )
+
+
+def _may_be_helped(job: Job) -> bool:
+    """Whether there is anything to turn for a job: what is not supported cannot be, but for a class that is missing."""
+    return not job.kept_out or bool(job.awaits_class)
 
 
 def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
