@@ -33,15 +33,16 @@ def term_matches(
 ) -> bool:
     """Whether a term means a pod of this namespace and these labels; ``pairs`` are those, where they are at hand."""
     selector = term.selector
-    if selector is None or not selector.matches(dict(labels.pairs) if pairs is None else pairs):
+    if selector is None:
         return False
-    if labels.namespace in term.namespaces:
-        return True
-    wider = term.namespace_selector
-    if wider is None:
-        return False
-    namespace = namespaces.get(labels.namespace)
-    return wider.matches(dict(namespace.labels) if namespace is not None else {})
+    if labels.namespace not in term.namespaces:  # the cheaper question goes first: most terms mean their own namespace
+        wider = term.namespace_selector
+        if wider is None:
+            return False
+        namespace = namespaces.get(labels.namespace)
+        if wider.requirements and not wider.matches(dict(namespace.labels) if namespace is not None else {}):
+            return False
+    return selector.matches(dict(labels.pairs) if pairs is None else pairs)
 
 
 def preferences(affinity: PodAffinity) -> tuple[tuple[int, PodTerm], ...]:
