@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.plans import plan, policy_of
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
+from vsched.actions.backfill import uncarried
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.status import Status
+from vsched.settings.built_in import REGISTRY
 
 
 @pytest.mark.parametrize(
@@ -57,3 +62,31 @@ def test_without_backfill_such_pods_wait() -> None:
 
     assert found.bound == {}
     assert found.why("ns/a.0") == "not tried in this cycle"
+
+
+def test_placements_that_stand_without_being_carried_out_are_found_by_job() -> None:
+    text = "node n1 cpu=9\nqueue default\njob ns/a pods=3 cpu=1\njob ns/b pods=1 cpu=1\njob ns/c pods=1 cpu=1"
+    session = Session(mirror(manifests(text)).snapshot(NOW), DEFAULT_POLICY, REGISTRY, Trace())
+    for key, statuses in (("ns/a", "ap"), ("ns/b", "a"), ("ns/c", "a")):
+        job = session.jobs[key]
+        with session.statement() as statement:
+            for status, task in zip(statuses, session.pending_tasks(job, best_effort=False), strict=False):
+                (statement.allocate if status == "a" else statement.pipeline)(job, task, 0)
+            (statement.commit if key == "ns/c" else statement.keep)()
+
+    found = {key: [(entry.task.name, entry.status) for entry in entries] for key, entries in uncarried(session).items()}
+
+    assert found == {"ns/a": [("a.0", Status.ALLOCATED)], "ns/b": [("b.0", Status.ALLOCATED)]}
+
+
+def test_held_nodes_change_nothing_for_jobs_that_no_node_is_held_for() -> None:
+    text = """
+        queue default
+        node n1 cpu=4
+        job ns/held min=1 pods=1 nominated=n1
+        job ns/waits min=2
+        pods ns/waits 1 cpu=9
+        pods ns/waits 1
+        job ns/free pods=1
+    """
+    assert plan(text).bound == {"held": 1, "free": 1}

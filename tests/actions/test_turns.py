@@ -133,6 +133,10 @@ def test_where_one_queue_moves_others_all_of_them_are_looked_at_again() -> None:
         def queue_key(self, queue: Queue, *, admitting: bool = False) -> Any:
             return sum(turns for name, turns in self.had.items() if name[0] == queue.name[0]), queue.name
 
+        def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Any:
+            letters, name = self.queue_key(queue)
+            return [(name[0], (letters,)), (name, (name,))]
+
     orders, waiting = Grouped(), jobs("p1:x/a", "p2:x/b", "q1:x/c", "q2:x/d")
     orders.queues_move_together = True
 

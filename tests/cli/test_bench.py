@@ -10,10 +10,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from vsched.cli import cli
+from vsched.cli.bench_growth import capacity_policy
 from vsched.cli.bench_taking import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
+from vsched.cli.bench_world import Crowd, World
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
@@ -64,6 +68,42 @@ def test_taking_back_is_measured_on_demand() -> None:
     assert taking.keys() == {"verdict_ms", "backlog_ms", "reclaim_ms", "preempt_ms", "evictions"}
     assert taking.pop("evictions") == {"verdict": 0, "backlog": 0, "reclaim": 12, "preempt": 12}
     assert all(0 < spread["p50"] <= spread["p99"] for spread in taking.values())
+
+
+def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> None:
+    document = measured("--queues", "9", "--queue-levels", "2")
+
+    assert document.keys() == {*KEYS, "tree"}
+    assert document["placed"] == 12
+    tree = document["tree"]
+    assert tree["times_flat"] == pytest.approx(tree["cycle_ms"] / tree["flat_cycle_ms"], abs=0.01)
+    assert "queues in a tree" in bench("--queues", "9", "--queue-levels", "2").stdout
+
+
+@pytest.mark.parametrize(
+    ("queues", "levels", "inner"), [(8, 3, [2, 4]), (9, 2, [3]), (1000, 4, [5, 28, 167]), (5, 1, [])]
+)
+def test_queues_are_leaves_of_a_tree_with_so_many_levels(queues: int, levels: int, inner: list[int]) -> None:
+    crowd = Crowd(World(nodes=10, pods=0, queues=queues, queue_levels=levels))
+    crowd.fill()
+    snapshot = crowd.cache.snapshot(0.0)
+    found = [sum(1 for name in snapshot.queues if name.startswith(f"branch-{depth}-")) for depth in range(1, levels)]
+
+    assert found == inner
+    plugins = Session(snapshot, capacity_policy(in_a_tree=True), REGISTRY, Trace()).plugins
+    leaf = snapshot.queues["queue-0"]
+    named = [name for name, _ in plugins.queue_parts(leaf)]
+    assert len([name for name in named if isinstance(name, str)]) == levels
+    assert plugins.division(leaf).problem is None
+
+
+def test_nodes_kept_for_pods_are_measured() -> None:
+    document = measured("--nominated", "2")
+
+    assert document.keys() == {*KEYS, "nominated"}
+    assert document["placed"] == 14
+    assert document["nominated"].keys() == {"cycle_ms", "backfill_ms", "plain_cycle_ms"}
+    assert "kept for pods" in bench("--nominated", "2").stdout
 
 
 def test_the_table_says_the_same() -> None:

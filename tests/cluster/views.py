@@ -33,6 +33,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "names": nodes.statics.names,
         "jobs": {key: job_view(axis, job) for key, job in snapshot.jobs.items()},
         "active": list(snapshot.active),
+        "admitted": list(snapshot.admitted),
         "queues": {
             name: (
                 msgspec.structs.replace(queue, capability=(), deserved=(), guarantee=(), group_limits=()),

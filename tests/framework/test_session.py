@@ -9,7 +9,6 @@ from vsched.framework.obstacles import no_such_queue
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
 
 
@@ -48,21 +47,6 @@ def test_tasks_that_are_placed_or_gated_are_not_pending() -> None:
         statement.allocate(job, next(session.pending_tasks(job, best_effort=False)), 0)
         assert names(session, best_effort=False) == ["a.1"]
     assert names(session, best_effort=False) == ["a.0", "a.1"]
-
-
-def test_dispatch_carries_out_what_stands_and_once() -> None:
-    session = opened("node n1\njob ns/a pods=3 cpu=1\njob ns/b pods=1 cpu=1")
-    for key, statuses in (("ns/a", (Status.ALLOCATED, Status.PIPELINED)), ("ns/b", (Status.ALLOCATED,))):
-        job = session.jobs[key]
-        with session.statement() as statement:
-            for status, task in zip(statuses, session.pending_tasks(job, best_effort=False), strict=False):
-                (statement.allocate if status is Status.ALLOCATED else statement.pipeline)(job, task, 0)
-            statement.keep()
-    assert session.committed == []
-
-    for _ in range(2):
-        session.dispatch(session.jobs["ns/a"])
-    assert [entry.task.name for entry in session.committed] == ["a.0"]
 
 
 def test_arguments_of_an_action_are_those_of_the_policy_else_its_defaults() -> None:

@@ -6,7 +6,9 @@ from vsched.actions.allocate import PlacingArgs, workable
 from vsched.actions.held import nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.framework.holding import lift
+from vsched.framework.ledger import Entry
 from vsched.framework.session import Session
+from vsched.model.status import Status
 
 
 def backfill(session: Session) -> None:
@@ -16,13 +18,16 @@ def backfill(session: Session) -> None:
     a namespace may hold it takes a slot. The placements of a job are carried out as soon as its minimum is met, those
     of earlier tries included.
     """
-    plugins = session.plugins
+    plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
-        job for job in session.jobs.values() if (job.best_effort_pending or session.held) and workable(session, job)
+        job for job in session.jobs.values() if (job.best_effort_pending or job.key in kept) and workable(session, job)
     ]
+    if not candidates:
+        return
+    standing, log = uncarried(session), session.ledger.log
     ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
     for job in ordering.drained(candidates, session.snapshot.queues):
-        queue = session.queue(job)
+        queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
@@ -40,4 +45,27 @@ def backfill(session: Session) -> None:
                 statement.allocate(job, task, choice.row)
             statement.keep()
         if session.plugins.job_ready(job):
-            session.dispatch(job)
+            session.committed += standing.get(job.key, ())
+            session.committed += [entry for entry in log[mark:] if entry.status is Status.ALLOCATED]
+
+
+def holding_nodes(session: Session) -> set[str]:
+    """Keys of the jobs with best-effort tasks that nodes are held for: those count as placed, not as pending."""
+    if not session.held:
+        return set()
+    jobs = (session.jobs[key] for key in session.snapshot.nominated if key in session.jobs)
+    return {
+        job.key
+        for job in jobs
+        if any(task.shape.best_effort and task.uid in session.held for task in job.job.pending.values())
+    }
+
+
+def uncarried(session: Session) -> dict[str, list[Entry]]:
+    """Placements that stand and are not carried out yet, by job, in the order decided (reference 7.5)."""
+    done = {entry.task.uid for entry in session.committed}
+    found: dict[str, list[Entry]] = {}
+    for entry in session.ledger.log:
+        if entry.status is Status.ALLOCATED and entry.task.uid not in done:
+            found.setdefault(entry.job.key, []).append(entry)
+    return found

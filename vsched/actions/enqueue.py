@@ -28,15 +28,18 @@ def enqueue(session: Session) -> None:
     admitted: dict[str, Vector] = {}
     late: list[JobView] = []
     for queue, job, lane in Turns(ordering, queues, waiting):
-        wanted = shortfall_of(job.job)
         promised = admitted.setdefault(queue.name, {})
-        if not placeable(session, queue, wanted, promised):
-            late.append(job)
-        elif admit(session, job):
-            add(promised, wanted)
+        if not refused(session, job):
+            wanted = shortfall_of(job.job)
+            if placeable(session, queue, wanted, promised):
+                admit(session, job)
+                add(promised, wanted)
+            else:
+                late.append(job)
         lane.end_turn(None)
     for _, job, lane in Turns(ordering, queues, late):
-        admit(session, job)
+        if not refused(session, job):
+            admit(session, job)
         lane.end_turn(None)
 
 
@@ -46,14 +49,16 @@ def placeable(session: Session, queue: Queue, wanted: Amounts, promised: Vector)
     return session.plugins.allocatable(queue, together) is None
 
 
-def admit(session: Session, job: JobView) -> bool:
-    """Admit one job, or note why not; a job that states no minimum is admitted unasked (reference 3.1.3)."""
-    if job.spec.min_resources is not None:
-        refusal = session.plugins.job_enqueueable(job)
-        if refusal is not None:
-            session.job_refusals[job.key] = refusal
-            return False
+def refused(session: Session, job: JobView) -> bool:
+    """Whether any plugin objects, and note why; a job that states no minimum is not asked about (reference 3.1.3)."""
+    refusal = None if job.spec.min_resources is None else session.plugins.job_enqueueable(job)
+    if refusal is not None:
+        session.job_refusals[job.key] = refusal
+    return refusal is not None
+
+
+def admit(session: Session, job: JobView) -> None:
+    """The job may have its pods made, and waits for places."""
     session.plugins.job_enqueued(job)
     session.holdings.pledges.add(job.job)
     job.phase = Phase.INQUEUE
-    return True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 import msgspec
 
@@ -46,6 +46,23 @@ class QueueOrdering:
         score = self.plugins.queue_score(queue, self._args.weights, admitting=self._admitting)
         return -score, queue.created, queue.uid, queue.name
 
+    def queue_parts(self, queue: Queue) -> list[tuple[Hashable, tuple[Any, ...]]]:
+        """The same in parts; queues whose parts have equal names from the first on share them."""
+        if not self._args.by_score:
+            return self.plugins.queue_parts(queue, admitting=self._admitting)
+        return [(queue.name, self.queue_key(queue))]
+
+    @property
+    def moves_together(self) -> bool:
+        """Whether what one queue is given can change where another stands."""
+        return self.plugins.queue_scores_move_together if self._args.by_score else self.plugins.queues_move_together
+
+    def epoch(self) -> object:
+        """Something else when the parts of any queue may have changed; of scores that is not known."""
+        if not self._args.by_score:
+            return self.plugins.queue_epoch(admitting=self._admitting)
+        return object() if self.plugins.queue_scores_move_together else None
+
     def namespace_key(self, queue: str, namespace: str) -> tuple[SortKey, ...]:
         """Where a namespace stands in a queue as of now; smaller goes first."""
         return self.plugins.namespace_key(queue, namespace, admitting=self._admitting)
@@ -60,6 +77,13 @@ class QueueOrdering:
             waves.setdefault(-job.priority if self._args.across_queues else 0, []).append(job)
         for _, wave in sorted(waves.items()):
             yield wave
+
+    def lanes(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[list[JobView]]:
+        """Jobs by queue, the queues in the order they have now."""
+        lanes: dict[str, list[JobView]] = {}
+        for job in jobs:
+            lanes.setdefault(job.queue, []).append(job)
+        return [lanes[name] for name in sorted(lanes, key=lambda name: self.queue_key(queues[name]))]
 
     def drained(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[JobView]:
         """The jobs in order, worked out once: all of the first queue, then all of the next; across queues by wave."""

@@ -43,9 +43,8 @@ def preempt(session: Session) -> None:
     pools = Pools(session)
     ordering = QueueOrdering(session.plugins, args)
     for wave in ordering.waves(starving(session)):
-        queues = {job.queue: session.snapshot.queues[job.queue] for job in wave}
-        for name in sorted(queues, key=lambda name: ordering.queue_key(queues[name])):
-            jobs = sorted((job for job in wave if job.queue == name), key=session.plugins.job_key)
+        for waiting in ordering.lanes(wave, session.snapshot.queues):
+            jobs = sorted(waiting, key=session.plugins.job_key)
             for job in jobs:
                 with session.reservations.lifted(job):
                     between_jobs(session, job, pools, pick)

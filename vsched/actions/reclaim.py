@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
+from vsched.actions.standings import standings
 from vsched.actions.taking import Reclaiming, TakingArgs, claiming, unplaced
 from vsched.actions.victims import first_that_does, likeness, take_for
 from vsched.framework.jobs import JobView
@@ -27,15 +28,17 @@ def reclaim(session: Session) -> None:
         lanes: dict[str, list[JobView]] = {}
         for job in wave:
             lanes.setdefault(job.queue, []).append(job)
-        while lanes:
-            name = min(lanes, key=lambda name: ordering.queue_key(queues[name]))
-            jobs = sorted(lanes.pop(name), key=plugins.job_key)
-            if plugins.overused(queues[name]):
+        order = standings(ordering, [queues[name] for name in lanes], alone=False)
+        while (queue := order.take()) is not None:
+            if plugins.overused(queue):
                 continue
+            session.holdings.moved.clear()
+            jobs = sorted(lanes[queue.name], key=plugins.job_key)
             for job in jobs:
                 with session.reservations.lifted(job):
                     reclaim_for(session, job, pools)
             grow(session, jobs, pools)
+            order.moved(queues[name] for name in sorted(session.holdings.moved) if name in queues)
     pools.release()
 
 

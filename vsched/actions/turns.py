@@ -2,7 +2,7 @@
 
 Heaps of (key, number) pairs; a key is worked out when something is put in. What a turn changes belongs to the queue,
 the namespace and the job whose turn it was, and those are out of their heaps meanwhile, so keys do not grow stale. Only
-where plugins put queues into a tree does a turn move other queues too; then all of them are put in order again.
+where plugins put queues into a tree does a turn move other queues too (``actions.standings``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from vsched.actions.ordering import QueueOrdering
+from vsched.actions.standings import standings
 from vsched.framework.jobs import JobView
 from vsched.model.queue import Queue
 
@@ -31,29 +32,25 @@ class Turns:
             yield from self._play(wave)
 
     def _play(self, jobs: Iterable[JobView]) -> Iterator[tuple[Queue, JobView, QueueLane]]:
-        queue_key, numbers = self._ordering.queue_key, count()
         lanes: dict[str, QueueLane] = {}
         for job in jobs:
             lane = lanes.get(job.queue)
             if lane is None:
                 lane = lanes[job.queue] = QueueLane(self._ordering, self._queues[job.queue])
             lane.add(job)
-        heap: list[tuple[Any, int, QueueLane]] = []
         for lane in lanes.values():
             lane.order()
-            heap.append((queue_key(lane.queue), next(numbers), lane))
-        heapify(heap)
-        while heap:
-            _, _, lane = heappop(heap)
+        order = standings(self._ordering, (lane.queue for lane in lanes.values()))
+        while (queue := order.take()) is not None:
+            lane = lanes[queue.name]
             waiting = lane.pop()
             if waiting is None:
                 continue
-            yield lane.queue, waiting, lane
-            if self._ordering.plugins.queues_move_together:
-                heap = [(queue_key(other.queue), number, other) for _, number, other in heap]
-                heapify(heap)
-            if not lane.closed:
-                heappush(heap, (queue_key(lane.queue), next(numbers), lane))
+            yield queue, waiting, lane
+            if lane.closed or not lane:
+                order.moved((queue,))
+            else:
+                order.put(queue)
 
 
 class QueueLane:
@@ -93,6 +90,10 @@ class QueueLane:
             heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
         if heap:
             self._push_namespace(self._turn)
+
+    def __bool__(self) -> bool:
+        """Whether any job waits for a turn."""
+        return bool(self._namespaces)
 
     def waiting(self) -> Iterator[JobView]:
         """The jobs that wait for a turn, in no particular order."""

@@ -13,6 +13,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from vsched.cli.bench_growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.cli.bench_taking import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.cli.bench_world import Crowd, World
 from vsched.daemon.tuning import listed, tuned
@@ -31,6 +32,8 @@ Examples:
   vsched bench --running 50000 --pods 2000 --json
   vsched bench --running 50000 --pods 2000 --full
   vsched bench --running 50000 --full --config config/policies/capacity.yaml
+  vsched bench --queues 1000 --queue-levels 4 --pods 5000 --gang 1
+  vsched bench --nominated 1 --pods 5000 --gang 1
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -43,6 +46,13 @@ nodes that the running pods fill, one queue holding it all, another deserving ha
   evictions   of one cycle of each
 Without --config this is measured with the built-in twin of
 config/policies/taking-back.yaml (priority, gang, conformance and proportion decide).
+
+\b
+--queue-levels and --nominated measure how cost grows, by the first cycle
+(processor time):
+  tree        queues as leaves of a tree, and the same queues side by side; without
+              --config the plugin capacity divides, with enableHierarchy in the tree
+  nominated   with nodes kept for pods, what backfill takes of it, and without
 """
 REPEATS = 30
 TAKING_LABELS = {
@@ -142,6 +152,10 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--shapes", type=click.IntRange(1, 1_000_000), default=20, help="Different requests.")
 @click.option("--queues", type=click.IntRange(1, 10_000), default=10)
 @click.option("--namespaces", type=click.IntRange(1, 10_000), default=10)
+@click.option(
+    "--queue-levels", type=click.IntRange(1, 8), default=1, help="Levels of a tree that has the queues as leaves."
+)
+@click.option("--nominated", type=click.IntRange(0, 10_000), default=0, help="Pods that a node is kept for.")
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
@@ -153,10 +167,16 @@ def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> No
     world = World(**numbers)
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
-    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
-    taking = _taking_policy(config, settings.policy) if full else None
+    policy = flat = (load_file(config, REGISTRY) if config else default_settings(REGISTRY)).policy
+    taking = _taking_policy(config, policy) if full else None
+    if world.queue_levels > 1 and not config:
+        policy, flat = (capacity_policy(in_a_tree=in_a_tree) for in_a_tree in (True, False))
     with tuned():
-        result = measure(world, settings.policy)
+        result = measure(world, policy)
+        if world.queue_levels > 1:
+            result["tree"] = measure_tree(world, policy, flat)
+        if world.nominated:
+            result["nominated"] = measure_nominated(world, policy)
         if taking is not None:
             filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
             result["taking"] = _told(measure_taking(filled, taking, REPEATS))
@@ -207,6 +227,8 @@ def as_table(result: dict[str, Any]) -> Table:
         cost, evictions = result["taking"][f"{key}_ms"], result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         table.add_row(f"{label} p50 / p99 (ms)", f"{cost['p50']:,} / {cost['p99']:,}{evicted}")
+    for row in rows(result):
+        table.add_row(*row)
     for kind, shares in result["profile"].items():
         told = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])
         table.add_row(f"time by {kind}", told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import ceil
 from random import Random
 from typing import Any
 
@@ -24,6 +26,10 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     shapes: int = 20
     queues: int = 10
     namespaces: int = 10
+    queue_levels: int = 1
+    """Levels of the tree that the queues are the leaves of; 1 for queues side by side."""
+    nominated: int = 0
+    """Pods that a node is kept for, each a job of its own, besides those to place."""
     running: int = 0
     """Pods that run already, in gangs of the same size."""
     one_a_host: bool = False
@@ -45,9 +51,11 @@ class Crowd:
         """Nodes, queues, running gangs and waiting ones."""
         world = self.world
         self._feed("Node", (self._node(number) for number in range(world.nodes)))
+        self._feed("Queue", self._branches())
         self._feed("Queue", (self._queue(number) for number in range(world.queues)))
         self.add_gangs(world.running, running=True)
         self.add_gangs(world.pods)
+        self._add_nominated()
 
     def add_gangs(self, pods: int, *, running: bool = False, gang: int | None = None) -> None:
         """``pods`` more pods in gangs; the last one may be smaller."""
@@ -90,8 +98,50 @@ class Crowd:
         }
 
     def _queue(self, number: int) -> dict[str, Any]:
-        name = f"queue-{number}"
-        return {"metadata": {"name": name, "uid": name}, "spec": {"weight": 1 + number % 3}}
+        name, world = f"queue-{number}", self.world
+        spec: dict[str, Any] = {"weight": 1 + number % 3}
+        if world.queue_levels > 1:
+            spec |= {"parent": self._branch(world.queue_levels - 1, number), "deserved": self._deserved(1)}
+        return {"metadata": {"name": name, "uid": name}, "spec": spec}
+
+    def _branches(self) -> Iterator[dict[str, Any]]:
+        """The queues above, from the top down; each has about as many below it."""
+        world = self.world
+        for depth in range(1, world.queue_levels):
+            leaves: dict[str, list[int]] = {}
+            for number in range(world.queues):
+                leaves.setdefault(self._branch(depth, number), []).append(number)
+            for name, below in leaves.items():
+                spec: dict[str, Any] = {"deserved": self._deserved(len(below))}
+                if depth > 1:
+                    spec["parent"] = self._branch(depth - 1, below[0])
+                yield {"metadata": {"name": name, "uid": name}, "spec": spec}
+
+    def _branch(self, depth: int, number: int) -> str:
+        """The queue of this depth (1 at the top) above a leaf."""
+        width = ceil(self.world.queues ** (1 / self.world.queue_levels))
+        return f"branch-{depth}-{number // width ** (self.world.queue_levels - depth)}"
+
+    def _deserved(self, leaves: int) -> dict[str, str]:
+        """An equal part of the cluster for each leaf."""
+        nodes, queues = self.world.nodes, self.world.queues
+        millis, mib = nodes * NODE_CPU * 1000 // queues, nodes * NODE_MEMORY_GIB * 1024 // queues
+        return {"cpu": f"{millis * leaves}m", "memory": f"{mib * leaves}Mi"}
+
+    def _add_nominated(self) -> None:
+        """Pods that a node is kept for since an earlier session."""
+        request = {"millis": 250, "mib": 512}
+        for number in range(self.world.nominated):
+            name, namespace = f"kept-{number}", f"team-{number % self.world.namespaces}"
+            group = {
+                "metadata": metadata_of(namespace, name),
+                "spec": {"queue": f"queue-{number % self.world.queues}", "minMember": 1},
+                "status": {"phase": "Inqueue"},
+            }
+            pod = self._pod(namespace, name, 0, request, running=False)
+            pod["status"]["nominatedNodeName"] = f"node-{number % self.world.nodes:05d}"
+            self._feed("PodGroup", [group])
+            self._feed("Pod", [pod])
 
     def _pod(self, namespace: str, gang: str, at: int, request: dict[str, int], running: bool) -> dict[str, Any]:
         metadata = metadata_of(namespace, f"{gang}-{at}")

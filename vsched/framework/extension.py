@@ -9,7 +9,7 @@ plugin. A point that must be answered is abstract, so a plugin that forgets to c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import IntEnum
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -30,6 +30,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
 SortKey = float | int | tuple[float | int, ...]
+QueuePart = tuple[Hashable, SortKey]
+"""A part of a queue's key, and what it is the standing of."""
 Standing = JobView | Job
 """A job as it stands: the cycle's view where the cycle has touched the job, else the mirror's record."""
 
@@ -128,6 +130,18 @@ class QueueOrder(Point):
     def queues_move_together(self) -> bool:
         """Whether what one queue is given can change where another stands."""
         return False
+
+    def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
+        """The queue's key in parts, the first decides first; where queues move together, parts that they share.
+
+        Parts of equal names, after equal names before them, are one part, and equal. What one queue is given changes
+        its own parts only; ``queue_epoch`` says where it changed more.
+        """
+        return ((queue.name, self.queue_admission_key(queue) if admitting else self.queue_key(queue)),)
+
+    def queue_epoch(self, *, admitting: bool = False) -> int:
+        """Another number when the parts of any queue may have changed."""
+        return 0
 
 
 class NamespaceOrder(Point):
@@ -291,7 +305,7 @@ class QueueScore(Point):
         """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
         return self.queue_score(queue)
 
-    def queues_move_together(self) -> bool:
+    def queue_scores_move_together(self) -> bool:
         """Whether what one queue is given can change the score of another."""
         return False
 

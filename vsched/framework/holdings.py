@@ -33,13 +33,15 @@ class Holdings:
     Sums are copied when they first change, so opening a cycle costs nothing however many queues there are.
     """
 
-    __slots__ = ("_base_queues", "_base_shares", "_queues", "_shares", "pledges")
+    __slots__ = ("_base_queues", "_base_shares", "_queues", "_shares", "moved", "pledges")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._base_queues = snapshot.books
         self._base_shares = snapshot.shares
         self._queues: dict[str, Vector] = {}
         self._shares: dict[tuple[str, str], Vector] = {}
+        self.moved: set[str] = set()
+        """Queues whose holdings changed; who wants to know empties it first."""
         self.pledges = Pledges(snapshot)
         """What was admitted and is not held yet."""
 
@@ -63,6 +65,7 @@ class Holdings:
 
     def shift(self, queue: str, namespace: str, request: Amounts, sign: int) -> None:
         """Book one placement (``sign=1``) or its end (``sign=-1``)."""
+        self.moved.add(queue)
         held = self._queues.get(queue)
         if held is None:
             held = self._queues[queue] = dict(self.queue(queue))

@@ -15,7 +15,7 @@ score        the sum, each plugin's by the weight that the action gives it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -106,8 +106,8 @@ class PluginSet:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
                     plugin.open(opening._replace(switches=switches))
-        ordering: list[QueueOrder | QueueScore] = [*self.taking_part(QueueOrder), *self.taking_part(QueueScore)]
-        self.queues_move_together = any(plugin.queues_move_together() for plugin in ordering)
+        self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
+        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
 
     @property
     def listeners(self) -> list[Listener]:
@@ -149,6 +149,7 @@ class PluginSet:
     def _bind_orders(self) -> None:
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
         self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
+        self._queue_orders = self.taking_part(QueueOrder)
         self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
         self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
         self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
@@ -161,6 +162,8 @@ class PluginSet:
         """Whether any plugin orders namespaces within a queue."""
         self.queues_move_together = False
         """Whether what one queue is given can change where another stands; known once the plugins are open."""
+        self.queue_scores_move_together = False
+        """The same of scores."""
 
     def _bind_decisions(self) -> None:
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
@@ -191,6 +194,25 @@ class PluginSet:
         """Where a queue stands; smaller goes first. While jobs are admitted what was admitted counts as held."""
         keys = self._queue_admission_keys if admitting else self._queue_keys
         return (*[key(queue) for key in keys], queue.created, queue.name)
+
+    def queue_parts(self, queue: Queue, *, admitting: bool = False) -> list[tuple[Hashable, tuple[Any, ...]]]:
+        """The same key in parts, each with its name among those that follow the same parts; compared one by one.
+
+        The first part after those of a plugin begins with nothing: a key of fewer parts goes before one that goes on.
+        """
+        parts: list[tuple[Hashable, tuple[Any, ...]]] = []
+        ended = False
+        for plugin in self._queue_orders:
+            for name, value in plugin.queue_parts(queue, admitting=admitting):
+                parts.append(((None, name), ((), value)) if ended else (name, (value,)))
+                ended = False
+            ended = bool(parts)
+        parts.append(((None, queue.name), ((), queue.created, queue.name)))
+        return parts
+
+    def queue_epoch(self, *, admitting: bool = False) -> tuple[int, ...]:
+        """Another value when parts have changed of queues that nothing was given to."""
+        return tuple([plugin.queue_epoch(admitting=admitting) for plugin in self._queue_orders])
 
     def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> tuple[SortKey, ...]:
         """Where a namespace of a queue stands; equal keys leave it to the order of their jobs."""

@@ -140,15 +140,6 @@ class Session:
         self._checkpoint()
         return Statement(self.ledger, self.committed)
 
-    def dispatch(self, job: JobView) -> None:
-        """Carry out every placement of the job that stands and has not been carried out yet (reference 7.5)."""
-        done = {entry.task.uid for entry in self.committed if entry.job is job}
-        self.committed.extend(
-            entry
-            for entry in self.ledger.log
-            if entry.job is job and entry.status is Status.ALLOCATED and entry.task.uid not in done
-        )
-
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> Iterator[Task]:
         """Ungated pending tasks that this cycle has not placed or only holds a node for; best-effort or the others."""
         for task in job.job.pending.values():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.holdings import Admitted, Holdings
+from vsched.framework.holdings import Holdings
 from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
@@ -41,6 +41,7 @@ class Account:
     """One queue's terms, its place among the queues, and what it and all below it hold."""
 
     __slots__ = (
+        "_admission_standing",
         "_rank",
         "_standing",
         "above",
@@ -59,6 +60,7 @@ class Account:
         self.name = name
         self._rank = rank
         self._standing: Standing | None = None
+        self._admission_standing: Standing | None = None
         self.terms = terms
         self.above = above
         """Accounts of the queues above, nearest first, the root last; none where queues are flat."""
@@ -77,14 +79,6 @@ class Account:
         """What the queue and all below it hold now."""
         return holdings.queue(self.name) if self.subtree is None else self.subtree
 
-    def held_or_pledged(self, books: Admitted) -> Mapping[int, int]:
-        """The same with what was admitted counted as held."""
-        if self.subtree is None:
-            return books.queue(self.name)
-        together = dict(self.subtree)
-        add(together, self.pledged.items())
-        return together
-
     def taken(self, holdings: Holdings) -> Mapping[int, int]:
         """What the queue and all below it hold, and what is kept there for pods to come."""
         held = self.held(holdings)
@@ -96,16 +90,19 @@ class Account:
 
     def share(self, holdings: Holdings) -> float:
         """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""
-        return self._share_of(self.held(holdings))
-
-    def admission_share(self, books: Admitted) -> float:
-        """The same with what was admitted counted as held."""
-        return self._share_of(self.held_or_pledged(books))
-
-    def _share_of(self, held: Mapping[int, int]) -> float:
         if self.best_effort:
             return 1.0
+        held = self.held(holdings)
         return max(ratio(held.get(column, 0), amount) for column, amount in self.terms.deserved.items() if amount)
+
+    def admission_share(self, holdings: Holdings) -> float:
+        """The same with what was admitted counted as held."""
+        pledged = holdings.pledges.queue(self.name) if self.subtree is None else self.pledged
+        if not pledged or self.best_effort:
+            return self.share(holdings)
+        held = self.held(holdings)
+        deserved = self.terms.deserved.items()
+        return max(ratio(held.get(column, 0) + pledged.get(column, 0), amount) for column, amount in deserved if amount)
 
     def standing(self, holdings: Holdings) -> Standing:
         """Where the queue stands among those below one parent; remembered until it is told of a change."""
@@ -113,13 +110,21 @@ class Account:
             self._standing = self.share(holdings), self.best_effort, self._rank
         return self._standing
 
-    def admission_standing(self, books: Admitted) -> Standing:
+    def admission_standing(self, holdings: Holdings) -> Standing:
         """The same with what was admitted counted as held."""
-        return self.admission_share(books), self.best_effort, self._rank
+        if self._admission_standing is None:
+            self._admission_standing = self.admission_share(holdings), self.best_effort, self._rank
+        return self._admission_standing
+
+    def pledge(self, amounts: Amounts) -> None:
+        """Something was admitted in the queue or below it."""
+        self._admission_standing = None
+        if self.subtree is not None:
+            add(self.pledged, amounts)
 
     def shift(self, amounts: Amounts, sign: int) -> None:
         """What the queue and all below it hold changes by these amounts."""
-        self._standing = None
+        self._standing = self._admission_standing = None
         if self.subtree is not None:
             (add if sign > 0 else subtract)(self.subtree, amounts)
 

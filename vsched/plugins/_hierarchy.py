@@ -7,7 +7,7 @@ works out the nodes above it again, and the rest only where the set of exhausted
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class HierarchyTree:
         self._pledges = pledges
         """What counts as held besides what is; None where only that counts."""
         self._pledges_seen = 0
+        self._epoch = 0
         self._total: Floats = np.array(opening.snapshot.total, dtype=np.float64)
         self._root = Node(None, 1.0)
         self._paths: dict[str, tuple[Node, ...]] = {}
@@ -86,6 +87,16 @@ class HierarchyTree:
         """Where a queue stands, level by level: saturated nodes last, then the smaller share for its weight."""
         self._settle()
         return tuple(part for node in self._paths[queue] for part in _standing_of(node))
+
+    def parts(self, queue: str) -> list[tuple[Hashable, TreeKey]]:
+        """The same node by node."""
+        self._settle()
+        return [(node, _standing_of(node)) for node in self._paths[queue]]
+
+    def epoch(self) -> int:
+        """How often resources ran out or came back: each time all nodes are worked out again."""
+        self._settle()
+        return self._epoch
 
     def weighted_share(self, queue: str) -> float:
         """The share of the queue's own node over its weight."""
@@ -145,6 +156,7 @@ class HierarchyTree:
         demanding: Mask = self._taken < self._total
         if not np.array_equal(demanding, self._demanding):
             self._demanding = demanding
+            self._epoch += 1
             self._stale.update(self._nodes())
         if not self._stale:
             return

@@ -26,12 +26,12 @@ from vsched.framework.extension import (
     QueueDivider,
     QueueDivision,
     QueueOrder,
+    QueuePart,
     QueueScore,
     Reserving,
     Standing,
     Vote,
 )
-from vsched.framework.holdings import Admitted
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
@@ -45,6 +45,7 @@ from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
 from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins._lacking import Columns, Lacking, asked_for
 from vsched.plugins._queuerefusals import QUEUE_FULL, beyond_cluster, columns_short, named, not_open, quota_insufficient
+from vsched.plugins._queuestandings import Key, QueueStandings
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
@@ -99,8 +100,6 @@ class Capacity(
         self._level = self.args.normalised().ancestor_reclaim_level if opening.switches.hierarchy else 0
         self._names = snapshot.axis.names
         self._holdings = opening.holdings
-        self._admitted_too = Admitted(opening.holdings)
-        self._pledges_seen = 0
         self._standing = opening.standing
         self._queues = snapshot.queues
         self._lacking = Lacking(opening.nodes)
@@ -108,45 +107,21 @@ class Capacity(
         self._hierarchy = opening.switches.hierarchy
         self._accounts, self._problems = (tree_accounts if opening.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
+        self._standings = QueueStandings(self._holdings, self._accounts, in_a_tree=self._hierarchy)
 
     # -- orders -------------------------------------------------------------------------------------------------
 
-    def queue_key(self, queue: Queue) -> tuple[float, ...]:
-        """Higher priority first, then the smaller share; of equal ones those that deserve something.
+    def queue_key(self, queue: Queue) -> Key:
+        """Higher priority first, then the smaller share; in a tree by the queues above that have one parent."""
+        return self._standings.key(queue, admitting=False)
 
-        In a tree two queues compare by the two above them, or they themselves, that have one parent.
-        """
-        account = self._accounts.get(queue.name)
-        if account is None:
-            return (float("inf"),)
-        if not self._hierarchy:
-            return (-queue.priority, account.share(self._holdings), account.best_effort)
-        key: list[float] = [-queue.priority, account.subtree is not None]
-        for one in (*reversed(account.above[:-1]), account):
-            key += one.standing(self._holdings)
-        return tuple(key)
-
-    def queue_admission_key(self, queue: Queue) -> tuple[float, ...]:
+    def queue_admission_key(self, queue: Queue) -> Key:
         """The same with what was admitted counted as held."""
-        account = self._accounts.get(queue.name)
-        if account is None:
-            return (float("inf"),)
-        if not self._hierarchy:
-            return (-queue.priority, account.admission_share(self._admitted_too), account.best_effort)
-        self._look_at_pledges()
-        key: list[float] = [-queue.priority, account.subtree is not None]
-        for one in (*reversed(account.above[:-1]), account):
-            key += one.admission_standing(self._admitted_too)
-        return tuple(key)
+        return self._standings.key(queue, admitting=True)
 
-    def _look_at_pledges(self) -> None:
-        """Count what was admitted meanwhile for the queues above."""
-        made = self._holdings.pledges.made()
-        for pledge in made[self._pledges_seen :]:
-            account = self._accounts.get(pledge.queue)
-            for one in () if account is None else account.above:
-                add(one.pledged, pledge.amounts)
-        self._pledges_seen = len(made)
+    def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
+        """In a tree, a part for each queue on the way down."""
+        return list(self._standings.parts(queue, admitting=admitting))
 
     def queues_move_together(self) -> bool:
         """In a tree, what one queue is given counts for those above it, and so for all below these."""
@@ -154,13 +129,11 @@ class Capacity(
 
     def queue_score(self, queue: Queue) -> float:
         """What is left of what the queue deserves, as the part of it that it holds least of."""
-        account = self._accounts.get(queue.name)
-        return 0.0 if account is None else 1.0 - account.share(self._holdings)
+        return self._standings.score(queue, admitting=False)
 
     def queue_admission_score(self, queue: Queue) -> float:
         """The same with what was admitted counted as held."""
-        account = self._accounts.get(queue.name)
-        return 0.0 if account is None else 1.0 - account.admission_share(self._admitted_too)
+        return self._standings.score(queue, admitting=True)
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> int:
         """The nearer a queue is to the evictor's in the tree, the sooner it is taken from."""
@@ -209,8 +182,8 @@ class Capacity(
         if wanted is None:
             return Vote.PERMIT
         for one in (account, *account.above):
-            taken = dict(one.held(self._holdings))
-            add(taken, one.admitted.items())
+            held = one.held(self._holdings)
+            taken = {column: held.get(column, 0) + one.admitted.get(column, 0) for column, _ in wanted}
             short = shortages(self._names, wanted, one.terms.ceiling, taken, one.admitted)
             if short:
                 found = self._queues.get(one.name, Queue(one.name))

@@ -17,6 +17,7 @@ from vsched.framework.extension import (
     PlacementListener,
     Plugin,
     QueueOrder,
+    QueuePart,
     QueueScore,
     Standing,
 )
@@ -88,6 +89,22 @@ class Drf(
 
     def queues_move_together(self) -> bool:
         """Queues below one node of the tree share its standing."""
+        return self._by_hierarchy
+
+    def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
+        """A part for each node on the way down to the queue."""
+        if not self._by_hierarchy:
+            return ()
+        return (self._admission_tree if admitting else self._tree).parts(queue.name)
+
+    def queue_epoch(self, *, admitting: bool = False) -> int:
+        """Another one when a resource is used up, or is there again: that decides everywhere who is saturated."""
+        if not self._by_hierarchy:
+            return 0
+        return (self._admission_tree if admitting else self._tree).epoch()
+
+    def queue_scores_move_together(self) -> bool:
+        """The score of a queue is that of its node, and of all below it."""
         return self._by_hierarchy
 
     # -- within a queue -----------------------------------------------------------------------------------------
