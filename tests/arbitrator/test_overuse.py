@@ -12,7 +12,7 @@ from tests.support.parties import NOW, Pod, amounts, bucket, party, pods, world
 from vsched.arbitrator.conditions import overuse_message
 from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Overuse
-from vsched.arbitrator.overuse import excesses, overuses, record_of, shortages
+from vsched.arbitrator.overuse import excesses, kept_in_buckets, overuses, record_of, shortages
 from vsched.arbitrator.wants import Asking
 from vsched.model.arbitration import AllocationRecord, Bucket, Party, Told
 from vsched.model.status import Status
@@ -28,7 +28,8 @@ def looked_at(
     assert snapshot.arbitration is not None
     exceeding = excesses(snapshot.arbitration, division)
     short = shortages(snapshot, division, Asking(snapshot))
-    return overuses(snapshot.arbitration, division, exceeding, short, snapshot.now)
+    in_buckets = kept_in_buckets(snapshot.arbitration, division)
+    return overuses(snapshot.arbitration, division, exceeding, in_buckets, short, snapshot.now)
 
 
 @pytest.mark.parametrize(

@@ -18,21 +18,15 @@ def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -
     ``lends`` nobody gets more than it deserves of what is divided: while promises are open (``Verdict.promised``).
     """
     found: dict[str, Ceiling] = {}
+    columns = _Columns(axis)
+    pools = {name: (WHOLE, *path(name, division.parents)) for name in ("", *division.parents)}
     for namespace, award in division.namespaces.items():
         if namespace == SYSTEM_NAMESPACE:
             continue
-        ceiling = award.ceiling if lends else unlent(award, division.total)
-        most, limits = by_column(ceiling, axis), limits_in(ceiling)
+        most, limits = columns.split(award.ceiling if lends else unlent(award, division.total))
         if most or limits:
-            found[namespace] = Ceiling(
-                most,
-                limits,
-                by_column(award.own, axis),
-                limits_in(award.own),
-                by_column(award.deserved, axis),
-                limits_in(award.deserved),
-                (WHOLE, *path(award.parent, division.parents)),
-            )
+            parts = most, limits, *columns.split(award.own), *columns.split(award.deserved)
+            found[namespace] = Ceiling(*parts, pools[award.parent])
     return found
 
 
@@ -40,10 +34,8 @@ def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
     """What namespaces may hold together, by pool: the cluster and every bucket."""
     amounts = {WHOLE: (NOTHING, division.spare)}
     amounts |= {name: (award.hard, award.spare) for name, award in division.buckets.items()}
-    return {
-        name: Pool(by_column(hard, axis), limits_in(hard), by_column(spare, axis), limits_in(spare))
-        for name, (hard, spare) in amounts.items()
-    }
+    columns = _Columns(axis)
+    return {name: Pool(*columns.split(hard), *columns.split(spare)) for name, (hard, spare) in amounts.items()}
 
 
 def part_of(award: Award, division: Division, *, lends: bool) -> Part[str]:
@@ -78,10 +70,29 @@ def unlent(award: Award, total: Counted) -> dict[str, int]:
 
 def by_column(amounts: Counted, axis: ResourceAxis) -> Mapping[int, int]:
     """Of nodes' resources."""
-    columns = {axis.find(name): value for name, value in amounts.items()}
-    return {column: value for column, value in columns.items() if column is not None}
+    return _Columns(axis).split(amounts)[0]
 
 
 def limits_in(amounts: Counted) -> Counted:
     """Of what pods are limited to."""
     return {name: amounts[name] for name in LIMITS if name in amounts} or NOTHING
+
+
+class _Columns:
+    """The columns of names, each looked up once."""
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self._axis = axis
+        self._known: dict[str, int | None] = dict.fromkeys(LIMITS)
+
+    def split(self, amounts: Counted) -> tuple[dict[int, int], Counted]:
+        """Of nodes' resources by column, and of limits by name."""
+        known, find = self._known, self._axis.find
+        found: dict[int, int] = {}
+        for name, value in amounts.items():
+            if name not in known:
+                known[name] = find(name)
+            column = known[name]
+            if column is not None:
+                found[column] = value
+        return found, limits_in(amounts) if len(found) < len(amounts) else NOTHING

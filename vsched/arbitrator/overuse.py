@@ -107,6 +107,7 @@ def overuses(
     arbitration: Arbitration,
     division: Division,
     exceeding: Mapping[str, dict[str, int]],
+    in_buckets: Mapping[str, Counted],
     claimants: tuple[str, ...],
     now: float,
 ) -> dict[str, Overuse]:
@@ -116,8 +117,8 @@ def overuses(
     it may at most, or more than it deserves of what its bucket keeps too much of.
     """
     beyond = over_limits(arbitration, division)
-    kept = kept_in_buckets(arbitration, division)
-    full = {name: over for name, award in division.buckets.items() if (over := beyond_limit(kept[name], award.hard))}
+    awards = division.buckets.items()
+    full = {name: over for name, award in awards if (over := beyond_limit(in_buckets[name], award.hard))}
     found: dict[str, Overuse] = {}
     for name in sorted(exceeding.keys() | beyond.keys()):
         award, excess, limits = division.namespaces.get(name, NO_AWARD), exceeding.get(name, {}), beyond.get(name, {})

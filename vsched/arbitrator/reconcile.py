@@ -60,8 +60,9 @@ def reconcile(
     asking = Asking(snapshot)
     exceeding = excesses(arbitration, division)
     short = shortages(snapshot, division, asking) if exceeding else ()
-    overused = overuses(arbitration, division, exceeding, short, snapshot.now)
-    writing = _Writing(arbitration, division, overused, rules.allocated_seconds, before, snapshot.now)
+    in_buckets = kept_in_buckets(arbitration, division)
+    overused = overuses(arbitration, division, exceeding, in_buckets, short, snapshot.now)
+    writing = _Writing(arbitration, division, in_buckets, overused, rules.allocated_seconds, before, snapshot.now)
     effects = tuple(writing.effects())
     promises = _still_open(promised, arbitration, snapshot.now)
     taken = take(snapshot, division, overused, short, promises, rules, placing, asking)
@@ -89,6 +90,7 @@ class _Writing:
         self,
         arbitration: Arbitration,
         division: Division,
+        in_buckets: Mapping[str, Counted],
         overused: Mapping[str, Overuse],
         period: float,
         before: float,
@@ -96,6 +98,8 @@ class _Writing:
     ) -> None:
         self._arbitration = arbitration
         self._division = division
+        self._in_buckets = in_buckets
+        """What the namespaces in each bucket keep together."""
         self._overused = overused
         self._period = period
         self._before = before
@@ -113,8 +117,7 @@ class _Writing:
             yield from self._consumers(party)
             yield from self._allocation(party, self.conditions.pop(namespace, ()))
             yield from self._strays(party)
-        kept = kept_in_buckets(self._arbitration, self._division)
-        held = self._held_in_buckets()
+        kept, held = self._in_buckets, self._held_in_buckets()
         for name, bucket in sorted(self._arbitration.buckets.items()):
             yield from self._bucket(bucket, kept.get(name, {}), held.get(name, ()))
 
