@@ -12,6 +12,7 @@ from enum import Enum
 from heapq import heappop, heappush
 from math import inf, isinf
 from typing import NamedTuple
+from zlib import crc32
 
 from vsched.explain.durations import Left, left
 from vsched.explain.estimate_words import DAY_SECONDS, Foreseen, not_to_be_said, told, unknown_durations
@@ -19,6 +20,7 @@ from vsched.explain.order import WaitingOrder
 from vsched.explain.passing import Decided, Passing
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
+from vsched.explain.smallest import smallest_part
 from vsched.framework.closing import decided
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
@@ -37,13 +39,19 @@ BEHIND_MAX = 50
 FARTHEST_YEARS = 10
 FARTHEST_SECONDS = FARTHEST_YEARS * 365 * DAY_SECONDS
 """What is farther away is not said: whoever declares centuries means that it does not end."""
-SOUGHT_MAX = 4
-"""So many jobs of unknown duration at most are looked for that hold what is needed."""
 TOGETHER_SECONDS = 0.5
 """Ends that are no further apart are one: time stamps have whole seconds."""
 TOGETHER_SHARES = (0.25, 0.05, 0.0)
 """So are ends that are no further apart than this share of how far away they are: roughly at first, which is quick, and
 then as closely as there is time for. A range that was found so is wider by as much."""
+
+
+APART_SECONDS = 2.0
+"""Ends that are no further apart may come in another order: clocks and nodes are no more exact than that."""
+ORDERS = 4
+"""So many orders are tried of ends that are close: whoever ends first lets others in, and that may put a job off."""
+TURNS = 8
+"""Ends at one time come in so many turns: a cycle each is enough to see who is let in."""
 
 
 class Stop(Enum):
@@ -65,6 +73,8 @@ class Run(NamedTuple):
     started: tuple[str, ...]
     """Keys of jobs that took places before."""
     stop: Stop | None = None
+    close: bool = False
+    """Whether ends were so close that they may come in another order."""
 
 
 def estimate(
@@ -86,9 +96,10 @@ def estimate(
     found = foreseeing.closest()
     if isinstance(found, Stop):
         return not_to_be_said(_why_not(found, foreseeing))
-    soon, late, share = found
+    soon, late, share, others = found
     # Work that ends later may happen to leave better room: then the later run has the earlier start.
-    earliest, latest = min(soon.first, late.first), max(soon.last, late.last)
+    runs = (soon, late, *others)
+    earliest, latest = min(run.first for run in runs), max(run.last for run in runs)
     # What was taken at once may have come one after the other, and then others may have been placed.
     earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
     latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
@@ -117,6 +128,8 @@ class Both(NamedTuple):
     late: Run
     share: float
     """How closely: ends were taken at once that were no further apart than this share of how far away they are."""
+    others: tuple[Run, ...] = ()
+    """Runs in which ends that are close come in other orders."""
 
 
 class Foreseeing:
@@ -150,19 +163,31 @@ class Foreseeing:
         """Both runs, as close as there is time for; else why there are none."""
         found: Both | None = None
         for share in TOGETHER_SHARES:
-            soon = self._run(lambda left: left.least, share)
+            soon = self._run(_least, share)
             if soon.stop is not None:
                 return found or soon.stop
-            late = self._run(lambda left: left.most, share)
+            late = self._run(_most, share)
             if late.stop is Stop.SPENT and found is not None:
                 return found
             found = Both(soon, late, share)
             if late.stop is Stop.SPENT:
                 return found
-        return found or Stop.SPENT
+        return Stop.SPENT if found is None else found._replace(others=tuple(self._in_other_orders(found)))
 
-    def _run(self, how_long: Callable[[Left], float], share: float) -> Run:
-        return _Running(self._snapshot, self._left, how_long).until(self._report, share, self._cycle)
+    def _in_other_orders(self, found: Both) -> Iterator[Run]:
+        """The same with ends that are close in other orders, as long as there is time."""
+        ways = [way for run, way in ((found.soon, _least), (found.late, _most)) if run.close]
+        if found.soon[:2] == found.late[:2]:
+            ways = ways[:1]
+        for number in range(1, ORDERS + 1):
+            for way in ways:
+                run = self._run(way, found.share, number)
+                if run.stop is Stop.SPENT:
+                    return
+                yield run
+
+    def _run(self, how_long: Callable[[Left], float], share: float, number: int = 0) -> Run:
+        return _Running(self._snapshot, self._left, how_long, number).until(self._report, share, self._cycle)
 
     def unknown(self) -> list[str]:
         """Keys of jobs with pods that hold room and of which nobody knows how long they run; its own queue first."""
@@ -216,12 +241,19 @@ class _Running:
     """One run: the cluster as time passes, and what is to end when."""
 
     def __init__(
-        self, snapshot: Snapshot, lasts: Callable[[Task, float], Left], how_long: Callable[[Left], float]
+        self,
+        snapshot: Snapshot,
+        lasts: Callable[[Task, float], Left],
+        how_long: Callable[[Left], float],
+        number: int = 0,
     ) -> None:
+        self._number = number
+        """Which order ends have that are close; 0 for that in which they are thought to come."""
+        self._close = False
         self._passing = Passing(snapshot)
         self._lasts = lasts
         self._how_long = how_long
-        self._began = snapshot.now
+        self._began = self._reached = snapshot.now
         self._ends: list[tuple[float, str, Task, Left]] = []
         self._ended: list[tuple[Task, Left]] = []
         self._started: dict[str, None] = {}
@@ -249,18 +281,23 @@ class _Running:
 
     def _pass(self, share: float) -> tuple[float, float]:
         """Let the next pods end; the times of the first and of the last of them."""
-        first = now = self._ends[0][0]
-        ahead = first - self._began
-        until = first + max(TOGETHER_SECONDS, share * ahead)
+        first = self._ends[0][0]
+        together = TOGETHER_SECONDS if not self._number else APART_SECONDS / TURNS / 2
+        until = first + max(together, share * (first - self._began))
+        # What turns add is no time that passes.
+        first = now = max(self._reached, first - self._turn(self._ends[0][2]))
         gone: list[Task] = []
         while self._ends and self._ends[0][0] <= until:
-            now, _, task, found = heappop(self._ends)
+            moment, _, task, found = heappop(self._ends)
+            now = max(now, moment - self._turn(task))
             # A pod that was evicted meanwhile is no longer here, or waits anew.
             job = self._passing.jobs.get(task.job)
             known = None if job is None else job.tasks.get(task.uid)
             if known is not None and HOLDS[known.status].uses:
                 gone.append(known)
                 self._ended.append((known, found))
+        self._reached = now
+        self._close |= len(gone) > 1 or bool(self._ends and self._ends[0][0] - now < APART_SECONDS)
         self._passing.end(gone)
         return first, now
 
@@ -273,10 +310,24 @@ class _Running:
             found = self._lasts(task, now)
             length = self._how_long(found)
             if not isinf(length):
-                heappush(self._ends, (now + length, task.uid, task, found))
+                heappush(self._ends, (now + length + self._turn(task), task.uid, task, found))
+
+    def _turn(self, task: Task) -> float:
+        """By how much later than its like a pod ends in this run."""
+        if not self._number:
+            return 0.0
+        return crc32(f"{self._number}/{task.uid}".encode()) % TURNS * APART_SECONDS / TURNS
 
     def _over(self, first: float, last: float, stop: Stop | None = None) -> Run:
-        return Run(first, last, tuple(self._ended), tuple(self._started), stop)
+        return Run(first, last, tuple(self._ended), tuple(self._started), stop, self._close)
+
+
+def _least(found: Left) -> float:
+    return found.least
+
+
+def _most(found: Left) -> float:
+    return found.most
 
 
 def holding(snapshot: Snapshot) -> Iterator[Task]:
@@ -294,29 +345,3 @@ def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
         if job is not None and task.uid in job.tasks and task.uid not in job.pending:
             found.setdefault(task.job, one)
     return list(found.items())
-
-
-def smallest_part(parts: Sequence[str], enough: Callable[[Sequence[str]], bool | None]) -> Sequence[str]:
-    """A few of these that are enough, and of which none can be left out; all where they are too many to find.
-
-    All of them together are enough. None as an answer means that there is no time for more questions.
-    """
-    needed: list[str] = []
-    rest = list(parts)
-    for _ in range(SOUGHT_MAX):
-        low, high = 0, len(rest)
-        while high - low > 1:
-            middle = (low + high) // 2
-            answer = enough([*needed, *rest[:middle]])
-            if answer is None:
-                return _first(needed, parts)
-            low, high = (low, middle) if answer else (middle, high)
-        needed.append(rest[high - 1])
-        rest = rest[: high - 1]
-        if not rest or enough(needed):
-            return needed
-    return _first(needed, parts)
-
-
-def _first(some: Sequence[str], parts: Sequence[str]) -> Sequence[str]:
-    return [*some, *(part for part in parts if part not in some)]
