@@ -48,6 +48,8 @@ def told(cache: Cache) -> list[str]:
     """Why objects are left out, and why pods wait whatever room there is."""
     pods = (task for job in cache.snapshot(NOW).jobs.values() for task in job.pending.values())
     waits = [f"Pod {task.key}: {task.unsupported}" for task in pods if task.unsupported]
+    groups = (job.spec for job in cache.snapshot(NOW).jobs.values() if not job.spec.implicit)
+    waits += [f"PodGroup {spec.namespace}/{spec.name}: {spec.unsupported}" for spec in groups if spec.unsupported]
     return waits + [note.message for note in cache.broken.values()]
 
 
@@ -173,6 +175,19 @@ def test_a_gang_waits_with_the_one_of_its_pods_that_says_too_much() -> None:
     assert not report.binds
     message = report.jobs["tenant/big"].message
     assert "1 of its pods waits: big: metadata.labels: 513 entries (512 are read at most)" in message
+
+
+def test_pods_wait_with_their_podgroup_that_says_too_much() -> None:
+    cache = mirror(manifests("node n1 cpu=64"))
+    pod = big.pod()
+    pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "big"}
+    for found in (big.roles(ROLES_MAX + 1), pod):
+        tell(cache, found)
+    report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
+    assert not report.binds
+    said = "PodGroup tenant/big: spec.minTaskMember: 257 entries (256 are read at most)"
+    assert report.jobs["tenant/big"].message == said
+    assert [one.message for one in report.unschedulable.values()] == [said]
 
 
 def test_a_pod_on_a_node_counts_with_its_amounts_however_many_resources_it_names() -> None:

@@ -37,7 +37,7 @@ from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.cluster.ingest_unsupported import GROUP_WISHES, QUEUE_WISHES, asked_by_group, remark_wishes
 from vsched.cluster.wire_base import ResourceList, moment_of, seconds_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
-from vsched.errors import BadInput, BadObject, BadQuantity, NoColumn
+from vsched.errors import BadInput, BadObject, BadQuantity, Beyond, NoColumn
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import MOST, parse_quantity
@@ -113,7 +113,8 @@ def job_spec_of(
     # Its pods exist and were admitted as they are: nobody asks again, and what they will take is not counted twice.
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     try:
-        _bound_group(group)
+        beyond = _beyond(group)
+        roles, min_resources = ({}, None) if beyond else (spec.min_task_member or {}, min_resources)
         return JobSpec(
             namespace=shared(metadata.namespace or "default"),
             name=metadata.name,
@@ -122,8 +123,7 @@ def job_spec_of(
             queue=shared(spec.queue or default_queue),
             min_member=_count(spec.min_member, "spec.minMember"),
             min_task_member=tuple(
-                (shared(role), _count(count, f"spec.minTaskMember.{role}"))
-                for role, count in sorted((spec.min_task_member or {}).items())
+                (shared(role), _count(count, f"spec.minTaskMember.{role}")) for role, count in sorted(roles.items())
             ),
             min_resources=None
             if min_resources is None
@@ -152,7 +152,7 @@ def job_spec_of(
             made=made,
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
-            unsupported=asked_by_group(group, ignored),
+            unsupported=beyond or asked_by_group(group, ignored),
             wishes=wishes,
         )
     except BadInput as error:
@@ -160,16 +160,20 @@ def job_spec_of(
         raise problem(f"{wire.named('PodGroup', metadata)}: {error}") from None
 
 
-def _bound_group(group: wire.PodGroup) -> None:
-    """Raise BadObject where a PodGroup says more than is read."""
+def _beyond(group: wire.PodGroup) -> str:
+    """What a PodGroup says beyond what is read, for which its job waits; raises BadObject where it cannot be used."""
     spec = group.spec
-    read(spec.min_task_member, ROLES_MAX, "spec.minTaskMember")
-    for role in spec.min_task_member or ():
-        short(role, "spec.minTaskMember")
-    read(spec.min_resources, RESOURCES_MAX, "spec.minResources")
     short(spec.queue or "", "spec.queue")
     short(spec.priority_class_name or "", "spec.priorityClassName")
     read(group.status.conditions, CONDITIONS_MAX, "status.conditions")
+    try:
+        read(spec.min_task_member, ROLES_MAX, "spec.minTaskMember")
+        read(spec.min_resources, RESOURCES_MAX, "spec.minResources")
+    except Beyond as error:
+        return str(error)
+    for role in spec.min_task_member or ():
+        short(role, "spec.minTaskMember")
+    return ""
 
 
 def is_made(metadata: wire.Metadata) -> bool:
