@@ -15,8 +15,10 @@ from vsched.cluster.events import WARNING, EventRecorder
 from vsched.cluster.limits import Attempts, Recent
 from vsched.cluster.notes import Broken
 from vsched.cluster.served import Served
+from vsched.cluster.surviving import tell
 from vsched.cluster.writer import Writer
 from vsched.errors import VschedError
+from vsched.kube.paths import is_name
 from vsched.model.arbitration import ARBITRATOR_VERSION
 
 BATCH = "scheduling.volcano.sh/v1beta1"
@@ -62,7 +64,10 @@ class Complaints:
         """Look for new ones now and then, until cancelled."""
         while True:
             for broken in list(self._broken()):
-                await self._tell(broken)
+                try:
+                    await self._tell(broken)
+                except Exception as error:  # of one object: the owners of all others are to hear as well
+                    tell(error, f"nobody is told what is wrong with {broken.kind} {broken.name[:60]!a}")
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _tell(self, broken: Broken) -> None:
@@ -73,7 +78,8 @@ class Complaints:
         api_version = API_VERSIONS.get(broken.kind, "v1")
         about = Reference(api_version, broken.kind, broken.namespace, broken.name, broken.uid)
         self._events.record(about, WARNING, broken.reason, broken.message)
-        if broken.kind == "PodGroup" and broken.left_out:
+        can_be_written = is_name(broken.name) and is_name(broken.namespace)
+        if broken.kind == "PodGroup" and broken.left_out and can_be_written:
             await self._mark(broken)
 
     async def _mark(self, broken: Broken) -> None:

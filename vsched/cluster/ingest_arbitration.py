@@ -43,7 +43,7 @@ def claim_of(found: wire.Consumer) -> Claim:
             name=metadata.name,
             uid=metadata.uid,
             version=metadata.resource_version,
-            generation=metadata.generation,
+            generation=_generation(metadata),
             created=created_of(metadata),
             hard=counted_of(spec.hard, "spec.hard"),
             reserved=counted_of(spec.reserved, "spec.reserved"),
@@ -67,7 +67,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
             name=shared(metadata.name),
             uid=metadata.uid,
             version=metadata.resource_version,
-            generation=metadata.generation,
+            generation=_generation(metadata),
             hard=counted_of(spec.hard, "spec.hard"),
             reserved=counted_of(spec.reserved, "spec.reserved"),
             weight=1 if spec.weight is None else _weight(spec.weight),
@@ -143,6 +143,13 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
             )
         spelt.setdefault(counted, name)
     return found
+
+
+def _generation(metadata: wire.Metadata) -> int:
+    """Which edit of the object this is; it is written back as the one that was seen."""
+    if not 0 <= metadata.generation < 1 << 63:
+        raise BadObject(f"metadata.generation: {str(metadata.generation)[:40]} (expected a 64-bit number)")
+    return metadata.generation
 
 
 def _weight(weight: int) -> int:
