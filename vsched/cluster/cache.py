@@ -228,6 +228,8 @@ class Cache(News):
             self._published_axis = self.axis.copy()
         self._settle_defaults()
         changed = self._jobs.publish()
+        for key in changed if self.arbitrating else ():
+            self._parties.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
         nodes, placed = self._nodes.publish(self._published_axis)
         self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep_overgrown()

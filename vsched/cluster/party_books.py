@@ -15,10 +15,12 @@ import msgspec
 from vsched.cluster import wire
 from vsched.cluster.ingest_arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.cluster.ingest_storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
+from vsched.cluster.kept_out import KeptOut
 from vsched.cluster.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
 from vsched.cluster.storage_books import ClaimSums, StorageBooks
 from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, Party
 from vsched.model.counted import NOTHING, Counted, lesser
+from vsched.model.job import Job
 from vsched.model.nodes import Ints
 from vsched.model.resources import Amounts, ResourceAxis, Vector
 from vsched.model.task import Task
@@ -63,6 +65,7 @@ class PartyBooks:
         self._records: dict[str, _Record] = {}
         self._buckets: dict[str, Bucket] = {}
         self._storage = StorageBooks()
+        self._kept_out = KeptOut()
         self._dirty: set[str] = set()
         """Namespaces that changed since the last publication."""
         self._buckets_changed = False
@@ -128,6 +131,13 @@ class PartyBooks:
 
     def move(self, old: Task | None, new: Task | None) -> None:
         """Replace what a pod was by what it is now."""
+        self._move(self._kept_out.counted(old), self._kept_out.counted(new))
+
+    def see_job(self, key: str, job: Job | None) -> None:
+        """A job as it is now, None where it is gone."""
+        self._kept_out.see(key, job, self._move)
+
+    def _move(self, old: Task | None, new: Task | None) -> None:
         task = old if new is None else new
         if task is None:
             return
