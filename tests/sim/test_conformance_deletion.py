@@ -203,3 +203,12 @@ async def test_deleting_a_job_warns_of_the_pods_it_leaves(api: Api) -> None:
 async def test_the_older_word_for_propagation(api: Api, orphan: bool, code: int) -> None:
     await api.pod("p", finalizers=["a.b/c"])
     assert (await api.delete(f"{PODS}/p", {"orphanDependents": orphan})).code == code
+
+
+async def test_a_body_of_another_kind_deletes_nothing(api: Api) -> None:
+    made = await api.made(CONFIGMAPS, {"metadata": {"name": "x"}})
+    reply = await api.delete(f"{CONFIGMAPS}/x", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "x"}})
+    assert (reply.code, reply.body["reason"]) == (400, "BadRequest")
+    assert reply.body["message"].startswith('no kind "ConfigMap" is registered for version "v1" in scheme')
+    assert (await api.get(f"{CONFIGMAPS}/x")).body["metadata"]["uid"] == made["metadata"]["uid"]
+    assert (await api.delete(f"{CONFIGMAPS}/x", {"kind": "DeleteOptions", "apiVersion": "v1"})).code == 200

@@ -400,3 +400,32 @@ async def test_resources_change_through_resize_but_not_the_class_of_service(api:
         422,
         'Pod "a" is invalid: spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing',
     )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param({"kubernetes.io/metadata.name": "other"}, id="changed"),
+        pytest.param({"kubernetes.io/metadata.name": None}, id="taken away"),
+        pytest.param(None, id="taken away with all others"),
+    ],
+)
+async def test_the_label_with_the_name_of_a_namespace_stays(api: Api, labels: Obj | None) -> None:
+    await api.made("/api/v1/namespaces", {"metadata": {"name": "x"}})
+    found = await api.patch("/api/v1/namespaces/x", {"metadata": {"labels": labels}})
+    assert found.body["metadata"]["labels"] == {"kubernetes.io/metadata.name": "x"}
+
+
+async def test_a_stateful_set_mounts_what_its_claim_templates_are_called(api: Api) -> None:
+    container = {"name": "c", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    spec = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "serviceName": "s",
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}},
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}],
+    }
+    sets = "/apis/apps/v1/namespaces/default/statefulsets"
+    assert (await api.post(sets, {"metadata": {"name": "good"}, "spec": spec})).code == 201
+    refused = await api.post(sets, {"metadata": {"name": "bad"}, "spec": {**spec, "volumeClaimTemplates": []}})
+    assert refused.code == 422
+    assert 'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"' in refused.body["message"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsched.sim.conform import Malformed, cannot_decode, conform, decode, json_type
 from vsched.sim.kinds import Kind, Obj
+from vsched.sim.status import bad_request
 
 
 def _form(group: str, version: str, kind: str) -> Kind:
@@ -20,7 +21,14 @@ _METADATA = _form("meta", "v1", "ObjectMeta")
 
 
 def delete_options(body: Obj) -> Obj:
+    """Raises a Failure for a body of another kind: whoever sends an object here means something else."""
     named = ("kind", "apiVersion")
+    kind, version = body.get("kind", _DELETE_OPTIONS.kind), body.get("apiVersion", "v1")
+    if kind != _DELETE_OPTIONS.kind:
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "{version}" in scheme '
+            '"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"'
+        )
     return conform(_DELETE_OPTIONS, {field: value for field, value in body.items() if field not in named})[0]
 
 

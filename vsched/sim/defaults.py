@@ -69,7 +69,7 @@ def default_on_update(kind: Kind, obj: Obj, old: Obj) -> Obj:
         obj = keep(obj, old)
     rule = _ALWAYS.get(name)
     # A spec that was taken over from the stored object has its defaults.
-    if rule is None or ("spec" in obj and obj["spec"] is old.get("spec")):
+    if rule is None or (name not in _NOT_OF_SPEC and "spec" in obj and obj["spec"] is old.get("spec")):
         return obj
     return rule(obj)
 
@@ -274,6 +274,9 @@ _ALWAYS: dict[str, Rule] = {
     "admissionregistration/ValidatingWebhookConfiguration": _webhooks(False),
 }
 """By the first label of the group and the kind."""
+
+_NOT_OF_SPEC = frozenset({"/Namespace"})
+"""Kinds whose rule fills in something besides the spec."""
 
 _KEPT: dict[str, Callable[[Obj, Obj], Obj]] = {"/Pod": _complete_status, "/Service": _keep_address}
 """What an update takes over from the stored object where its body is silent."""

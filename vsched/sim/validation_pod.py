@@ -37,9 +37,9 @@ _PORT_RANGE = "must be between 1 and 65535, inclusive"
 _NODE_OPERATORS = ("DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn")
 
 
-def check_pod_spec(spec: Obj, path: str, causes: list[Cause]) -> None:
-    """Everything in a defaulted spec; ``path`` is ``spec`` for a pod."""
-    volumes = _check_volumes(spec.get("volumes") or (), f"{path}.volumes", causes)
+def check_pod_spec(spec: Obj, path: str, causes: list[Cause], more_volumes: Iterable[str] = ()) -> None:
+    """Everything in a defaulted spec; ``path`` is ``spec`` for a pod. ``more_volumes`` are added when a pod is made."""
+    volumes = _check_volumes(spec.get("volumes") or (), f"{path}.volumes", causes) | {*more_volumes}
     containers = spec.get("containers") or ()
     if not containers:
         causes.append(required(f"{path}.containers"))

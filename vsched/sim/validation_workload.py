@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from vsched.sim.field_checks import (
@@ -31,11 +32,11 @@ _STATEFUL_MUTABLE = (
 )
 
 
-def check_template(template: Obj | None, path: str, causes: list[Cause]) -> None:
+def check_template(template: Obj | None, path: str, causes: list[Cause], more_volumes: Iterable[str] = ()) -> None:
     metadata = (template or {}).get("metadata") or {}
     check_labels(metadata.get("labels"), f"{path}.metadata.labels", causes)
     check_annotations(metadata.get("annotations"), f"{path}.metadata.annotations", causes)
-    check_pod_spec((template or {}).get("spec") or {}, f"{path}.spec", causes)
+    check_pod_spec((template or {}).get("spec") or {}, f"{path}.spec", causes, more_volumes)
 
 
 def _selects(selector: Obj, labels: Obj) -> bool:
@@ -70,7 +71,8 @@ def check_controller(obj: Obj, causes: list[Cause]) -> None:
     if selector and not _selects(selector, labels):
         why = "`selector` does not match template `labels`"
         causes.append(invalid_value("spec.template.metadata.labels", labels, why))
-    check_template(template, "spec.template", causes)
+    claims = [str((one.get("metadata") or {}).get("name", "")) for one in spec.get("volumeClaimTemplates") or ()]
+    check_template(template, "spec.template", causes, claims)
     policy = (template.get("spec") or {}).get("restartPolicy", "Always")
     check_one_of(policy, ("Always",), "spec.template.spec.restartPolicy", causes)
 
