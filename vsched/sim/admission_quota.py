@@ -36,7 +36,7 @@ def charge(kind: Kind, obj: Obj, quotas: Iterable[Obj]) -> list[Obj]:
     for quota in quotas:
         status = quota.get("status") or {}
         hard = status.get("hard") or {}
-        if not hard or not _in_scope(kind, obj, quota):
+        if not hard or not in_scope(kind, obj, quota):
             continue
         if cost is None:
             cost = usage(kind, obj)
@@ -164,7 +164,7 @@ _COSTS: dict[str, Callable[[Obj, dict[str, str]], None]] = {
 }
 
 
-def _in_scope(kind: Kind, obj: Obj, quota: Obj) -> bool:
+def in_scope(kind: Kind, obj: Obj, quota: Obj) -> bool:
     spec = quota.get("spec") or {}
     scopes: list[Obj] = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     scopes += (spec.get("scopeSelector") or {}).get("matchExpressions") or []

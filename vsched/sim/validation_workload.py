@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from zoneinfo import available_timezones
 
 from vsched.sim.field_checks import (
     check_annotations,
@@ -16,6 +17,7 @@ from vsched.sim.field_checks import (
     invalid_value,
     required,
 )
+from vsched.sim.schedules import problem_of
 from vsched.sim.status import Cause
 from vsched.sim.validation_pod import check_pod_spec
 
@@ -143,9 +145,11 @@ def check_cron_job(obj: Obj, causes: list[Cause]) -> None:
     schedule = spec.get("schedule")
     if not schedule:
         causes.append(required("spec.schedule"))
-    elif not schedule.startswith("@") and len(schedule.split()) != 5:
-        why = f"expected exactly 5 fields, found {len(schedule.split())}: {schedule.split()}"
+    elif why := problem_of(schedule):
         causes.append(invalid_value("spec.schedule", schedule, why))
+    zone = spec.get("timeZone")
+    if zone is not None and zone not in available_timezones():
+        causes.append(invalid_value("spec.timeZone", zone, f"unknown time zone {zone}"))
     check_one_of(spec.get("concurrencyPolicy"), ("Allow", "Forbid", "Replace"), "spec.concurrencyPolicy", causes)
     template = spec.get("jobTemplate") or {}
     check_job_spec(template.get("spec") or {}, "spec.jobTemplate.spec", causes)

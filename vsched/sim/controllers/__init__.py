@@ -1,4 +1,4 @@
-"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets.
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets, quotas.
 
 The table of contents; ``every_controller`` lists them.
 """
@@ -18,9 +18,10 @@ from vsched.sim.controllers.meter import Meter
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
 from vsched.sim.controllers.pods import PodTimes
+from vsched.sim.controllers.quotas import Quotas
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.tasks import JobTimes
-from vsched.sim.controllers.workloads import DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
+from vsched.sim.controllers.workloads import CronJobs, DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
 from vsched.sim.kinds import KindRegistry
 from vsched.sim.load import UsageSettings
 from vsched.sim.store import Store
@@ -63,7 +64,9 @@ def every_controller(
         StatefulSets(client, roster),
         DaemonSets(client, roster),
         Jobs(client, roster, settings.jobs),
+        CronJobs(client, roster),
         DisruptionBudgets(client, roster),
+        Quotas(client, roster),
         GarbageCollector(client, roster, registry, catch_up),
         Namespaces(client, roster, registry),
     ]

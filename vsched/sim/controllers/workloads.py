@@ -1,7 +1,7 @@
-"""The workload controllers: ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs.
+"""The workload controllers: ReplicaSets, Deployments, StatefulSets, DaemonSets, Jobs and CronJobs.
 
 They read the objects and follow the changes; what is to be done is decided in ``replicas``, ``rollout``, ``ordinals``,
-``daemons`` and ``tasks``.
+``daemons``, ``tasks`` and ``cron``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.controllers import cron, daemons, ordinals, replicas, rollout, tasks
 from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import controller_of, is_deleting, key_of, split_key, without_finalizer
+from vsched.sim.controllers.objects import (
+    controller_of,
+    controller_uid,
+    is_deleting,
+    key_of,
+    split_key,
+    without_finalizer,
+)
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.kinds import Obj
 from vsched.sim.times import utc_now
@@ -164,3 +171,23 @@ class Jobs(Controller):
         if owner is not None and job is not None and job["metadata"]["uid"] == owner["uid"]:
             return ()
         return [Update("pods", without_finalizer(pod, tasks.TRACKING))]
+
+
+class CronJobs(Controller):
+    """Makes Jobs when their time has come."""
+
+    name: ClassVar[str] = "cron jobs"
+    primary: ClassVar[str] = "batch/cronjobs"
+    watches: ClassVar[tuple[str, ...]] = ("batch/cronjobs", "batch/jobs")
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "CronJob")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        cron_job = self.find(key)
+        if cron_job is None or is_deleting(cron_job):
+            return ()
+        uid = cron_job["metadata"]["uid"]
+        jobs = self.client.list("batch/jobs", cron_job["metadata"]["namespace"])
+        owned = [job for job in jobs if controller_uid(job) == uid]
+        return cron.reconcile(cron_job, owned, utc_now())

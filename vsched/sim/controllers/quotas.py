@@ -1,0 +1,85 @@
+"""The quota controller: keeps the status of ResourceQuotas in step with what their namespaces hold.
+
+Admission charges new objects to what the status says; here everything is counted anew, so that what is gone or finished
+is given back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from vsched.sim import quantities
+from vsched.sim.admission_quota import in_scope, usage
+from vsched.sim.controllers.actions import Action, SetStatus
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.objects import is_deleting, is_finished, key_of
+from vsched.sim.kinds import Kind, Obj
+
+COUNTED = (
+    "pods",
+    "services",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "apps/deployments",
+    "apps/replicasets",
+    "apps/statefulsets",
+    "batch/jobs",
+    "batch/cronjobs",
+)
+"""What a quota can count here."""
+
+
+class Quotas(Controller):
+    """One look a quota for any number of changes in its namespace."""
+
+    name: ClassVar[str] = "quotas"
+    primary: ClassVar[str] = "resourcequotas"
+    watches: ClassVar[tuple[str, ...]] = COUNTED
+    settle_seconds: ClassVar[float] = 0.02
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == self.primary and not gone:
+            return (key_of(obj),)
+        if not gone and old is not None and _costs_the_same(resource, obj, old):
+            return ()
+        return [key_of(quota) for quota in self.client.list(self.primary, obj["metadata"]["namespace"])]
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        quota = self.find(key)
+        if quota is None or is_deleting(quota):
+            return ()
+        metadata = quota["metadata"]
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        status = {"hard": hard, "used": self._used(quota, hard)} if hard else {}
+        if status == (quota.get("status") or {}):
+            return ()
+        return (SetStatus(self.primary, metadata["namespace"], metadata["name"], status),)
+
+    def _used(self, quota: Obj, hard: Obj) -> dict[str, str]:
+        found: dict[str, list[str]] = {name: ["0"] for name in hard}
+        for kind, obj in self._objects(quota["metadata"]["namespace"], hard):
+            if in_scope(kind, obj, quota):
+                for name, amount in usage(kind, obj).items():
+                    if name in found:
+                        found[name].append(amount)
+        return {name: quantities.total(amounts) for name, amounts in found.items()}
+
+    def _objects(self, namespace: str, hard: Obj) -> Iterator[tuple[Kind, Obj]]:
+        for resource in COUNTED:
+            kind = self.client.kind(resource)
+            if resource in ("pods", "persistentvolumeclaims") or not hard.keys().isdisjoint(
+                (kind.plural, f"count/{kind.resource}")
+            ):
+                for obj in self.client.list(resource, namespace):
+                    yield kind, obj
+
+
+def _costs_the_same(resource: str, obj: Obj, old: Obj) -> bool:
+    """Whether a change is none that a quota counts; a pod that has ended costs nothing but its place in the store."""
+    if resource == "pods":
+        return is_finished(obj) == is_finished(old) and obj["spec"] == old["spec"]
+    return resource != "persistentvolumeclaims" or obj.get("spec") == old.get("spec")

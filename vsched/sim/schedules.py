@@ -1,0 +1,45 @@
+"""Schedules of CronJobs: five fields, names such as ``@hourly``, and ``@every`` with a duration."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from croniter import croniter
+
+from vsched.settings.durations import parse_duration
+
+EVERY = "@every "
+
+
+def problem_of(schedule: str) -> str:
+    """What is wrong with a schedule; empty where nothing is."""
+    if schedule.startswith(EVERY):
+        return "" if _seconds(schedule) > 0 else f"failed to parse duration {schedule}"
+    fields = schedule.split()
+    if not schedule.startswith("@") and len(fields) != 5:
+        return f"expected exactly 5 fields, found {len(fields)}: {fields}"
+    return "" if croniter.is_valid(schedule) else f"failed to parse {schedule}"
+
+
+def newest_before(schedule: str, since: datetime, now: datetime) -> datetime:
+    """The newest time of a schedule that is not after ``now``; fields are those of its time zone.
+
+    ``@every`` counts from ``since``.
+    """
+    if schedule.startswith(EVERY):
+        period = timedelta(seconds=_seconds(schedule))
+        return since + ((now - since) // period) * period
+    found: datetime = croniter(schedule, now + timedelta(seconds=1)).get_prev(datetime)
+    return found.astimezone(UTC)
+
+
+def next_after(schedule: str, since: datetime, now: datetime) -> datetime:
+    """The first time of a schedule that is after ``now``."""
+    if schedule.startswith(EVERY):
+        return newest_before(schedule, since, now) + timedelta(seconds=_seconds(schedule))
+    found: datetime = croniter(schedule, now).get_next(datetime)
+    return found.astimezone(UTC)
+
+
+def _seconds(schedule: str) -> float:
+    return parse_duration(schedule.removeprefix(EVERY)) or 0.0
