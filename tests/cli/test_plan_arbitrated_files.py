@@ -50,3 +50,12 @@ def test_a_budget_is_kept_up_to_date_from_cycle_to_cycle() -> None:
 
     assert evicted(document) == ["a/p000"]
     assert held(document) == {"a": "11", "b": "1"}
+
+
+def test_who_holds_more_than_its_limit_is_overused_whoever_is_short() -> None:
+    document = planned("over-hard")
+
+    assert document["allocations"]["a"]["overused"]["message"] == "holds 8 cpu more than it may at most"
+    assert "overused" not in document["allocations"]["b"]
+    assert evicted(document) == [], "nobody waits for its room"
+    assert held(document) == {"a": "12", "b": "0"}
