@@ -275,3 +275,23 @@ def test_devices_that_are_not_registered_yet_are_waited_for(
     assert found.state is state
     named = "has not registered nvidia.com/gpu yet" in found.message
     assert named or state is State.NEVER or " cordoned" in nodes
+
+
+BUDGET = "disruption budget x/guard forbids the only victims (tried again as soon as it allows more)"
+GUARDED = (
+    "class high 9\nnode n1 cpu=4\npdb x/guard selector=job:o allowed=0\njob x/o min=1 phase=Running\n"
+    "pods x/o 4 cpu=1 on=n1\njob x/a min=1 phase=Inqueue class=high pods=1 cpu=2"
+)
+
+
+@pytest.mark.parametrize("plugins", ["priority gang pdb", "priority gang"], ids=["with the plugin", "without it"])
+def test_a_budget_that_forbids_the_victims_is_told_first_and_when_it_is_asked_again(plugins: str) -> None:
+    policy = policy_of(plugins, "predicates", actions="enqueue, allocate, preempt, backfill")
+    decided = plan(GUARDED, policy)
+    job, pod = explained(GUARDED, "x/a", policy), explained(GUARDED, "x/a.0", policy)
+
+    assert decided.message("x/a").startswith(f"{BUDGET}; no node takes it")
+    assert decided.why("x/a.0").startswith(f"{BUDGET}; 0/1 nodes are available")
+    for found in (job, pod):
+        assert found.message.startswith(BUDGET)
+        assert found.constraints[0].code == Code.BUDGET

@@ -143,11 +143,16 @@ def test_placements_of_the_cycle_cost_and_give_nothing() -> None:
     ("budgets", "kept", "told"),
     [
         pytest.param("pdb ns/p selector=job:a allowed=1", "a.0", None, id="a budget that allows some says nothing"),
-        pytest.param("pdb ns/p selector=job:a", "a.0 b.0", "disruption budget ns/p forbids the only victims", id="one"),
+        pytest.param(
+            "pdb ns/p selector=job:a",
+            "a.0 b.0",
+            "disruption budget ns/p forbids the only victims (tried again as soon as it allows more)",
+            id="one",
+        ),
         pytest.param(
             "pdb ns/p selector=job:a\npdb ns/q selector=job:b",
             "a.0 b.0",
-            "disruption budgets ns/p, ns/q forbid the only victims",
+            "disruption budgets ns/p, ns/q forbid the only victims (tried again as soon as they allow more)",
             id="several",
         ),
         pytest.param(

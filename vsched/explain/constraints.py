@@ -75,7 +75,8 @@ class Examiner:
         found += never_placed(self._session, view) if not view.is_ready else ()
         if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
-        code = found[0].code if found and message != headline.message else headline.code
+        alike = message == headline.message or view.key in self._session.kept
+        code = headline.code if alike or not found else found[0].code
         told = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
             told = (*told, Constraint(headline.code, headline.message, subject=view.key))

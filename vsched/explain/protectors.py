@@ -34,6 +34,7 @@ SAYS = {
 }
 """What is said for a plugin that objects; another is named."""
 NOT_PREEMPTABLE = "they may not be preempted"
+REFUSED = "the API server refused to evict them, and is asked again within 5m"
 
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
@@ -83,7 +84,8 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
     for row, victims in rows.items():
         allowed = [victim for victim in victims if victim.preemptable]
         if not _would_do(session, task, row, allowed):
-            said[NOT_PREEMPTABLE] += 1
+            spared = [victim for victim in victims if victim.preemptable or victim.spared]
+            said[REFUSED if _would_do(session, task, row, spared) else NOT_PREEMPTABLE] += 1
             continue
         found = objections(
             session.plugins,

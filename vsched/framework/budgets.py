@@ -64,8 +64,9 @@ class Budgets:
         found = [about for victim in kept if (about := self._binding(victim))]
         spent = {_name(about[0]) for about in found if len(about) == 1 and self._is_spent(about[0])}
         if spent:
-            verb = "forbids" if len(spent) == 1 else "forbid"
-            return _refusal(sorted(spent), f"{_named(sorted(spent))} {verb} the only victims")
+            forbid, allow = ("forbids", "it allows") if len(spent) == 1 else ("forbid", "they allow")
+            again = f"(tried again as soon as {allow} more)"
+            return _refusal(sorted(spent), f"{_named(sorted(spent))} {forbid} the only victims {again}")
         doubled = sorted({_name(budget) for about in found if len(about) > 1 for budget in about})
         if not doubled:
             return None

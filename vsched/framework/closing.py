@@ -257,7 +257,9 @@ def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: s
         why = own or refusal
         if isinstance(why, Explanation):
             told = headlines.holders.explain(view.key, task, why)
-            why = told.why._replace(message=told.named(told.why.message))
+            kept = session.kept.get(view.key)
+            named = told.named(told.why.message)
+            why = told.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
         reason, message, reasons = _told_of_task(headlines, view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
