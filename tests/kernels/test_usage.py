@@ -60,7 +60,7 @@ def test_one_by_one_is_all_at_once_bit_for_bit_and_a_number(
     scores = idleness(found, part, 1.0 - part, scale)
 
     assert np.isfinite(found).all()
-    assert ((found >= 0.0) & (found <= 1.0)).all()
+    assert ((found >= 0.0) & (found <= 2.0)).all()
     for row in range(len(nodes)):
         alone = loads_row(measured.data, coming.data, has.data, requested.data, risk, row)
         assert alone == tuple(found[:, row])
@@ -93,12 +93,12 @@ def test_more_load_is_never_less(
     [
         pytest.param((0.5, 0.25), (0, 0, 0, 0), (80, 80), CALM, (0.5, 0.25), id="what is measured, whatever is asked"),
         pytest.param((0.5, 0.25), (20, 10, 0, 0), (0, 0), CALM, (0.7, 0.35), id="what is coming on top"),
-        pytest.param((0.9, 0.25), (20, 99, 0, 0), (0, 0), CALM, (1.0, 1.0), id="full is full"),
+        pytest.param((0.9, 0.25), (20, 99, 0, 0), (0, 0), CALM, (1.1, 1.24), id="too much is told apart"),
         pytest.param((math.nan, 0.25), (50, 0, 0, 0), (30, 0), CALM, (0.3, 0.25), id="requests where unknown"),
         pytest.param((math.nan, math.nan), (0, 0, 0, 0), (150, 0), CALM, (1.0, 0.0), id="more asked for than there is"),
         pytest.param((0.5, 0.5), (10, 10, 20, 30), (0, 0), Risk(1.0, 1.0, 1.2), (0.7, 0.8), id="at risk, at the limit"),
         pytest.param((0.5, 0.5), (9, 10, 20, 30), (0, 0), Risk(1.0, 1.0, 1.2), (0.59, 0.6), id="just not at risk"),
-        pytest.param((0.5, 0.5), (60, 0, 90, 90), (0, 0), Risk(0.0, 1.0, 0.6), (1.0, 0.5), id="risk by weights"),
+        pytest.param((0.5, 0.5), (60, 0, 90, 90), (0, 0), Risk(0.0, 1.0, 0.6), (1.1, 0.5), id="risk by weights"),
     ],
 )
 def test_the_load_of_a_node(
@@ -111,6 +111,22 @@ def test_the_load_of_a_node(
     found = loads(column(*measured), whole(*coming), whole(100, 100), whole(*requested), risk)
 
     assert found[:, 0].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        pytest.param((62.0, 39.0), (99.0, 1.0), id="full at its peaks, and always full"),
+        pytest.param((62.0, 39.0), (99.0, 30.0), id="whatever the other varies by"),
+        pytest.param((70.0, 35.0), (95.0, 5.0), id="both just full at their peaks"),
+        pytest.param((90.0, 5.0), (60.0, 38.0), id="below that, average and spread together"),
+        pytest.param((62.0, 37.0), (62.0, 39.0), id="of equal averages the one that varies less"),
+    ],
+)
+def test_the_less_loaded_of_two_nodes(less: tuple[float, float], more: tuple[float, float]) -> None:
+    average, spread = np.array([less, more]).T
+    lower, higher = pressing(average, spread, 1.0).tolist()
+    assert lower < higher
 
 
 def test_a_node_that_has_none_of_it_is_full() -> None:
@@ -136,7 +152,7 @@ def test_what_an_average_lacks_of_a_load(started: float, part: float) -> None:
     ("average", "spread", "factor", "load"),
     [
         pytest.param(80.0, 5.0, 1.0, 0.85, id="a narrow curve"),
-        pytest.param(78.0, 40.0, 1.0, 1.0, id="a wide one is full at peak hours"),
+        pytest.param(78.0, 40.0, 1.0, 0.9978, id="a wide one is as good as full at peak hours"),
         pytest.param(78.0, 40.0, 0.0, 0.78, id="averages alone"),
         pytest.param(50.0, 10.0, 2.0, 0.7, id="two standard deviations"),
         pytest.param(50.0, -10.0, 1.0, 0.5, id="no curve is narrower than flat"),

@@ -96,3 +96,9 @@ def test_no_pod_goes_to_a_closed_node_and_none_waits_without_need(
 
     assert found.keys() <= open_nodes
     assert sum(found.values()) == min(pods, 5 * len(open_nodes))
+
+
+def test_a_node_full_at_its_peaks_is_less_loaded_than_one_that_is_always_full() -> None:
+    usage = "usage n1 cpu=99 memory=20 spread=1\nusage n2 cpu=62 memory=20 spread=39\n"
+
+    assert by_node(f"node n1 cpu=8\nnode n2 cpu=8\n{usage}job ns/a pods=1 cpu=1", {"memory.weight": 0}) == {"n2": 1}

@@ -16,6 +16,8 @@ from vsched.model.usage import UsageTable
 View = Any
 """The ``data`` of an array of two dimensions: a memoryview, whose type knows of whole numbers only."""
 DIMENSIONS = 2
+LEFT_AT_PEAKS = 0.01
+"""How much of what a node has left on average counts as left even where its peaks take all of it."""
 
 
 class Risk(NamedTuple):
@@ -41,8 +43,14 @@ def figures(table: UsageTable, period: str, resource: str, now: float, stale_sec
 
 
 def pressing(average: Floats, spread: Floats, factor: float) -> Floats:
-    """The load to reckon with as a part of 1, NaN where unknown: the average and ``factor`` times what it varies by."""
-    load: Floats = np.clip((average + factor * np.maximum(spread, 0.0)) / 100.0, 0.0, 1.0)
+    """The load to reckon with as a part of 1, NaN where unknown: the average and ``factor`` times what it varies by.
+
+    A node cannot be more than full, but one that is full at its peaks only is less loaded than one that always is: a
+    little of what it has left on average tells them apart.
+    """
+    steady = np.clip(average / 100.0, 0.0, 1.0)
+    peak = np.maximum((average + factor * np.maximum(spread, 0.0)) / 100.0, 0.0)
+    load: Floats = np.minimum(peak, 1.0 - LEFT_AT_PEAKS * (1.0 - steady))
     return load
 
 
@@ -61,15 +69,18 @@ def filled(amounts: Ints, has: Ints) -> Floats:
 def loads(measured: Floats, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
     """How loaded nodes are: measured plus what is coming; by requests where nothing is known of a dimension.
 
+    What is measured and coming together may be more than 1: of two nodes that are too full one is fuller.
+
     ``coming`` is [4, node]: cpu and memory as estimated, then the same for nodes at risk.
     """
     known: Mask = ~np.isnan(measured)
     by_request = filled(requested, has)
-    calm = np.where(known, np.minimum(1.0, measured + filled(coming[:DIMENSIONS], has)), by_request)
-    at_risk = calm[0] * risk.cpu + calm[1] * risk.memory >= risk.threshold
+    calm = np.where(known, measured + filled(coming[:DIMENSIONS], has), by_request)
+    at_most = np.minimum(1.0, calm)
+    at_risk = at_most[0] * risk.cpu + at_most[1] * risk.memory >= risk.threshold
     if not at_risk.any():
         return calm
-    tense = np.where(known, np.minimum(1.0, measured + filled(coming[DIMENSIONS:], has)), by_request)
+    tense = np.where(known, measured + filled(coming[DIMENSIONS:], has), by_request)
     return np.where(at_risk, tense, calm)
 
 
@@ -79,7 +90,7 @@ def loads_row(measured: View, coming: View, has: View, requested: View, risk: Ri
         _load_row(measured, coming, has, requested, 0, 0, row),
         _load_row(measured, coming, has, requested, 1, 1, row),
     )
-    if cpu * risk.cpu + memory * risk.memory < risk.threshold:
+    if min(1.0, cpu) * risk.cpu + min(1.0, memory) * risk.memory < risk.threshold:
         return cpu, memory
     return _load_row(measured, coming, has, requested, 0, 2, row), _load_row(
         measured, coming, has, requested, 1, 3, row
@@ -89,14 +100,13 @@ def loads_row(measured: View, coming: View, has: View, requested: View, risk: Ri
 def _load_row(measured: View, coming: View, has: View, requested: View, dimension: int, kind: int, row: int) -> float:
     of, load = has[dimension, row], measured[dimension, row]
     if load == load:
-        load += min(1.0, coming[kind, row] / of) if of > 0 else 1.0
-    else:  # unknown
-        load = requested[dimension, row] / of if of > 0 else 1.0
+        return load + (min(1.0, coming[kind, row] / of) if of > 0 else 1.0)
+    load = requested[dimension, row] / of if of > 0 else 1.0  # unknown
     return load if load < 1.0 else 1.0
 
 
 def idleness(load: Floats, cpu: float, memory: float, scale: float) -> Floats:
-    """Scores: ``scale`` times what is not used of both dimensions, by weights that add up to 1."""
+    """Scores: ``scale`` times what is not used of both, by weights that add up to 1; negative where more than full."""
     scores: Floats = ((1.0 - load[0]) * cpu + (1.0 - load[1]) * memory) * scale
     return scores
 

@@ -101,7 +101,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     # -- score --------------------------------------------------------------------------------------------------
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """0 to 100 times the weight."""
+        """0 to 100 times the weight; less on nodes that would be more than full."""
         if not self._scale:
             return None
         self._look_at(nodes)
