@@ -100,7 +100,8 @@ def loads_row(measured: View, coming: View, has: View, requested: View, risk: Ri
 def _load_row(measured: View, coming: View, has: View, requested: View, dimension: int, kind: int, row: int) -> float:
     of, load = has[dimension, row], measured[dimension, row]
     if load == load:
-        return load + (min(1.0, coming[kind, row] / of) if of > 0 else 1.0)
+        total: float = load + (min(1.0, coming[kind, row] / of) if of > 0 else 1.0)
+        return total
     load = requested[dimension, row] / of if of > 0 else 1.0  # unknown
     return load if load < 1.0 else 1.0
 
