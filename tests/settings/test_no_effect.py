@@ -219,3 +219,38 @@ def test_every_switch_is_known_to_have_an_effect_or_none(name: str) -> None:
     assert idle == {key for switch, key in switches.items() if switch not in points} - (
         {switches["hierarchy"]} if hierarchical else set()
     )
+
+
+# -- sources of usage -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("block", "keys"),
+    [
+        pytest.param({"address": "http://p:9090", "instanceLabel": "node"}, [], id="what Prometheus reads"),
+        pytest.param(
+            {"type": "metrics_server", "instanceLabel": "node", "tls": {"caFile": "/ca"}, "nodeLabel": "x"},
+            ["instanceLabel", "tls.caFile"],
+            id="what the metrics server does not",
+        ),
+        pytest.param(
+            {"address": "http://p:9090", "elasticsearch": {"index": "i"}},
+            ["elasticsearch.index"],
+            id="what is for another source",
+        ),
+        pytest.param(
+            {"type": "elasticsearch", "address": "http://e:9200", "instanceLabel": "x", "elasticsearch.index": "i"},
+            ["instanceLabel"],
+            id="a label of series that are not there",
+        ),
+    ],
+)
+def test_what_a_source_does_not_read_is_told(block: dict[str, object], keys: list[str]) -> None:
+    document = {"actions": "allocate", "tiers": [{"plugins": [{"name": "gang"}]}], "metrics": block}
+    settings = load_text(yaml.safe_dump(document), "p", REGISTRY)
+    assert settings.metrics is not None
+
+    assert [line.partition(": ")[2].partition(": ")[0] for line in settings.no_effect] == [
+        f"metrics.{key}" for key in keys
+    ]
+    assert all(line.endswith(f"a {settings.metrics.kind} source does not read it") for line in settings.no_effect)

@@ -6,7 +6,7 @@ Volcano's keys, flat or nested, typed. Nothing here fetches anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 import msgspec
@@ -14,7 +14,8 @@ import msgspec
 from vsched.settings.arguments import read_arguments
 from vsched.settings.problems import Problems
 from vsched.settings.scalars import Secret
-from vsched.settings.tree import Entry
+from vsched.settings.tree import Entry, Keyed
+from vsched.settings.values import read_fields
 
 Period = Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})]
 SourceType = Literal["prometheus", "prometheus_adaptor", "elasticsearch", "metrics_server"]
@@ -185,6 +186,20 @@ class MetricsSource(msgspec.Struct, frozen=True):
             yield "instanceLabel: expected the name of a label, such as instance"
 
 
+_ASKED_DIRECTLY: tuple[SourceType, ...] = ("prometheus", "elasticsearch")
+_READ_BY: Mapping[str, tuple[SourceType, ...]] = {
+    "instanceLabel": ("prometheus",),
+    "elasticsearch": ("elasticsearch",),
+    **dict.fromkeys(
+        (
+            *("basicauth", "username", "password", "passwordEnv", "passwordFile", "passwordSecret"),
+            *("token", "tokenEnv", "tokenFile", "tokenSecret", "tls"),
+        ),
+        _ASKED_DIRECTLY,
+    ),
+}
+"""Which types of sources read a key; those that are not here are read by all, or warned of."""
+
 Forbidden = Callable[["MetricsSource"], Iterable[tuple[str, str]]]
 """What of a block is not allowed: where in it, and why."""
 
@@ -200,7 +215,19 @@ def read_metrics(entry: Entry | None, problems: Problems, forbidden: Forbidden) 
         problems.add(entry.line, f"metrics.{path}", text)
     for path, text in _surprises(source):
         problems.warn(entry.line, path, text)
+    _note_unread(entry, source, problems)
     return source
+
+
+def _note_unread(entry: Entry, source: MetricsSource, problems: Problems) -> None:
+    """Note the keys that only other types of sources read."""
+    if not isinstance(entry.value, Keyed) or source.kind is None:
+        return
+    given = read_fields(entry.value, MetricsSource, "metrics", Problems(problems.where)).lines
+    for name, line in given.items():
+        kinds_reading = _READ_BY.get(name.partition(".")[0])
+        if kinds_reading is not None and source.kind not in kinds_reading:
+            problems.idle(line, f"metrics.{name}", f"a {source.kind} source does not read it")
 
 
 def _surprises(source: MetricsSource) -> Iterator[tuple[str, str]]:
