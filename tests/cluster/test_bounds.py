@@ -32,6 +32,7 @@ from vsched.cluster.bounds import (
     VALUES_MAX,
 )
 from vsched.cluster.cache import Cache
+from vsched.cluster.crowding import AT_ONCE
 from vsched.framework.cycle import run_cycle
 from vsched.settings.built_in import REGISTRY
 
@@ -361,3 +362,13 @@ def test_a_pod_whose_spec_was_read_before_does_not_find_the_column_of_another_re
         assert {one for one in resources if one.startswith("example.com/")} == {
             one for one in snapshot.axis.names if one.startswith(f"example.com/{prefix}")
         }
+
+
+def test_all_that_found_no_column_are_read_again_some_at_a_time() -> None:
+    cache = crowded()
+    for number in range(AT_ONCE + 10):
+        tell(cache, _named(big.asking(1, "more"), f"late-{number}"))
+    cache.snapshot(NOW)
+    tell(cache, make.node("n2", status={"allocatable": {"cpu": "1", "pods": "9", "example.com/more0": "1"}}))
+    assert len(waiting(cache, NOW + 0.01)) == 2 + AT_ONCE
+    assert len(waiting(cache, NOW + 0.02)) == 2 + AT_ONCE + 11, "the third one among them"

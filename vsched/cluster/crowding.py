@@ -10,8 +10,8 @@ from vsched.model.resources import ResourceAxis
 
 AGAIN_SECONDS = 5.0
 """Who uses which column is looked at this seldom: it takes a walk over all pods."""
-AT_ONCE = 256
-"""So many are read again at a time."""
+AT_ONCE = 512
+"""So many are read again at a time, the others next time."""
 
 Refused = tuple[str, str, wire.Object]
 """Kind, identity, and what was to be read."""
@@ -25,6 +25,8 @@ class Crowding:
         self._refused: dict[tuple[str, str], wire.Object] = {}
         self._version = axis.version
         self._looked = 0.0
+        self._due = 0
+        """So many of the first ones are still to be read again."""
 
     def __len__(self) -> int:
         return len(self._refused)
@@ -46,10 +48,11 @@ class Crowding:
 
     def again(self, *, room: bool) -> Iterator[Refused]:
         """Those to be read again: where there is room, or a name is new that may be theirs."""
-        if not room and self._version == self._axis.version:
-            return
-        self._version = self._axis.version
-        first = list(islice(self._refused.items(), AT_ONCE))
+        if room or self._version != self._axis.version:
+            self._version = self._axis.version
+            self._due = len(self._refused)
+        first = list(islice(self._refused.items(), min(self._due, AT_ONCE)))
+        self._due -= len(first)
         for (kind, key), found in first:
             # Those that find none go to the end, so that each has its turn.
             del self._refused[kind, key]
