@@ -465,7 +465,7 @@ def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(t
 
 @settings(max_examples=25, deadline=None)
 @given(contended())
-def test_what_is_named_in_any_cluster_works(text: str) -> None:
+def test_what_is_named_in_any_cluster_works_and_less_does_not(text: str) -> None:
     snapshot = snapshot_of(text)
     situation = Situation(snapshot, POLICY_OF_ANY)
     report = run_cycle(snapshot, POLICY_OF_ANY, REGISTRY)
@@ -473,6 +473,8 @@ def test_what_is_named_in_any_cluster_works(text: str) -> None:
     for key in waiting[:2]:
         for change in changes(snapshot, POLICY_OF_ANY, REGISTRY, report, key, simulations=150).changes:
             assert works(situation, change.edits, key), (key, change.message)
+            for less in less_than(change):
+                assert not works(situation, less, key), (key, change.message, less)
 
 
 POLICY_OF_ANY = policy_of(

@@ -277,6 +277,11 @@ class Search:
                 return test(apply_all(situation, last))
 
             step = self._least(first, self._situation, both)
+            # The first one at its most may have asked for more of the second than it does now.
+            second_step = self._least(
+                second._replace(most=second_step), apply_all(self._situation, first.edits(step)), test
+            )
+            last = second.edits(second_step)
             edits = (*first.edits(step), *last)
             known = any(all(edit in one.edits for edit in edits) for one in self._helping)
             if known or is_alike(edits[0], last[0]):
