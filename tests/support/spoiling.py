@@ -40,14 +40,20 @@ def paths_of(obj: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | i
         yield from paths_of(part, (*at, key))
 
 
+def replaced(exemplar: Any, values: tuple[bytes, ...]) -> Iterator[tuple[str, bytes]]:
+    """An exemplar with every field replaced by every value: what was done, and the object."""
+    for path in paths_of(exemplar):
+        text = orjson.dumps(_replaced(exemplar, path, _MARK))
+        for value in values:
+            told = f"{'.'.join(map(str, path))} = {value[:40].decode('utf-8', 'replace')}"
+            yield told, text.replace(_MARKED, value, 1)
+
+
 def spoilt(kind: str, values: tuple[bytes, ...] = VALUES) -> Iterator[tuple[str, bytes]]:
-    """Every exemplar of a kind with every field replaced by every value: what was done, and the object."""
+    """Every exemplar of a kind with every field replaced by every value."""
     for number, exemplar in enumerate(EXEMPLARS[kind]):
-        for path in paths_of(exemplar):
-            text = orjson.dumps(_replaced(exemplar, path, _MARK))
-            for value in values:
-                told = f"{kind} {number} {'.'.join(map(str, path))} = {value[:40].decode('utf-8', 'replace')}"
-                yield told, text.replace(_MARKED, value, 1)
+        for told, data in replaced(exemplar, values):
+            yield f"{kind} {number} {told}", data
 
 
 def _replaced(obj: Any, path: tuple[str | int, ...], value: object) -> Obj:

@@ -10,13 +10,15 @@ age, and would go on looking new long after it was: the node is left out, and co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 
 from vsched.collectors.source import MOST_NAMED, Collected, Target
 from vsched.model.usage import Figures, NodeUsage, Reading
 
 AHEAD_SECONDS = 60.0
 """How far another clock may be ahead of ours."""
+
+MOST = 1e12
+"""What is more, in percent or in seconds, is no figure, and unknown."""
 
 CPU, MEMORY, CPU_SPREAD, MEMORY_SPREAD = "cpu", "memory", "cpuSpread", "memorySpread"
 """The figures: averages in percent, spreads in percentage points."""
@@ -69,7 +71,7 @@ def _by_node(numbers: Numbers, names: Names) -> dict[str, float]:
     found: dict[str, float] = {}
     for instance, number in numbers.items():
         name = names.node(instance)
-        if name is not None and isfinite(number):
+        if name is not None and number < MOST:  # so is no NaN
             found[name] = max(number, found.get(name, 0.0))
     return found
 

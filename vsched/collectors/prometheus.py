@@ -19,6 +19,7 @@ from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import Collected, SourceError, Target, answers_to
 from vsched.errors import UNREADABLE
+from vsched.kube.errors import one_line
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource, Queries
 
@@ -163,7 +164,9 @@ def parse_vector(figure: str, body: bytes, instance: str) -> Vector:
     try:
         data = _ANSWER.decode(body).data
         if data.result_type != "vector":
-            raise SourceError(f"{figure}: the query gives a {data.result_type}, expected one number a node (a vector)")
+            raise SourceError(
+                f"{figure}: the query gives a {one_line(data.result_type)}, expected one number a node (a vector)"
+            )
         series = _SERIES.decode(data.result)
     except UNREADABLE as error:
         raise misread(figure, error, body) from error
@@ -173,6 +176,7 @@ def parse_vector(figure: str, body: bytes, instance: str) -> Vector:
         name = one.metric.get(instance)
         if name is None:
             labels = ", ".join(sorted(one.metric)) or "no label at all"
+            labels = one_line(labels)
             raise SourceError(f"{figure}: there are series without {instance} (instanceLabel); they have {labels}")
         at, number = one.value[0], _number(one.value[1])
         known = numbers.get(name, nan)

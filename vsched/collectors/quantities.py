@@ -10,12 +10,16 @@ from vsched.model.quantity import parse_quantity
 
 _FINE = 10**9
 """Quantities are read to the nano."""
+_LONGEST = 100
+"""Letters of what can be meant as a quantity: Python reads no numbers of thousands of digits."""
 _USUAL = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "Ki": 1024.0}
 """The suffixes that measured quantities come with. They are all different, so remembering them is of no use."""
 
 
 def number_of(text: str) -> float:
     """A quantity as a number: ``300m`` is 0.3."""
+    if len(text) > _LONGEST:
+        return nan
     digits = text.rstrip("numKi")
     scale = _USUAL.get(text[len(digits) :])
     if scale is not None and digits.isdecimal():
