@@ -162,6 +162,15 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             id="before pods that are missing",
         ),
         pytest.param(
+            "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue\npods ns/a 1 cpu=1\n"
+            "pods ns/a 1 cpu=1 gated",
+            DEFAULT_POLICY,
+            State.WAITS,
+            Code.QUEUE_CLOSED,
+            "queue q is Closed, not Open",
+            id="and before gates",
+        ),
+        pytest.param(
             "node n1 cpu=4\nqueue p state=Closed\nqueue q parent=p state=Closed\n"
             "job ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
             CAPACITY,

@@ -68,11 +68,13 @@ def worksheet(session: Session, job: JobView) -> Worksheet:
     if job.waiting_to_enter or not job.job.pending:
         workable(session, job)
         return deque()
-    tasks = session.pending_tasks(job, best_effort=False)
-    if (shut := session.shut(job)) is not None and any(True for _ in tasks):
+    shut = session.shut(job)
+    if shut is not None and any(not task.shape.best_effort for task in job.job.pending.values()):
         session.job_refusals[job.key] = shut
         return deque()
-    return deque(session.plugins.ordered_tasks(tasks)) if workable(session, job) else deque()
+    if not workable(session, job):
+        return deque()
+    return deque(session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False)))
 
 
 def workable(session: Session, job: JobView) -> bool:
