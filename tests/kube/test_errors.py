@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.kube.stub_server import status
-from vsched.kube.errors import Gone, ServerError, error_from_answer, error_from_status, retry_after_seconds
+from vsched.kube.errors import BY_CODE, Gone, ServerError, error_from_answer, error_from_status, retry_after_seconds
 
 WAITS = {
     "seconds": ("3", 3.0),
@@ -60,3 +60,23 @@ def test_an_unknown_code_has_words() -> None:
 def test_what_a_refusal_says(body: dict[str, object], text: str) -> None:
     error = error_from_answer("GET /x", 503, {"Content-Type": "application/json"}, orjson.dumps(body))
     assert error.message == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"message":' * 2000, id="maps without end"),
+        pytest.param(b'{"details":' + b"[" * 5000 + b"]" * 5000 + b"}", id="lists without end"),
+        pytest.param(b'{"message":"\xff\xfe","reason":"Conflict"}', id="text that is not UTF-8"),
+        pytest.param(b'{"code":' + b"9" * 400 + b',"details":{"retryAfterSeconds":1e400}}', id="numbers without end"),
+        pytest.param(b'{"code":' + b"9" * 5000 + b"}", id="more digits than can be read"),
+        pytest.param(b'{"details":{"retryAfterSeconds":NaN}}', id="a number that is none"),
+    ],
+)
+@pytest.mark.parametrize("code", [409, 429, 500])
+def test_a_refusal_nobody_can_read_is_still_a_refusal_in_one_line(body: bytes, code: int) -> None:
+    error = error_from_answer("s: GET /x", code, {"Content-Type": "application/json", "Retry-After": "1e400"}, body)
+    assert isinstance(error, BY_CODE.get(code, ServerError))
+    assert error.code == code
+    assert "\n" not in str(error)
+    assert len(str(error)) < 700
