@@ -18,6 +18,7 @@ from vsched.framework.session import Session
 from vsched.framework.why import Explanation, Failing, counted_by_reason, sentence
 from vsched.framework.wording import BEGINNING, listed
 from vsched.model.nodes import Ints, Mask
+from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -46,47 +47,53 @@ class Holders:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._told: dict[tuple[int, str], tuple[Explanation, Told]] = {}
+        self._told: dict[tuple[Shape, str, str, str], Told] = {}
+        """Thousands of jobs that wait are told the same."""
 
     @cached_property
     def _rows(self) -> dict[int, Counter[str]]:
         """The jobs that hold room on each row, by key."""
         found: dict[int, Counter[str]] = {}
-        for key, _, row in self._holding():
-            found.setdefault(row, Counter())[key] += 1
+        for key, holding in self._by_job.items():
+            for _, row in holding:
+                found.setdefault(row, Counter())[key] += 1
         return found
 
     @cached_property
     def _amounts(self) -> dict[int, Ints]:
         """int64[nodes] by column: what is held, by whomever."""
-        return self._sums(self._holding())
+        return self._sums(one for holding in self._by_job.values() for one in holding)
 
-    def _sums(self, holding: Iterable[tuple[str, Task, int]]) -> dict[int, Ints]:
+    def _sums(self, holding: Iterable[tuple[Task, int]]) -> dict[int, Ints]:
         found: dict[int, Ints] = {}
-        for _, task, row in holding:
+        for task, row in holding:
             for column, amount in task.shape.request:
                 found.setdefault(column, np.zeros(len(self._session.nodes), dtype=np.int64))[row] += amount
         return found
 
-    def _holding(self) -> list[tuple[str, Task, int]]:
-        """The tasks that have places which are not carried out, with their jobs and rows."""
+    @cached_property
+    def _by_job(self) -> dict[str, list[tuple[Task, int]]]:
+        """The tasks that have places which are not carried out, with their rows, by job."""
         carried_out = {entry.task.uid for entry in self._session.committed}
         at = self._session.nodes.statics.row
-        return [
-            (view.key, task, at[node])
-            for view in self._session.jobs.values()
-            for uid, (status, node, task) in view.moved.items()
-            if node in at and (status is Status.PIPELINED or (status is Status.ALLOCATED and uid not in carried_out))
-        ]
+        found: dict[str, list[tuple[Task, int]]] = {}
+        for view in self._session.jobs.values():
+            for uid, (status, node, task) in view.moved.items():
+                waits = status is Status.PIPELINED or (status is Status.ALLOCATED and uid not in carried_out)
+                if waits and node in at:
+                    found.setdefault(view.key, []).append((task, at[node]))
+        return found
 
     def explain(self, key: str, task: Task, why: Explanation) -> Told:
         """What is said of a task of a job, with the nodes counted apart whose room is held for others."""
         if Code.RESOURCES not in why.codes.values() or not self._rows:
             return Told(why)
-        known = self._told.get((id(why), key))
+        view = self._session.view(key)
+        told = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
+        known = self._told.get(told)
         if known is None:
-            known = self._told[id(why), key] = why, self._explained(key, task, why)
-        return known[1]
+            known = self._told[told] = self._explained(key, task, why)
+        return known
 
     def _explained(self, key: str, task: Task, why: Explanation) -> Told:
         filled = why.fits is not None
@@ -126,7 +133,7 @@ class Holders:
         held &= short
         if not held.any():
             return None
-        fitting, own = self._session.fitting, self._sums(one for one in self._holding() if one[0] == key)
+        fitting, own = self._session.fitting, self._sums(self._by_job.get(key, ()))
         for column, amount in task.shape.request:
             others = self._amounts.get(column, 0) - own.get(column, 0)
             asked = amount * (fitting.rooms(task) + 1) if filled else amount
