@@ -15,8 +15,8 @@ from vsched.cluster.ingest_objects import (
     node_of,
     queue_of,
     selected_by,
-    weight_of,
 )
+from vsched.cluster.ingest_weights import weight_of
 from vsched.errors import BadObject
 from vsched.model.job import Condition
 from vsched.model.nodes import Taint
@@ -633,12 +633,40 @@ def test_a_namespace_knows_its_own_name_as_a_label() -> None:
     assert (found.queue, found.labels) == ("q", (("kubernetes.io/metadata.name", "n"),))
 
 
-WEIGHTS = [("3", 3), (4, 4), ("2k", 2000), ("0", 0), ("-1", 0), ("1500m", 0), ("heavy", 0), (2.5, 0)]
+WEIGHTS = [
+    *(("3", 3), (4, 4), ("2k", 2000), ("0", 0), ("-1", 0), ("1500m", 0), ("heavy", 0), (2.5, 0)),
+    *((str(10**17), 10**17), (str(10**18), 10**18), (str(10**18 + 1), 10**18), ("9E", 10**18), ("1e30", 10**18)),
+    *((str(10**19), 10**18), (str(10**40), 10**18), (str(-(10**40)), 0)),
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), WEIGHTS)
 def test_the_weight_a_quota_gives_is_a_positive_integer_or_none(text: Any, expected: int) -> None:
-    assert weight_of(make.decode(make.quota("a", text))) == expected
+    remarks: list[str] = []
+    assert weight_of(make.decode(make.quota("a", text)), remarks) == expected
+
+
+@pytest.mark.parametrize("text", ["9E", "1e30", str(10**18 + 1), str(10**40)])
+def test_a_weight_beyond_all_measure_counts_as_the_most_there_is_and_the_quota_is_told(text: str) -> None:
+    remarks: list[str] = []
+    weight_of(make.decode(make.quota("a", text)), remarks)
+    told = "(expected 1000000000000000000 at most): counts as 1000000000000000000"
+    assert remarks == [f"spec.hard[volcano.sh/namespace.weight]: {text[:40]!r} {told}"]
+
+
+def test_weights_of_queues_beyond_all_measure_are_told() -> None:
+    spec = {"weight": 10**19}
+    annotations = {"volcano.sh/hierarchy": "root/a/b", "volcano.sh/hierarchy-weights": "1/1e400/3"}
+    remarks: list[str] = []
+    found = queue_of(
+        make.decode(make.queue(spec=spec, metadata={"annotations": annotations})), ResourceAxis(), True, remarks
+    )
+    assert found.queue.weight == 65535
+    assert remarks == [
+        f"spec.weight: '{10**19}' (expected 65535 at most): counts as 65535",
+        "metadata.annotations[volcano.sh/hierarchy-weights]: '1e400' (expected 1000000000000000000 at most): "
+        "counts as 1000000000000000000",
+    ]
 
 
 BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {

@@ -34,6 +34,11 @@ def annotated(path: str, weights: str) -> tuple[tuple[str, str], ...]:
             [(name, 1.0) for name in "abcde"],
             id="weights that are no numbers, or less than one",
         ),
+        pytest.param(
+            Queue("q", annotations=annotated("root/a/b", "1/1e19/1e400")),
+            [("a", 1e18), ("b", 1e18)],
+            id="weights beyond all measure count as the most there is",
+        ),
         pytest.param(Queue("q", weight=4), [("q", 4.0)], id="a queue that names no place"),
         pytest.param(Queue("q", weight=4, annotations=annotated("root", "1")), [("q", 4.0)], id="nothing but the root"),
     ],

@@ -25,8 +25,8 @@ from vsched.cluster.ingest_objects import (
     node_of,
     queue_of,
     selected_by,
-    weight_of,
 )
+from vsched.cluster.ingest_weights import weight_of
 from vsched.cluster.job_books import JobBooks
 from vsched.cluster.namespace_books import NamespaceBooks, as_selections, in_order
 from vsched.cluster.news import News
@@ -348,7 +348,7 @@ class Cache(News):
                     matters = self._defaults.put_namespace(namespace_of(found))
                 case wire.ResourceQuota():
                     matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
-                    matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found))
+                    matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found, remarks))
                 case wire.PodDisruptionBudget():
                     matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
                 case wire.Selecting():

@@ -35,12 +35,13 @@ from vsched.cluster.ingest_bounds import quota_request_of
 from vsched.cluster.ingest_request import quantities
 from vsched.cluster.ingest_rules import LabelSelector, decoded, selector_of
 from vsched.cluster.ingest_unsupported import GROUP_WISHES, QUEUE_WISHES, asked_by_group, remark_wishes
+from vsched.cluster.ingest_weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
 from vsched.cluster.wire_base import ResourceList, moment_of, seconds_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
-from vsched.errors import BadInput, BadObject, BadQuantity, Beyond, NoColumn
+from vsched.errors import BadInput, BadObject, Beyond, NoColumn
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
-from vsched.model.quantity import MOST, parse_quantity
+from vsched.model.quantity import MOST
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
 from vsched.model.resources import NOTHING, Amounts, AskedColumns, Columns, ResourceAxis, plus
 from vsched.model.shape import Selector
@@ -53,7 +54,6 @@ QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
 REVOCABLE_ZONE = "volcano.sh/revocable-zone"
 ANY_ZONE = "*"
-NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
 OVERSUBSCRIPTION = "volcano.sh/oversubscription"
 OVERSUBSCRIBED = {
     "volcano.sh/oversubscription-cpu": ("cpu", "m"),
@@ -186,9 +186,8 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
     metadata, spec = queue.metadata, queue.spec
     remark_wishes(QUEUE_WISHES, queue, remarks)
     try:
-        weight = 1 if spec.weight is None else spec.weight
-        if not 1 <= weight <= 65535:
-            raise BadObject(f"spec.weight: {weight} (expected 1 to 65535)")
+        weight = queue_weight_of(spec.weight, remarks)
+        remark_hierarchy_weights((metadata.annotations or _NONE).get(HIERARCHY_WEIGHTS, ""), remarks)
         if spec.priority is not None:
             _count(spec.priority, "spec.priority")
         state = queue.status.state or (OPEN if open_without_state else UNKNOWN)
@@ -271,16 +270,6 @@ def namespace_of(found: wire.Namespace) -> Namespace:
     labels = {NAMESPACE_NAME: metadata.name} | (metadata.labels or {})
     queue = (metadata.annotations or _NONE).get(QUEUE_NAME, "")
     return Namespace(shared(metadata.name), labels=tuple(sorted(labels.items())), queue=queue)
-
-
-def weight_of(quota: wire.ResourceQuota) -> int:
-    """The namespace weight a ResourceQuota gives, 0 where it gives none that is a positive integer."""
-    text = str((quota.spec.hard or {}).get(NAMESPACE_WEIGHT, "0"))
-    try:
-        weight = parse_quantity(text.strip(), 1000)
-    except BadQuantity:
-        return 0
-    return weight // 1000 if weight > 0 and weight % 1000 == 0 else 0
 
 
 def selected_by(found: wire.Selecting) -> Selector | None:

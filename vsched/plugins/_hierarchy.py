@@ -6,7 +6,6 @@ works out the nodes above it again, and the rest only where the set of exhausted
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
@@ -24,6 +23,9 @@ PATH = "volcano.sh/hierarchy"
 """Annotation of a queue: the path to it from the root, ``root/science/physics``; the first part is the root's name."""
 WEIGHTS = "volcano.sh/hierarchy-weights"
 """Annotation of a queue: the weights along the path, ``1/3/2``; the root's does not matter."""
+
+WEIGHT_MAX = 1e18
+"""What more than this counts as."""
 
 TreeKey = tuple[float, ...]
 
@@ -248,7 +250,8 @@ def path_of(queue: Queue) -> list[tuple[str, float]]:
     """Names and weights from below the root down to a queue.
 
     A queue that names no place is a child of the root, under its own name and with its own weight. A weight that is
-    missing, not a number or less than 1 counts as 1, and one that is too many does not count.
+    missing, not a number or less than 1 counts as 1, one beyond all measure as the most there is, and
+    one that is too many does not count.
     """
     annotations = dict(queue.annotations)
     names = annotations.get(PATH, "").split("/")[1:]
@@ -263,7 +266,9 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         return 1.0
-    return weight if weight >= 1.0 and math.isfinite(weight) else 1.0
+    if weight >= 1.0 and "inf" not in text.lower():  # too many digits make infinity, too, and are a number
+        return min(weight, WEIGHT_MAX)
+    return 1.0
 
 
 def _standing_of(node: Node) -> tuple[float, float]:
