@@ -14,7 +14,7 @@ from vsched.model.nodes import Ints, Mask, NodeTable
 from vsched.model.resources import PODS, Amounts
 from vsched.model.shape import Shape
 
-_UNNAMED = (0.0, float("inf"))
+_UNLIMITED = float("inf")
 NO_NODES_KNOWN = "no nodes are known"
 Left = Callable[[int], Ints]
 """What a column has to give: int64[nodes]."""
@@ -124,7 +124,7 @@ def exceeding(
     return [
         names[column]
         for column, amount in request
-        if held.get(column, 0) + amount > limits.get(column, _UNNAMED[column == PODS])
+        if held.get(column, 0) + amount > limits.get(column, _UNLIMITED if column == PODS else 0)
     ]
 
 
@@ -136,9 +136,11 @@ def shortages(
     promised: Mapping[int, int] | None = None,
 ) -> tuple[Shortage, ...]:
     """The same with amounts; of what is ``held``, the part that is ``promised`` is held by nobody yet."""
-    before: Mapping[int, int] = promised or {}
-    return tuple(
-        Shortage(names[column], held.get(column, 0), amount, int(limits.get(column, 0)), before.get(column, 0))
-        for column, amount in request
-        if held.get(column, 0) + amount > limits.get(column, _UNNAMED[column == PODS])
-    )
+    short: list[Shortage] = []
+    for column, amount in request:
+        limit = limits.get(column, _UNLIMITED if column == PODS else 0)
+        has = held.get(column, 0)
+        if has + amount > limit:
+            before = promised.get(column, 0) if promised else 0
+            short.append(Shortage(names[column], has, amount, int(limit), before))
+    return tuple(short)
