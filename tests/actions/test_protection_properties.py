@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -24,9 +25,19 @@ ACTIONS = (
     "preempt, reclaim, allocate",
 )
 DIVIDERS = ("proportion", "capacity", "capacity-H", "capacity-L")
-COMPANY = ("priority", "gang", "conformance", "drf", "drf-N", "predicates", "nodeorder", "pdb")
+LAYOUTS = (
+    ("gang", "drf-N predicates {divider}"),
+    ("gang conformance", "priority", "predicates {divider}"),
+    ("gang", "{divider}", "predicates"),
+    ("gang", "drf", "{divider} pdb predicates"),
+    ("conformance", "drf-N predicates", "gang {divider}"),
+    ("priority drf-P", "{divider} predicates", "gang"),
+    ("{divider} pdb", "priority gang", "drf predicates"),
+    ("priority gang conformance", "predicates", "{divider}"),
+    ("gang conformance pdb {divider} priority predicates",),
+)
 CYCLES = 3
-often = settings(max_examples=60, deadline=None)
+often = settings(max_examples=40, deadline=None)
 
 
 @cache
@@ -36,14 +47,24 @@ def policy(actions: str, tiers: tuple[str, ...]) -> Policy:
 
 @st.composite
 def policies(draw: st.DrawFn) -> Policy:
-    """Gang and what divides the cluster among queues, with others or without, in tiers of any layout."""
-    others = draw(st.lists(st.sampled_from(COMPANY), max_size=4, unique_by=lambda name: name.partition("-")[0]))
-    named = {"gang": "gang", "divider": draw(st.sampled_from(DIVIDERS)), "predicates": "predicates"}
-    named |= {name.partition("-")[0]: name for name in others}
-    order = draw(st.permutations(sorted(named.values())))
-    cuts = sorted(draw(st.lists(st.integers(0, len(order)), max_size=2)))
-    tiers = [order[start:end] for start, end in zip([0, *cuts], [*cuts, len(order)], strict=True)]
-    return policy(draw(st.sampled_from(ACTIONS)), tuple(" ".join(tier) for tier in tiers if tier))
+    """Gang and what divides the cluster among queues, in different tiers and alone or with others."""
+    divider = draw(st.sampled_from(DIVIDERS))
+    tiers = tuple(tier.format(divider=divider) for tier in draw(st.sampled_from(LAYOUTS)))
+    return policy(draw(st.sampled_from(ACTIONS)), tiers)
+
+
+@st.composite
+def guarded(draw: st.DrawFn) -> str:
+    """A contended cluster in which disruption budgets are about most jobs."""
+    text = draw(contended(ruled=False))
+    jobs = re.findall(r"^job (\S+)/(\S+) ", text, re.MULTILINE)
+    allowed = draw(st.lists(st.integers(-1, 2), min_size=len(jobs), max_size=len(jobs)))
+    budgets = [
+        f"pdb {namespace}/{name} selector=job:{name} allowed={count}"
+        for (namespace, name), count in zip(jobs, allowed, strict=True)
+        if count >= 0
+    ]
+    return "\n".join([text, *budgets])
 
 
 class Cycle:
@@ -97,7 +118,7 @@ class Cycle:
 
 
 @often
-@given(contended(), policies())
+@given(guarded(), policies())
 def test_no_budget_is_passed(text: str, chosen: Policy) -> None:
     cycle = Cycle(Busy(text, chosen), chosen)
     running = [task for one in cycle.report.evictions if (task := cycle.tasks[one.uid]).status is Status.RUNNING]
