@@ -158,7 +158,12 @@ def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str, chosen:
     for _ in range(3):
         report = world.cycle()
         objects = carried_out(objects, report)
-        assert view(world.snapshot()) == view(mirror(objects).snapshot(NOW))
+        assert amounts_of(world.snapshot()) == amounts_of(mirror(objects).snapshot(NOW))
+
+
+def amounts_of(snapshot: Snapshot) -> Any:
+    """All but what disruption budgets allow: the objects' status is not written anew as pods come and go."""
+    return {name: found for name, found in view(snapshot).items() if name != "budgets"}
 
 
 @quickly
