@@ -108,7 +108,7 @@ async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIter
 
 
 LATER = {
-    ("patch", "podgroups"): "statuses, where the definition has no status subresource",
+    ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
     ("patch", "events"): "an Event that is repeated, some time later",
 }
 """Rights that the run below may have no use for, and why they are needed."""
