@@ -94,6 +94,7 @@ _PODGROUPS = "controllers.podgroup_controller"
 
 REQUESTS: tuple[Request, ...] = (
     Request("cluster.dispatch.binding_write", "create", "", "pods/binding", _schedules),
+    Request("cluster.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
     Request("cluster.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     Request("cluster.bodies.deletion_write", "delete", "", "pods", _deletes),
     Request("cluster.bodies.pod_status_write", "patch", "", "pods/status"),
@@ -134,7 +135,7 @@ _USAGE = (
     "collectors.custom_metrics.CustomMetrics._ask",
     "collectors.secrets.Keeper._from_cluster",
 )
-_MIRROR = ("kube.listing.Lister._page", "kube.reflector.Reflector._watch")
+_MIRROR = ("kube.listing.Lister._page", "kube.listing.Lister.version", "kube.reflector.Reflector._watch")
 _ANYBODY = (
     "daemon.reaching.reach",
     "cluster.served.Served._ask",
