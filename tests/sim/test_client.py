@@ -70,7 +70,7 @@ async def test_a_watch_begins_with_what_is_there_and_goes_on(client: LocalClient
 
 
 async def test_a_watcher_that_fell_behind_is_told_the_difference() -> None:
-    store = Store(history_events=5)
+    store = Store(history_revisions=5)
     writer = Writer(store)
     client = LocalClient(writer)
     kind = store.registry.resource("configmaps")

@@ -166,7 +166,7 @@ async def test_a_client_that_leaves_ends_its_watch(server: ApiServer, api: Api) 
 
 
 async def test_a_slow_watcher_is_ended_and_nothing_grows_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(history_events=50)
+    store = Store(history_revisions=50)
     writer = Writer(store)
     kind = store.registry.resource("configmaps")
     subscription = store.subscribe(kind)

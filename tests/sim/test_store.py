@@ -105,7 +105,7 @@ def test_a_name_is_stored_once() -> None:
 
 
 def test_a_short_history_forgets_the_oldest_first() -> None:
-    store = Store(history_events=10)
+    store = Store(history_revisions=10)
     for number in range(100):
         store.create(KIND, thing(f"a{number:03}"))
     floor = store.oldest(KIND)

@@ -1,6 +1,7 @@
-"""What happened to the objects of one kind, in order: a bounded log that every watcher reads with a cursor of its own.
+"""What happened to the objects of one kind, in order: a log that every watcher reads with a cursor of its own.
 
-A watcher holds no queue. One that falls behind the log is told so (``Behind``) instead of making it grow.
+A watcher holds no queue. One that falls behind the log is told so (``Behind``) instead of making it grow. How far back
+the log reaches is the store's to say.
 """
 
 from __future__ import annotations
@@ -69,14 +70,13 @@ class Behind(Exception):
 
 
 class History:
-    """The last ``limit`` events of one kind; ``floor`` is the revision of the newest one that was forgotten."""
+    """The events of one kind after ``floor``: what happened up to that revision is forgotten."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, floor: int = 0) -> None:
         self._events: list[Event] = []
         self._base = 0
         self._waiting: list[asyncio.Future[None]] = []
-        self.floor = 0
+        self.floor = floor
         self.closed = False
 
     @property
@@ -94,11 +94,7 @@ class History:
         return len(self._waiting)
 
     def append(self, event: Event) -> None:
-        events = self._events
-        events.append(event)
-        # Trimmed in halves: dropping one event at a time would move the whole list each time.
-        if len(events) > 2 * self._limit:
-            self._forget(len(events) - self._limit)
+        self._events.append(event)
         if self._waiting:
             self.wake()
 
@@ -115,14 +111,10 @@ class History:
 
     def forget(self, revision: int) -> None:
         """Drops the events up to a revision, as compaction does."""
-        self._forget(bisect_right(self._events, revision, key=_REVISION))
+        count = bisect_right(self._events, revision, key=_REVISION)
+        del self._events[:count]
+        self._base += count
         self.floor = max(self.floor, revision)
-
-    def _forget(self, count: int) -> None:
-        if count:
-            self.floor = self._events[count - 1].revision
-            del self._events[:count]
-            self._base += count
 
     def cursor_after(self, revision: int) -> int:
         """Where a reader who has seen ``revision`` goes on; raises Behind if that is forgotten."""

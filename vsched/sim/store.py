@@ -18,7 +18,8 @@ from vsched.sim.status import already_exists, not_found
 
 __all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "object_key"]
 
-HISTORY_EVENTS = 32_768
+HISTORY_REVISIONS = 65_536
+"""How far back watches and lists of the past reach at least, whatever kind they are of."""
 
 
 def key_of(namespace: str, name: str) -> str:
@@ -34,9 +35,9 @@ def object_key(obj: Obj) -> str:
 class Shelf:
     """The objects of one storage and their history."""
 
-    def __init__(self, history_events: int) -> None:
+    def __init__(self, floor: int) -> None:
         self.records: dict[str, Record] = {}
-        self.history = History(history_events)
+        self.history = History(floor)
         self._order: list[str] = []
         self._added: dict[str, None] = {}
         self._removed = False
@@ -93,16 +94,17 @@ class Shelf:
 class Store:
     """All shelves behind one revision counter."""
 
-    def __init__(self, registry: KindRegistry | None = None, *, history_events: int = HISTORY_EVENTS) -> None:
+    def __init__(self, registry: KindRegistry | None = None, *, history_revisions: int = HISTORY_REVISIONS) -> None:
         self.registry = registry if registry is not None else KindRegistry()
         self.revision = 1
-        self._history_events = history_events
+        self._history_revisions = history_revisions
+        self._floor = 0
         self._shelves: dict[str, Shelf] = {}
 
     def shelf(self, kind: Kind) -> Shelf:
         shelf = self._shelves.get(kind.storage)
         if shelf is None:
-            shelf = self._shelves[kind.storage] = Shelf(self._history_events)
+            shelf = self._shelves[kind.storage] = Shelf(self._floor)
         return shelf
 
     def get(self, kind: Kind, namespace: str, name: str) -> Record | None:
@@ -177,7 +179,8 @@ class Store:
         return self.shelf(kind).history.floor
 
     def compact(self, revision: int) -> None:
-        """Forgets the history up to a revision, of every kind."""
+        """Forgets the history up to a revision, of every kind: of those that nothing happened to as well."""
+        self._floor = max(self._floor, revision)
         for shelf in self._shelves.values():
             shelf.history.forget(revision)
 
@@ -190,6 +193,9 @@ class Store:
     def _stamped(self, obj: Obj, manager: str) -> Record:
         self.revision += 1
         revision = self.revision
+        # In portions: forgetting one event at a time would move the whole list each time.
+        if revision - self._floor > 1.5 * self._history_revisions:
+            self.compact(revision - self._history_revisions)
         metadata = {**obj["metadata"], "resourceVersion": str(revision)}
         # kind and apiVersion come first: list items are cut from the same bytes without them.
         stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
