@@ -300,6 +300,14 @@ class Cache(News):
         """The pod of this uid as it is seen now."""
         return self._pods.get(uid)
 
+    def tasks_of(self, key: str) -> list[Task] | None:
+        """The pods of a job as they are seen now, None where there is no such job."""
+        return self._jobs.tasks(key)
+
+    def tasks_on(self, node: str) -> list[Task] | None:
+        """What takes room on a node as it is seen now, whoever placed it; None where there is no such node."""
+        return self._nodes.tasks(node)
+
     def group_uid(self, key: str) -> str:
         """The uid of the PodGroup object of this key, empty where there is none."""
         return self._groups.uid(key)

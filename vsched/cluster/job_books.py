@@ -91,6 +91,11 @@ class JobBooks:
         """Every job as it is now, those included whose PodGroup has not been seen; not to be changed."""
         yield from self._jobs.values()
 
+    def tasks(self, key: str) -> list[Task] | None:
+        """The pods of a job as it is now, None where there is no such job."""
+        job = self._jobs.get(key)
+        return None if job is None else list(job.tasks.values())
+
     def columns(self) -> set[int]:
         """Columns of what PodGroups ask for."""
         return {column for spec in self._groups.values() for column, _ in spec.min_resources or ()}

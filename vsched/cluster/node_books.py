@@ -148,6 +148,11 @@ class NodeBooks:
             return None
         return NodeFacts(record.attributes, record.allocatable)
 
+    def tasks(self, name: str) -> list[Task] | None:
+        """The pods on a node, None where the node has not been seen."""
+        record = self._records.get(name)
+        return None if record is None or record.attributes is None else list(record.tasks.values())
+
     @property
     def young(self) -> int:
         """Pods whose load the latest reading lacks, wholly or in part."""

@@ -52,6 +52,7 @@ from vsched.kube.client import ApiClient
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 from vsched.web.health import Health
+from vsched.web.pods import Seen
 from vsched.web.routes import Sources, health_routes, public_routes
 
 
@@ -156,6 +157,7 @@ class Daemon:
             self._standing,
             self.cache.advise,
             self.cache.unused,
+            Seen(self.cache.tasks_of, self.cache.tasks_on, lambda: self.cache.axis.names),
         )
         hands = Hands(
             self.cache,

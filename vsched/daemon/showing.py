@@ -20,6 +20,7 @@ from vsched.web.divisions import with_division
 from vsched.web.dumps import dump_routes
 from vsched.web.explanations import Unused, explanation_routes
 from vsched.web.feed import Feed
+from vsched.web.pods import Seen, pod_routes
 from vsched.web.recording import Whose
 from vsched.web.routes import Route
 from vsched.web.sights import Sight
@@ -41,6 +42,7 @@ class Showing:
         role: Callable[[], str],
         advise: Callable[[Mapping[str, Advice]], None],
         unused: Unused,
+        seen: Seen,
     ) -> None:
         self.lookout = Lookout(pull, role)
         self._advisor: Advisor | None = None
@@ -51,6 +53,7 @@ class Showing:
         self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         self._explanations = explanation_routes(self._look, registry, unused, self.lookout.at_rest.wait)
+        self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
         self._feed = Feed(clock)
         self._picturing = Picturing(self._feed, self.lookout, policy, registry, clock, telemetry, role)
@@ -69,7 +72,8 @@ class Showing:
     @property
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
-        return (*picture_routes(self._feed), *self._explanations, *self._dumps, *page_routes(self._files))
+        looks = (*picture_routes(self._feed), *self._pods, *self._explanations)
+        return (*looks, *self._dumps, *page_routes(self._files))
 
     def front(self, index: Route) -> Route:
         """The page for browsers, the list of paths for everybody else."""

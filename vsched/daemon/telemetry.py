@@ -116,6 +116,7 @@ class Telemetry:
         for bind in report.binds:
             self._assumed(snapshot, bind)
         if report.evictions:
+            self.history.evictions.decided(snapshot.now, report.evictions, snapshot.jobs)
             self._transactions.decided(self.findings.cycles, report.evictions)
             self._vain.decided(report.evictions, kept_by(snapshot, report))
         self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
@@ -280,6 +281,8 @@ class Telemetry:
         self._vain.answered(eviction, verdict)
         self._count_victim(eviction.uid, evicted=verdict in GRANTED)
         self.history.evicted += verdict is EvictionVerdict.EVICTED
+        said = "" if verdict in GRANTED else outcome.message
+        self.history.evictions.answered(self._clock.now(), eviction, verdict.value, said)
         if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
             self.findings.arbitrated_away[eviction.namespace] += 1
         if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):

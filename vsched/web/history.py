@@ -7,6 +7,7 @@ from collections import deque
 import msgspec
 
 from vsched.model.plan import CycleReport
+from vsched.web.evictions import Evictions
 from vsched.web.overview import SessionRow
 
 MOST_SESSIONS = 240
@@ -18,6 +19,8 @@ class History:
 
     def __init__(self) -> None:
         self._rows: deque[SessionRow] = deque(maxlen=MOST_SESSIONS)
+        self.evictions = Evictions()
+        """The last of them, each with whom it was for."""
         self.bound = 0
         """Pods whose binding the API server took."""
         self.evicted = 0

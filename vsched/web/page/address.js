@@ -29,6 +29,12 @@ export function keep(about, changes, step = false) {
   else history.replaceState(history.state, "", address);
 }
 
+/** The address of what is looked at now, with other words. */
+export function withWords(changes) {
+  const query = new URLSearchParams({ ...Object.fromEntries(words), ...changes });
+  return `#${section}?${query}`;
+}
+
 /** Go to a section with these words, as a link does. */
 export function go(about, changes = {}) {
   staying = false;

@@ -89,14 +89,15 @@ export function facts(pairs) {
 }
 
 /** What the picture knows of a job. */
-export function jobFacts(job, now) {
+export function jobFacts(job, now, queue) {
   return facts([
-    ["queue", job.queue],
+    ["queue", queue],
+    ["user", job.user],
     ["phase", job.phase],
     ["priority", String(job.priority)],
     ["pods", `${count(job.pending)} pending, ${count(job.running)} running, ${count(job.ready)} ready of at least ${count(job.min_member)}`],
     ["age", age(now - job.created)],
-    ["position", job.position === null ? null : `${count(job.position)} in its queue`],
+    ["position", job.position === null ? null : `${count(job.position)} in the order of queue ${job.queue}`],
   ]);
 }
 

@@ -3,6 +3,7 @@
 import * as address from "./address.js";
 import { age } from "./amounts.js";
 import { find, onceAFrame, say } from "./elements.js";
+import { Evictions } from "./evictions.js";
 import { Feed, keepToken, token } from "./feed.js";
 import { Jobs } from "./jobs.js";
 import { Nodes } from "./nodes.js";
@@ -31,6 +32,7 @@ const sections = [
   nodes,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
   new Sessions(),
+  new Evictions({ open: (kind, key) => panel.open(kind, key) }),
   panel,
 ];
 const summary = new Summary();

@@ -6,6 +6,7 @@ import { find, make, mark, say, table } from "./elements.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
 import { isOver, limit, shareOf } from "./bars.js";
+import { opening, podParts, podsPath } from "./pods.js";
 import { STATES } from "./nodes.js";
 
 const AGES = 5_000; // How often its age is brought up to date where nothing else changes.
@@ -21,6 +22,7 @@ export class Panel {
   constructor({ onJobsOf }) {
     Object.assign(this, { onJobsOf, kind: "", key: "", asked: 0 });
     this.element = find("panel");
+    this.leads = (kind, key) => this.open(kind, key);
     find("panel-close").addEventListener("click", () => this.close());
     this.element.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
@@ -49,7 +51,9 @@ export class Panel {
     say(find("panel-title"), key);
     this.#put([], "");
     this.#known();
-    this.#explain();
+    renew(find("panel-pods"), []);
+    this.#ask();
+    this.element.scrollTop = 0;
     find("panel-title").focus();
   }
 
@@ -87,7 +91,7 @@ export class Panel {
   }
 
   _job(job) {
-    return [jobFacts(job, this.picture.now())];
+    return [jobFacts(job, this.picture.now(), opening(this.leads, "queue", job.queue))];
   }
 
   _queue(queue) {
@@ -124,17 +128,40 @@ export class Panel {
 
   #soon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.#explain(), Math.max(0, this.asked + CALM - Date.now()));
+    this.timer = setTimeout(() => this.#ask(), Math.max(0, this.asked + CALM - Date.now()));
   }
 
-  async #explain() {
-    const body = find("panel-explained");
+  #ask() {
     this.stopping?.abort();
-    if (!path[this.kind]) return;
-    const stopping = new AbortController();
-    this.stopping = stopping;
+    this.stopping = new AbortController();
     this.asked = Date.now();
     this.failed = false;
+    if (path[this.kind]) this.#explain(this.stopping);
+    if (podsPath(this.kind, this.key)) this.#list(this.stopping);
+  }
+
+  /** Its pods, and who had to leave; they come apart from the explanation, which takes longer. */
+  async #list(stopping) {
+    const body = find("panel-pods");
+    let parts;
+    try {
+      const answer = await ask(podsPath(this.kind, this.key), { signal: stopping.signal });
+      // What is not there any more may have been evicted.
+      const found = answer.ok || answer.status === 404 ? await answer.json() : { problem: await refusal(answer) };
+      parts = found.problem ? [make("p", { text: `Its pods are not known: ${found.problem}` })] : podParts(found, this.kind, this.leads);
+      this.failed ||= Boolean(found.problem);
+    } catch (error) {
+      this.failed = true;
+      parts = [make("p", { text: `The daemon could not be asked for its pods: ${error.message}` })];
+    }
+    if (stopping.signal.aborted) return;
+    const told = parts.map((part) => part.textContent).join("\n");
+    if (body.told !== `${this.key}\n${told}` || !body.childElementCount) renew(body, parts);
+    body.told = `${this.key}\n${told}`;
+  }
+
+  async #explain(stopping) {
+    const body = find("panel-explained");
     mark(body, "aria-busy", "true");
     if (!body.childElementCount) this.#put([make("p", { class: "muted", text: "Asking the daemon …" })], "");
     let found;
@@ -163,7 +190,7 @@ export class Panel {
 
 /** Other parts in place of these; whoever was in one of them with the keyboard is in the one at its place. */
 function renew(body, parts) {
-  const stops = () => [...body.querySelectorAll("button, [tabindex]")];
+  const stops = () => [...body.querySelectorAll("a, button, [tabindex]")];
   const at = stops().indexOf(document.activeElement);
   body.replaceChildren(...parts);
   if (at >= 0) stops()[at]?.focus({ preventScroll: true });
