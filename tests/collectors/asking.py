@@ -15,7 +15,8 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.metrics import MetricsSource
 
-SECONDS = 10.0
+SECONDS = 60.0
+"""However slow the machine is that plays both parts."""
 
 
 def targets(*names: str) -> list[Target]:

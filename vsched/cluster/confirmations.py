@@ -19,6 +19,7 @@ from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound
 from vsched.model.plan import Bind
+from vsched.together import together
 
 
 class ConfirmationSettings(msgspec.Struct, frozen=True):
@@ -96,7 +97,7 @@ class Confirmations:
         return found
 
     async def _look(self, binds: list[Bind]) -> None:
-        bound = await asyncio.gather(*(self._is_bound(bind) for bind in binds))
+        bound = await together(*(self._is_bound(bind) for bind in binds))
         for bind, stands in zip(binds, bound, strict=True):
             if stands:
                 self._put(bind)
