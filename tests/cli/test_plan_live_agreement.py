@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from math import floor
@@ -26,6 +27,8 @@ from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
 CASES, AT_ONCE = 50, 5
+MADE_UP = re.compile(r"podgroup-[-0-9a-f]+")
+"""PodGroups of single pods are named by the pod's uid."""
 ABRUPT = ClusterSettings(ControllerSettings(PodTimes(termination=0.0), orphan_quarantine=0.0))
 """Nothing takes its time: what an edit leads to is there before the next session."""
 
@@ -89,18 +92,19 @@ def told(report: CycleReport) -> dict[str, Any]:
     def app(name: str) -> str:
         return name.partition("-")[0]
 
+    def line(message: str) -> str:
+        return MADE_UP.sub("podgroup-…", headline_of(message))
+
     return {
         "binds": Counter((app(bind.name), bind.node) for bind in report.binds),
         "evictions": Counter((app(each.name), each.node, each.action) for each in report.evictions),
         "nominations": Counter((app(each.name), each.node) for each in report.nominations),
         "jobs": {
-            key: (job.phase, job.ready, job.pending, headline_of(job.message))
+            key: (job.phase, job.ready, job.pending, line(job.message))
             for key, job in report.jobs.items()
             if not key.startswith("default/podgroup-")
         },
-        "pods": Counter(
-            (app(each.name), each.reason, headline_of(each.message)) for each in report.unschedulable.values()
-        ),
+        "pods": Counter((app(each.name), each.reason, line(each.message)) for each in report.unschedulable.values()),
         "queues": {
             name: (queue.weight, round(queue.share, 9), queue.allocated, queue.deserved)
             for name, queue in report.queues.items()
