@@ -40,6 +40,11 @@ class Reply:
     def version(self) -> int:
         return int(self.body["metadata"]["resourceVersion"])
 
+    @property
+    def plain(self) -> Obj:
+        """The object without managedFields, which only an object that is read by itself shows."""
+        return {**self.body, "metadata": {k: v for k, v in self.body["metadata"].items() if k != "managedFields"}}
+
     def names(self) -> list[str]:
         return [item["metadata"]["name"] for item in self.body["items"]]
 

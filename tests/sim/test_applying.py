@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import POD, WIDGET, pod
-from vsched.sim.applying import apply, record_update
+from vsched.sim.applying import apply
+from vsched.sim.books import Author, record_update
 from vsched.sim.ownership import from_fields, owned_paths, path_text, to_fields
 from vsched.sim.status import Failure
 
@@ -155,7 +156,7 @@ def test_custom_kinds_follow_their_schema() -> None:
 def test_other_changes_move_the_ownership() -> None:
     made = _created("m1", {"a": "1", "b": "1"})
     changed = {**made, "metadata": {**made["metadata"], "labels": {"a": "2"}}}
-    recorded = record_update(POD, changed, made, "kubectl-edit", now=_LATER)
+    recorded = record_update(POD, changed, made, Author("kubectl-edit", "", _LATER))
     assert _managers(recorded) == {("kubectl-edit", "Update"): {"f:metadata": {"f:labels": {"f:a": {}}}}}
     with pytest.raises(Failure) as failure:
         apply(POD, recorded, _config_of({"a": "1"}), "m1", False)
@@ -166,7 +167,7 @@ def test_other_changes_move_the_ownership() -> None:
 
 def test_objects_without_books_stay_without() -> None:
     new = pod()
-    assert record_update(POD, new, pod(), "m") is new
+    assert record_update(POD, new, pod(), Author("m", "", _LATER)) is new
 
 
 def test_paths_and_fields_are_the_same_thing() -> None:

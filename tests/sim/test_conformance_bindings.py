@@ -32,7 +32,8 @@ async def test_a_binding_leaves_the_rest_of_the_pod_alone(api: Api) -> None:
     await api.pod("b")
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "m"}
     status = {"nominatedNodeName": "n9", "conditions": [unschedulable, {"type": "Ready", "status": "False"}]}
-    before = (await api.patch(f"{PODS}/b/status", {"status": status}, STRATEGIC)).body
+    await api.patch(f"{PODS}/b/status", {"status": status}, STRATEGIC)
+    before = (await api.get(f"{PODS}/b")).body
     await api.post(f"{PODS}/b/binding", binding())
     bound = (await api.get(f"{PODS}/b")).body
     condition, ready = bound["status"]["conditions"]

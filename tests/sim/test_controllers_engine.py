@@ -54,7 +54,7 @@ def make(*numbers: dict[str, int]) -> tuple[Store, LocalClient, Engine, list[Scr
     seed(writer)
     client = LocalClient(writer)
     roster = Roster(client)
-    engine = Engine(store, client, roster)
+    engine = Engine(store, roster)
     controllers = [Scripted(client, roster, **each) for each in numbers]
     for controller in controllers:
         engine.add(controller)

@@ -119,7 +119,8 @@ async def test_apply_in_both_ways_and_diff(kubectl: Kubectl) -> None:
     changed = QUEUE.replace("weight: 2", "weight: 3")
     assert "+  weight: 3" in await kubectl("diff", "-f", "-", given=changed, code=1)
     assert "configured" in await kubectl("apply", "-f", "-", given=changed)
-    assert "conflict" in await kubectl("apply", "--server-side", "-f", "-", given=QUEUE, code=1)
+    other = ("apply", "--server-side", "--field-manager=other", "-f", "-")
+    assert "conflict" in await kubectl(*other, given=QUEUE, code=1)
     forced = await kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=QUEUE)
     assert "serverside-applied" in forced
     assert await kubectl("get", "queue", "q", "-o=jsonpath={.spec.weight}") == "2"

@@ -35,7 +35,9 @@ async def test_a_new_pod_has_identity_generation_and_phase(api: Api) -> None:
     assert made["metadata"]["uid"]
     assert made["metadata"]["namespace"] == "default"
     assert made["status"] == {"phase": "Pending", "qosClass": "Burstable"}
-    assert (await api.get(f"{PODS}/a")).body == made
+    got = await api.get(f"{PODS}/a")
+    assert [entry["operation"] for entry in got.body["metadata"]["managedFields"]] == ["Update"]
+    assert got.plain == made
 
 
 async def test_what_only_the_server_says_is_ignored_in_a_new_pod(api: Api) -> None:

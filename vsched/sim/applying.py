@@ -1,8 +1,7 @@
 """Server-side apply: merging what a manager wants into an object, and keeping the books on who owns which field.
 
-Ownership is kept by leaf path in metadata.managedFields. An object that was never applied belongs as a whole to a
-manager called ``before-first-apply``, as it does for a server that did not track it. ``record_update`` keeps the books
-right when an object that has them is changed by other means.
+Ownership is kept by leaf path in metadata.managedFields. An object that nobody kept books about belongs as a whole to
+a manager called ``before-first-apply``.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from typing import Any
 
 import orjson
 
+from vsched.sim import last_applied
+from vsched.sim.books import Author, Books, Manager, entries_of, with_entries
 from vsched.sim.conform import unknown_fields
 from vsched.sim.kinds import Kind
 from vsched.sim.ownership import (
     Path,
     Shape,
-    from_fields,
     item_step,
     owned_paths,
     path_text,
     shape_of,
-    to_fields,
     value_at,
     value_step,
 )
@@ -30,9 +29,6 @@ from vsched.sim.status import Failure, bad_request
 from vsched.sim.times import format_time, utc_now
 
 Obj = dict[str, Any]
-Manager = tuple[str, str, str, str]
-"""Name, operation (Apply or Update), apiVersion, subresource."""
-
 _BEFORE = "before-first-apply"
 
 
@@ -52,44 +48,39 @@ def apply(
     """
     _check_applied(kind, applied)
     me: Manager = (manager, "Apply", kind.api_version, subresource)
+    now = now or utc_now()
     wanted = owned_paths(kind, applied)
     if obj is None:
-        return _with_managers(applied, {me: wanted}, {}, now)
+        return with_entries(applied, Books({me: wanted}, {me: format_time(now)}).entries())
     shape = shape_of(kind)
-    managers = _managers(kind, obj)
-    conflicts = _conflicts(managers, me, wanted, obj, applied, shape)
+    books = _books(kind, obj, now)
+    conflicts = _conflicts(books.owned, me, wanted, obj, applied, shape)
     if conflicts and not force:
-        raise _conflict(conflicts)
+        theirs = last_applied.fields_of(kind, obj) if manager == last_applied.KUBECTL else set()
+        if refused := [each for each in conflicts if each[0] not in theirs]:
+            raise _conflict(refused)
     for path, other in conflicts:
-        managers[other] = managers[other] - {path}
-    merged: Obj = _merged(obj, applied, shape)
-    gone = managers.get(me, set()) - wanted
-    kept = wanted.union(*(paths for other, paths in managers.items() if other != me))
+        books.owned[other] = books.owned[other] - {path}
+    before = books.owned.get(me, set())
+    merged = _without_dropped(_merged(obj, applied, shape), before - wanted, wanted, books.owned, me, shape)
+    books.owned[me] = wanted
+    if before != wanted or merged != obj:
+        books.times[me] = format_time(now)
+    if manager == last_applied.KUBECTL:
+        merged = last_applied.brought_up_to_date(merged, applied)
+    return with_entries(merged, books.entries())
+
+
+def _without_dropped(
+    merged: Obj, dropped: set[Path], wanted: set[Path], owned: dict[Manager, set[Path]], me: Manager, shape: Shape
+) -> Obj:
+    """The object without the fields that ``me`` no longer wants and nobody else owns."""
+    kept = wanted.union(*(paths for other, paths in owned.items() if other != me))
     # An item goes as a whole before its fields would, or there would be no key left to find it by.
-    for path in sorted(gone, key=len):
+    for path in sorted(dropped, key=len):
         if not _is_key(path) and not any(other[: len(path)] == path for other in kept):
             merged = _without(merged, path, shape)
-    managers[me] = wanted
-    times = {_manager(entry): entry.get("time") for entry in _entries(obj) if _same_fields(entry, managers)}
-    return _with_managers(merged, managers, times, now)
-
-
-def record_update(kind: Kind, new: Obj, old: Obj, manager: str, *, now: datetime | None = None) -> Obj:
-    """``new`` with its books corrected for a change by ``manager``; objects without books stay without."""
-    if not _entries(old):
-        return new
-    shape = shape_of(kind)
-    after, before = owned_paths(kind, new), owned_paths(kind, old)
-    changed = {path for path in after if value_at(new, path, shape) != value_at(old, path, shape)}
-    if not changed and after == before:
-        return new
-    me: Manager = (manager, "Update", kind.api_version, "")
-    managers = {
-        other: (paths & after) - (changed if other != me else set()) for other, paths in _managers(kind, old).items()
-    }
-    managers[me] = managers.get(me, set()) | changed
-    times = {_manager(entry): entry.get("time") for entry in _entries(old) if _same_fields(entry, managers)}
-    return _with_managers(new, managers, times, now)
+    return merged
 
 
 def _check_applied(kind: Kind, applied: Obj) -> None:
@@ -106,29 +97,12 @@ def _check_applied(kind: Kind, applied: Obj) -> None:
         raise Failure(500, "", message)
 
 
-def _entries(obj: Obj) -> list[Obj]:
-    return obj["metadata"].get("managedFields") or []
-
-
-def _manager(entry: Obj) -> Manager:
-    return (
-        entry.get("manager", ""),
-        entry.get("operation", ""),
-        entry.get("apiVersion", ""),
-        entry.get("subresource", ""),
-    )
-
-
-def _managers(kind: Kind, obj: Obj) -> dict[Manager, set[Path]]:
-    entries = _entries(obj)
-    if not entries:
+def _books(kind: Kind, obj: Obj, now: datetime) -> Books:
+    books = Books.of(entries_of(obj))
+    if not books.owned:
         visible = {key: value for key, value in obj.items() if key != "status"}
-        return {(_BEFORE, "Update", kind.api_version, ""): owned_paths(kind, visible)}
-    return {_manager(entry): from_fields(entry.get("fieldsV1") or {}) for entry in entries}
-
-
-def _same_fields(entry: Obj, managers: dict[Manager, set[Path]]) -> bool:
-    return from_fields(entry.get("fieldsV1") or {}) == managers.get(_manager(entry))
+        books.created(kind, visible, Author(_BEFORE, "", now))
+    return books
 
 
 def _conflicts(
@@ -224,23 +198,3 @@ def _without(value: Any, path: Path, shape: Shape) -> Any:
 def _is_key(path: Path) -> bool:
     """Whether a path leads to a field that tells an item of a list apart."""
     return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in orjson.loads(path[-2][2:])
-
-
-def _with_managers(
-    obj: Obj, managers: dict[Manager, set[Path]], times: dict[Manager, str | None], now: datetime | None
-) -> Obj:
-    moment = format_time(now or utc_now())
-    entries = [
-        {
-            "manager": name,
-            "operation": operation,
-            "apiVersion": version,
-            "time": times.get((name, operation, version, subresource)) or moment,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": to_fields(paths),
-            **({"subresource": subresource} if subresource else {}),
-        }
-        for (name, operation, version, subresource), paths in managers.items()
-        if paths
-    ]
-    return {**obj, "metadata": {**(obj.get("metadata") or {}), "managedFields": entries}}

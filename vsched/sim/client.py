@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
+from vsched.sim.books import Author
 from vsched.sim.deletion import DeleteOptions
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.store import Behind, Record, object_key
-from vsched.sim.writes import Writer
+from vsched.sim.writes import WriteOptions, Writer
 
 Change = tuple[str, Obj, Obj | None]
 """ADDED, MODIFIED or DELETED, the object, and the object before that."""
@@ -19,9 +20,19 @@ Change = tuple[str, Obj, Obj | None]
 class LocalClient:
     """Reads and writes by resource name: ``pods``, ``apps/deployments``, ``scheduling.volcano.sh/queues``."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, manager: str = "kube-controller-manager") -> None:
         self._writer = writer
         self._store = writer.store
+        self.manager = manager
+        """Who owns the fields that are written here."""
+
+    def named(self, manager: str) -> LocalClient:
+        """The same door for somebody else."""
+        return LocalClient(self._writer, manager)
+
+    def author(self, subresource: str = "") -> Author:
+        """Whom a write of now is put down to."""
+        return Author(self.manager, subresource, self._writer.now())
 
     def kind(self, resource: str) -> Kind:
         return self._store.registry.resource(resource)
@@ -34,20 +45,21 @@ class LocalClient:
         return [record.obj for record in self._store.items(self.kind(resource), namespace)]
 
     def create(self, resource: str, obj: Obj) -> Obj:
-        return self._writer.create(self.kind(resource), obj["metadata"].get("namespace", ""), obj)
+        return self._writer.create(self.kind(resource), obj["metadata"].get("namespace", ""), obj, self._options())
 
     def update(self, resource: str, obj: Obj, subresource: str = "") -> Obj:
         metadata = obj["metadata"]
         namespace = metadata.get("namespace", "")
-        return self._writer.update(self.kind(resource), namespace, metadata["name"], obj, subresource=subresource).obj
+        kind, name, options = self.kind(resource), metadata["name"], self._options()
+        return self._writer.update(kind, namespace, name, obj, options, subresource).obj
 
     def patch(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
         """Stores what ``change`` makes of the current object; it must not change it in place."""
-        return self._writer.change(self.kind(resource), namespace, name, change)
+        return self._writer.change(self.kind(resource), namespace, name, change, self._options())
 
     def patch_status(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
         """As patch, for the status subresource."""
-        return self._writer.change(self.kind(resource), namespace, name, change, subresource="status")
+        return self._writer.change(self.kind(resource), namespace, name, change, self._options(), "status")
 
     def delete(
         self,
@@ -61,6 +73,9 @@ class LocalClient:
     ) -> None:
         options = DeleteOptions(grace_seconds=grace_seconds, uid=uid, propagation=propagation)
         self._writer.delete(self.kind(resource), namespace, name, options)
+
+    def _options(self) -> WriteOptions:
+        return WriteOptions(field_manager=self.manager)
 
     async def watch(self, resource: str) -> AsyncIterator[Change]:
         """ADDED for everything there is, then every change; a reader that was too slow is told the difference."""

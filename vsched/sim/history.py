@@ -12,7 +12,8 @@ from operator import attrgetter
 
 import orjson
 
-from vsched.sim.kinds import Obj
+from vsched.sim.books import Trail, entries_of
+from vsched.sim.kinds import Kind, Obj
 
 _REVISION = attrgetter("revision")
 
@@ -20,14 +21,21 @@ _REVISION = attrgetter("revision")
 class Record:
     """An object as it is stored, with its JSON once somebody has needed it."""
 
-    __slots__ = ("_raw", "manager", "obj", "revision")
+    __slots__ = ("_raw", "obj", "revision", "trail")
 
-    def __init__(self, obj: Obj, revision: int, manager: str) -> None:
+    def __init__(self, obj: Obj, revision: int, trail: Trail | None) -> None:
         self.obj = obj
         self.revision = revision
-        self.manager = manager
-        """Who created the object: its fields are theirs until somebody keeps books about them."""
+        self.trail = trail
+        """Who wrote it; None if it carries its own books, or nobody knows."""
         self._raw: bytes | None = None
+
+    def books(self, kind: Kind) -> list[Obj]:
+        """Its managedFields."""
+        if self.trail is None:
+            return entries_of(self.obj)
+        self.trail = self.trail.settled(kind, self.obj)
+        return self.trail.entries(kind, self.obj)
 
     @property
     def raw(self) -> bytes:

@@ -98,11 +98,17 @@ def _metadata(new: Obj, old: Obj) -> Obj:
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):
         if field in metadata and not metadata[field]:
             del metadata[field]
-    if "managedFields" not in metadata and "managedFields" in was:
-        metadata["managedFields"] = was["managedFields"]
-    elif metadata.get("managedFields") in ([], [{}]):
+    # An empty list is what clients send that know nothing of the field: only a list with one empty entry resets it.
+    if not metadata.get("managedFields"):
+        _take(metadata, "managedFields", was)
+    elif is_reset(new):
         del metadata["managedFields"]
     return metadata
+
+
+def is_reset(body: Obj) -> bool:
+    """Whether the books on who owns the object are to be thrown away."""
+    return bool(body["metadata"].get("managedFields") == [{}])
 
 
 def _take(target: Obj, field: str, source: Obj) -> None:

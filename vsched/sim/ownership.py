@@ -134,6 +134,49 @@ def _paths(value: Any, shape: Shape, path: Path) -> Iterator[Path]:
         yield path
 
 
+def compared(kind: Kind, new: Obj, old: Obj) -> tuple[set[Path], set[Path]]:
+    """The paths that the new object sets otherwise than the old one, and those it no longer has.
+
+    Costs what differs: parts that are alike are not walked through.
+    """
+    changed: set[Path] = set()
+    gone: set[Path] = set()
+    _compare(new, old, shape_of(kind), (), changed, gone)
+    return changed - _NEVER_OWNED, gone - _NEVER_OWNED
+
+
+def _compare(new: Any, old: Any, shape: Shape, path: Path, changed: set[Path], gone: set[Path]) -> None:
+    if new is old or new == old:
+        return
+    if isinstance(new, dict) and isinstance(old, dict) and new and old and not (path and shape.atomic):
+        for key in new.keys() | old.keys():
+            if key not in old or key not in new or new[key] != old[key]:
+                _compare_part(new, old, key, shape.child(key), (*path, f"f:{key}"), changed, gone)
+    elif isinstance(new, list) and isinstance(old, list) and shape.keys:
+        after, before = ({item_step(item, shape.keys): item for item in items} for items in (new, old))
+        for step in after.keys() | before.keys():
+            here = (*path, step)
+            if step not in before:
+                changed.add(here)
+            elif step not in after:
+                gone.add(here)
+            _compare_part(after, before, step, shape.item, here, changed, gone)
+    else:
+        is_set = isinstance(new, list) and isinstance(old, list) and shape.is_set
+        before_paths, after_paths = set(_paths(old, shape, path)), set(_paths(new, shape, path))
+        changed |= after_paths - before_paths if is_set else after_paths
+        gone |= before_paths - after_paths
+
+
+def _compare_part(new: Obj, old: Obj, key: str, shape: Shape, path: Path, changed: set[Path], gone: set[Path]) -> None:
+    if key not in old:
+        changed.update(_paths(new[key], shape, path))
+    elif key not in new:
+        gone.update(_paths(old[key], shape, path))
+    else:
+        _compare(new[key], old[key], shape, path, changed, gone)
+
+
 def value_at(obj: Obj, path: Path, shape: Shape) -> Any:
     """What stands at a path; None if nothing does."""
     value: Any = obj

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from vsched.sim import bodies, patches
-from vsched.sim.applying import record_update
+from vsched.sim.books import with_entries
 from vsched.sim.kinds import Kind, Obj
 from vsched.sim.requests import Call, media_type, read_patch
 from vsched.sim.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
+from vsched.sim.store import Record
 from vsched.sim.writes import Writer, Written
 
 JSON_PATCH = "application/json-patch+json"
@@ -31,6 +32,13 @@ def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, sub
     if media == STRATEGIC_PATCH:
         options.patch = body
     change = change_of(kind, media, body)
+    if media == JSON_PATCH and b"/metadata/managedFields" in call.body:
+        record = writer.record(kind, namespace, name)
+        return Written(
+            writer.change(
+                kind, namespace, name, lambda obj: change(_with_books(kind, obj, record)), options, subresource
+            )
+        )
     return Written(writer.change(kind, namespace, name, change, options, subresource))
 
 
@@ -73,8 +81,7 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
         applied["metadata"]["namespace"] = namespace
 
     def change(obj: Obj | None) -> Obj:
-        if obj is not None and record is not None:
-            obj = _with_books(kind, obj, record.manager)
+        obj = obj and _with_books(kind, obj, record)
         return patches.apply(kind, obj, applied, manager, options.force, subresource=subresource, now=writer.now())
 
     if record is None:
@@ -82,15 +89,10 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
     return Written(writer.change(kind, namespace, name, change, options, subresource))
 
 
-def _with_books(kind: Kind, obj: Obj, creator: str) -> Obj:
-    """An object nobody has kept books about belongs to its creator, if that is known."""
-    if not creator or obj["metadata"].get("managedFields"):
-        return obj
-    wanted = {field: value for field, value in obj.items() if field != "status"}
-    entry = {"manager": creator, "operation": "Update", "apiVersion": kind.api_version, "fieldsV1": {}}
-    nothing: Obj = {"metadata": {"managedFields": [entry]}}
-    booked = record_update(kind, wanted, nothing, creator)
-    return {**obj, "metadata": booked["metadata"]}
+def _with_books(kind: Kind, obj: Obj, record: Record | None) -> Obj:
+    """The object with its managedFields, which are worked out for this unless it carries them."""
+    entries = [] if record is None or record.obj["metadata"].get("managedFields") else record.books(kind)
+    return with_entries(obj, entries) if entries else obj
 
 
 def _missing_manager() -> Failure:

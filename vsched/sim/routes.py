@@ -12,6 +12,7 @@ from vsched.sim import bodies, conversion, patching, subresources, tables
 from vsched.sim.access import Access
 from vsched.sim.answers import Answer, Send, Stream, text
 from vsched.sim.authentication import Tokens
+from vsched.sim.books import with_entries
 from vsched.sim.decoding import decoded
 from vsched.sim.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.deletion import answer as deletion_answer
@@ -136,8 +137,11 @@ class Router:
 
     def _get(self, call: Call, path: Path, kind: Kind) -> Answer:
         record = read_object(self._store, kind, path.namespace, path.name, call)
-        if call.form.kind:
+        if call.form.kind == "Table":
             return self._shown(call, kind, conversion.to_served(kind, record.obj))
+        if call.form.kind or record.trail is not None:
+            obj = with_entries(record.obj, entries) if (entries := record.books(kind)) else record.obj
+            return self._shown(call, kind, conversion.to_served(kind, obj))
         return Answer(raw=object_bytes(kind, record))
 
     def _list(self, call: Call, kind: Kind, listing: Listing) -> Answer:
@@ -259,6 +263,6 @@ class Router:
             scale = change(subresources.scale_of(kind, record.obj))
         self._review(call, path, kind, _SCALE, scale, subresources.scale_of(kind, record.obj))
         scaled = partial(subresources.with_scale, kind, scale=scale)
-        options = replace(call.write_options(), reviews=None)
+        options = replace(call.write_options(), reviews=None, written_by="scale")
         written = self._writer.change(kind, path.namespace, path.name, scaled, options)
         return Answer(obj=subresources.scale_of(kind, written))

@@ -12,6 +12,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from vsched.sim.books import Author, Trail, entries_of
 from vsched.sim.history import Behind, Event, History, Record, Subscription
 from vsched.sim.kinds import Kind, KindRegistry, Obj
 from vsched.sim.status import already_exists, not_found
@@ -129,29 +130,41 @@ class Store:
         forgotten."""
         return self.shelf(kind).at(revision, namespace, start)
 
-    def create(self, kind: Kind, obj: Obj, *, manager: str = "") -> Obj:
-        """Stores a new object under the next revision; ``manager`` is who its fields belong to at first."""
+    def create(self, kind: Kind, obj: Obj, *, author: Author | None = None) -> Obj:
+        """Stores a new object under the next revision."""
         metadata = obj["metadata"]
         key = key_of(metadata.get("namespace", ""), metadata["name"])
         shelf = self.shelf(kind)
         if key in shelf.records:
             raise already_exists(kind, metadata["name"])
-        record = self._stamped(obj, manager)
+        record = self._stamped(obj, Trail.begun(author) if author and not entries_of(obj) else None)
         shelf.put(key, record)
         shelf.history.append(Event("ADDED", key, record, None))
         return record.obj
 
-    def replace(self, kind: Kind, obj: Obj, previous: Record) -> Obj:
-        """Stores a new state under the next revision; a state that says the same keeps the old one."""
+    def replace(self, kind: Kind, obj: Obj, previous: Record, *, author: Author | None = None) -> Obj:
+        """Stores a new state under the next revision; a state that says the same keeps the old one.
+
+        Without an author nobody comes to own what has changed.
+        """
         old = previous.obj
         if obj is old or _says_the_same(obj, old):
             return old
         shelf = self.shelf(kind)
         key = object_key(old)
-        record = self._stamped(obj, previous.manager)
+        trail = previous.trail
+        if trail is not None:
+            trail = None if entries_of(obj) else trail.extended(kind, author, old)
+        record = self._stamped(obj, trail)
         shelf.put(key, record)
         shelf.history.append(Event("MODIFIED", key, record, previous))
         return record.obj
+
+    def untrack(self, kind: Kind, obj: Obj) -> None:
+        """Nobody wrote this object, for all that is known: its books were thrown away."""
+        record = self.shelf(kind).records.get(object_key(obj))
+        if record is not None:
+            record.trail = None
 
     def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
         """Takes an object out; what is left of it carries the revision of its deletion."""
@@ -160,7 +173,7 @@ class Store:
         previous = shelf.records.get(key)
         if previous is None:
             raise not_found(kind, name)
-        record = self._stamped(previous.obj, previous.manager)
+        record = self._stamped(previous.obj, None)
         shelf.drop(key)
         shelf.history.append(Event("DELETED", key, record, previous))
         return record.obj
@@ -190,7 +203,7 @@ class Store:
         if shelf is not None:
             shelf.history.close()
 
-    def _stamped(self, obj: Obj, manager: str) -> Record:
+    def _stamped(self, obj: Obj, trail: Trail | None) -> Record:
         self.revision += 1
         revision = self.revision
         # In portions: forgetting one event at a time would move the whole list each time.
@@ -199,7 +212,7 @@ class Store:
         metadata = {**obj["metadata"], "resourceVersion": str(revision)}
         # kind and apiVersion come first: list items are cut from the same bytes without them.
         stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
-        return Record(stamped, revision, manager)
+        return Record(stamped, revision, trail)
 
 
 def _says_the_same(new: Obj, old: Obj) -> bool:

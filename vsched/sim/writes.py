@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from vsched.sim import admission, conversion, crds, defaults, validation
-from vsched.sim.applying import record_update
+from vsched.sim.books import Author, record_update
 from vsched.sim.decoding import decoded, decoded_patch
 from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.kinds import Kind, Obj
-from vsched.sim.merging import count_generation, merge_update
+from vsched.sim.merging import count_generation, is_reset, merge_update
 from vsched.sim.preconditions import check_target, check_uid, check_version
 from vsched.sim.status import Cause, Failure, already_exists, bad_request, invalid, not_found
 from vsched.sim.store import Record, Store
@@ -47,6 +47,8 @@ class WriteOptions:
     dry_run: bool = False
     field_validation: str = "Warn"
     field_manager: str = ""
+    written_by: str = ""
+    """The subresource through which the object itself is written: the books name it."""
     force: bool = False
     patch: object = None
     """The patch as refusals repeat it, where they do not repeat what came of it."""
@@ -111,7 +113,7 @@ class Writer:
         version = given.get("resourceVersion") or ""
         if version.isdecimal() and int(version):
             raise Failure(500, "", "resourceVersion should not be set on objects to be created")
-        made = self.store.create(stored, converted, manager=options.field_manager)
+        made = self.store.create(stored, converted, author=self._author(options))
         if stored.storage == "/events":
             self._trim(stored)
         self.custom.on_write(stored, made)
@@ -239,8 +241,9 @@ class Writer:
             obj = defaults.default_on_update(kind, obj, old)
         if subresource != "status":
             obj = count_generation(kind, obj, old)
-        if options.field_manager and not options.books_kept and old["metadata"].get("managedFields"):
-            obj = record_update(kind, obj, old, options.field_manager, now=self.now())
+        author = self._author(options, subresource)
+        if author is not None:
+            obj = record_update(kind, obj, old, author)
         self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
         self._review("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if options.dry_run:
@@ -251,9 +254,17 @@ class Writer:
             self.store.remove(stored, metadata.get("namespace", ""), metadata["name"])
             self.custom.on_remove(stored)
             return obj
-        written = self.store.replace(stored, converted, record)
+        written = self.store.replace(stored, converted, record, author=author)
+        if is_reset(body):
+            self.store.untrack(stored, written)
         self.custom.on_write(stored, written)
         return conversion.to_served(kind, written)
+
+    def _author(self, options: WriteOptions, subresource: str = "") -> Author | None:
+        """Whom the write is put down to; nobody where the caller does that itself or is not named."""
+        if options.books_kept or not options.field_manager:
+            return None
+        return Author(options.field_manager, subresource or options.written_by, self.now())
 
     def _review(
         self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""

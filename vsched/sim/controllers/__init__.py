@@ -52,10 +52,11 @@ def every_controller(
     catch_up: Callable[[], None],
 ) -> list[Controller]:
     """All controllers, in the order in which they take their turns."""
+    kubelet = client.named("kubelet")
     node_ip = Addresses(172, 16, 16)
     return [
-        Kubelets(client, roster, settings.pods),
-        NodeAgents(client, roster, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
+        Kubelets(kubelet, roster, settings.pods),
+        NodeAgents(kubelet, roster, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
         NodeLifecycle(client, roster),
         TaintEviction(client, roster),
         OrphanedPods(client, roster, settings.orphan_quarantine),
@@ -75,7 +76,7 @@ def every_controller(
 def start_engine(store: Store, client: LocalClient, settings: ControllerSettings, meter: Meter | None = None) -> Engine:
     """Starts all controllers, with the meter where there is one; the caller closes the engine."""
     roster = Roster(client) if meter is None else meter.roster
-    engine = Engine(store, client, roster)
+    engine = Engine(store, roster)
     if meter is not None:
         engine.add(meter)
     for controller in every_controller(client, roster, store.registry, settings, engine.catch_up):

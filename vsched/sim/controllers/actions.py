@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vsched.sim.books import record_update
 from vsched.sim.client import LocalClient
 from vsched.sim.kinds import Obj
 from vsched.sim.status import Failure
@@ -101,4 +102,6 @@ def _set_status(store: Store, client: LocalClient, action: SetStatus) -> None:
     # this is the busiest write of all, one for each pod that starts.
     record = store.get(kind, action.namespace, action.name)
     if record is not None:
-        store.replace(kind, {**record.obj, "status": action.status}, record)
+        author = client.author("status")
+        wanted = record_update(kind, {**record.obj, "status": action.status}, record.obj, author)
+        store.replace(kind, wanted, record, author=author)

@@ -13,7 +13,6 @@ from functools import partial
 from time import monotonic
 
 from vsched.errors import BadObject
-from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import After, Create, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.roster import Roster
@@ -41,9 +40,8 @@ def resource_of(kind: Kind) -> str:
 class Engine:
     """Owns the controllers' tasks from start to close."""
 
-    def __init__(self, store: Store, client: LocalClient, roster: Roster) -> None:
+    def __init__(self, store: Store, roster: Roster) -> None:
         self._store = store
-        self._client = client
         self._roster = roster
         self._controllers: list[Controller] = []
         self._sinks: dict[str, list[Controller]] = defaultdict(list)
@@ -179,7 +177,7 @@ class Engine:
                 if isinstance(action, After):
                     controller.queue.add_after(key, action.seconds)
                     continue
-                made = perform(self._store, self._client, action)
+                made = perform(self._store, controller.client, action)
                 if made is not None and isinstance(action, Create) and action.resource == "pods":
                     self._roster.note(made, gone=False)
         except Failure as failure:
