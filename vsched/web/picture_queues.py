@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from vsched.model.arbitration import Award
 from vsched.model.plan import CycleReport, NamespaceOutcome, QueueOutcome
 from vsched.model.quantity import UNLIMITED
+from vsched.model.queue import ROOT
 from vsched.model.queue_tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview import NamespaceRow, QueueRow
@@ -47,7 +48,7 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Seq
             weight=queue.weight,
             priority=queue.priority,
             share=round(shares[name], DIGITS),
-            overused=outcomes[name].overused,
+            overused=outcomes[name].overused and name != ROOT,  # all of the cluster is its own
             allocated=tuple(held[name]),
             deserved=deserved[name],
             guarantee=_stated(queue.guarantee, {}, columns, names),

@@ -15,8 +15,10 @@ from vsched.clock import SystemClock
 from vsched.web.access import Access
 from vsched.web.deltas import delta
 from vsched.web.events import event
+from vsched.web.evictions import Evictions
 from vsched.web.feed import Feed
 from vsched.web.overview import Overview
+from vsched.web.pods import Seen, pod_routes
 from vsched.web.routes import Route, as_json
 from vsched.web.server import serving
 from vsched.web.static import front, page_routes, read_files
@@ -62,7 +64,9 @@ class Going:
 async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | None = None) -> AsyncIterator[str]:
     """The page over these pictures, where it is."""
     files = read_files()
-    routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *picture_routes(going.feed)]
+    nobody = pod_routes(Seen(lambda key: None, lambda node: None, list), Evictions(), dict)
+    pictures = (*picture_routes(going.feed), *nobody)
+    routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())
         try:

@@ -103,7 +103,11 @@ async def test_a_reader_finds_landmarks_headings_and_tables_by_their_names(visit
         await expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     tree = page.get_by_role("treegrid", name="Queues and the namespaces in them")
     await expect(tree.get_by_role("row", name=re.compile("vision"))).to_have_attribute("aria-level", "3")
-    headings = [*("queue", "state", "weight", "priority", "share", "cpu", "memory"), "jobs", "waiting"]
+    headings = [
+        *("queue", "state", "weight", "priority", "of cluster", "of deserved", "cpu", "memory"),
+        "jobs",
+        "waiting",
+    ]
     for column in headings:
         await expect(tree.get_by_role("columnheader", name=column, exact=True)).to_have_count(1)
     await expect(page.get_by_role("list", name="Held of all that nodes have")).to_contain_text("cpu")

@@ -1,6 +1,6 @@
 /** The bar of one resource in one queue: what is held, and marks for what is deserved, guaranteed and allowed. */
 
-import { amount, short } from "./amounts.js";
+import { amount, percent, short } from "./amounts.js";
 import { make, mark, say, style } from "./elements.js";
 
 /** The parts of a cell that shows one resource. */
@@ -13,48 +13,59 @@ export function barCell(cell) {
 }
 
 /**
- * Bring a cell up to date. `row` has `allocated` and, as far as they are known, `deserved`, `guarantee` and
- * `capability` by position; `scale` is the amount that fills the bar, `at` the position of the resource.
+ * Bring a cell up to date. `row` has `allocated` and, as far as they are known, `deserved` and `guarantee` by position;
+ * `at` is the position of the resource, `scale` the amount that fills the bar, `most` what the row may hold at most (null
+ * where that is not told), `of` what its figure is to be compared with, which the bar shows as well (null for nothing).
  */
-export function putBar(cell, row, resource, at, scale) {
+export function putBar(cell, row, resource, at, { scale, most, of }) {
   const { bar, told } = barCell(cell);
   const held = row.allocated?.[at] ?? null;
-  const [deserved, guarantee, capability] = [row.deserved, row.guarantee, row.capability].map((all) => all?.[at] ?? null);
-  const most = limit(resource, capability);
+  const [deserved, guarantee] = [row.deserved, row.guarantee].map((all) => all?.[at] ?? null);
   const part = (value) => `${Math.min(100, scale ? (value / scale) * 100 : 0).toFixed(2)}%`;
   const within = deserved === null ? held : Math.min(held, deserved);
   style(bar, "--within", part(within));
   style(bar, "--held", part(held));
   style(bar, "--deserved", deserved === null ? "0%" : part(deserved));
   style(bar, "--guarantee", guarantee ? part(guarantee) : "0%");
-  style(bar, "--capability", capability === null ? "100%" : part(capability));
+  style(bar, "--capability", most === null ? "100%" : part(most));
   mark(bar, "data-deserved", deserved !== null);
   mark(bar, "data-guarantee", Boolean(guarantee));
-  mark(bar, "data-capability", capability !== null && capability <= scale);
+  mark(bar, "data-capability", most !== null && most < scale);
   bar.classList.toggle("unused", !scale || held === null);
-  say(told, row.capability ? `${amount(held, resource.unit)}/${amount(most, resource.unit)}` : amount(held, resource.unit));
+  say(told, of === null ? amount(held, resource.unit) : `${amount(held, resource.unit)}/${amount(of, resource.unit)}`);
   mark(cell, "title", sentence(row, resource, at));
 }
 
-/** What a queue may hold at most: its capability, or else the cluster. */
-export const limit = (resource, capability) =>
-  capability === null || capability === undefined ? resource.total : Math.min(resource.total, capability);
-
-/** What a queue holds of what it deserves; null where it deserves nothing, as a root does, whatever is held below it. */
-export const shareOf = (queue) => (queue.deserved.every((value) => value === null) ? null : queue.share);
-
-/** Whether a queue holds more than it deserves: one that holds just that, were it nothing, is over-used as well. */
-export const isOver = (queue) => queue.overused && queue.share > 1;
-
-/** The amount that fills the bars of rows that stand side by side, so that their lengths can be compared. */
-export function scaleOf(rows, resource, at) {
-  let most = 0;
-  for (const row of rows) {
-    for (const kind of ["allocated", "deserved", "guarantee"]) most = Math.max(most, row[kind]?.[at] ?? 0);
-    const capability = row.capability?.[at];
-    if (capability !== null && capability !== undefined) most = Math.max(most, limit(resource, capability));
+/** What a queue may hold at most: the least of the cluster, its own capability and those of the queues above it. */
+export function limit(queues, queue, resource, at) {
+  let most = resource.total;
+  const seen = new Set();
+  for (let one = queue; one && !seen.has(one.name); one = queues.get(one.parent)) {
+    seen.add(one.name);
+    most = Math.min(most, one.capability[at] ?? most);
   }
   return most;
+}
+
+/** What a queue holds of what it deserves; null for the root, whose is all there is, and where nothing says what it deserves. */
+export const shareOf = (queue) =>
+  queue.name === "root" || queue.deserved.every((value) => value === null) ? null : queue.share;
+
+/** Whether a queue holds more than it deserves, by a part that can be told: the same that its bars show. */
+export const isOver = (queue) => Math.round((shareOf(queue) ?? 0) * 100) > 100;
+
+/** A part of what is deserved: beyond twice as much it is told how many times. */
+export const ofDeserved = (share) => (share !== null && share >= 2 ? `${Number(share.toPrecision(2))}×` : percent(share));
+
+/** The largest part that a queue holds of any resource of the cluster. */
+export const ofCluster = (queue, resources) =>
+  Math.max(0, ...resources.map((resource, at) => (resource.total ? queue.allocated[at] / resource.total : 0)));
+
+/** The amount that fills the bars of queues that stand side by side: the most that any of them holds or is to have. */
+export function scaleOf(rows, at) {
+  let scale = 0;
+  for (const row of rows) scale = Math.max(scale, ...["allocated", "deserved", "guarantee"].map((kind) => row[kind][at] ?? 0));
+  return scale;
 }
 
 function sentence(row, resource, at) {

@@ -37,7 +37,7 @@ export class Grid {
 
   /** Other columns; nothing happens where they are the ones that are there. */
   head(columns) {
-    const names = columns.map((column) => column.name).join();
+    const names = columns.map((column) => `${column.name} ${column.class}`).join();
     this.columns = columns;
     if (this.headed === names) return;
     this.headed = names;

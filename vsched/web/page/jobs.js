@@ -139,6 +139,7 @@ export class Jobs {
     return [
       told("job", (job) => job.key, { put: putName }),
       told("queue", (job) => job.queue),
+      column("position", (job) => job.position, undefined, { class: "number position", up: true, title: "in the order of its queue", put: putPosition }),
       told("phase", (job) => job.phase, { class: "phase" }),
       column("priority", (job) => job.priority, undefined, { class: "number rank" }),
       column("min", (job) => job.min_member),
@@ -146,7 +147,6 @@ export class Jobs {
       column("pending", (job) => job.pending, undefined, { class: "number few" }),
       column("running", (job) => job.running, undefined, { class: "number few" }),
       column("age", (job) => this.picture.now() - job.created, (job) => age(this.picture.now() - job.created)),
-      column("position", (job) => job.position, undefined, { class: "number position", up: true }),
       told("reason", (job) => job.reason, {
         put: (cell, job) => {
           say(cell, job.reason || (job.message ? "" : "-"));
@@ -155,9 +155,24 @@ export class Jobs {
           mark(cell, "title", asked.length ? `its waiting pods ask for ${asked.join(", ")}` : null);
         },
       }),
-      told("message", (job) => job.message, { put: (cell, job) => (say(cell, job.message), mark(cell, "title", job.message || null)) }),
+      told("message", (job) => job.message, { put: putMessage }),
     ];
   }
+}
+
+/** A place says of which queue it is: beside the queue by its title, and in words where there is no room for the queue. */
+function putPosition(cell, job) {
+  if (!cell.firstChild) cell.append(make("span"), make("span", { class: "whose muted" }));
+  const known = job.position !== null;
+  say(cell.firstChild, known ? count(job.position) : "-");
+  say(cell.lastChild, known ? ` of ${job.queue}` : "");
+  mark(cell, "title", known ? `${count(job.position)} in the order of queue ${job.queue}` : null);
+}
+
+function putMessage(cell, job) {
+  if (!cell.firstChild) cell.append(make("span", { class: "two-lines" }));
+  say(cell.firstChild, job.message);
+  mark(cell, "title", job.message || null);
 }
 
 function putName(cell, job) {

@@ -16,6 +16,8 @@ import { showConnection, Summary } from "./summary.js";
 
 const LATE = 5; // Seconds: what the daemon says is here sooner, unless something in between holds it back.
 const REMEMBERED = 30_000; // For so long it is told that something came late.
+const LANDED = 5_000; // So long sections may take to be as tall as they will be.
+const MOVES = ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"]; // By which somebody goes elsewhere.
 const QUIET = 20_000; // The daemon says something every 15 s.
 
 let picture = null;
@@ -75,7 +77,7 @@ function show(changes) {
   if (changes.whole || changes.policy) showPolicy(picture.policy);
   if (document.body.classList.contains("seen")) return drawHead();
   document.body.classList.add("seen");
-  requestAnimationFrame(() => requestAnimationFrame(reveal)); // Once the sections are as tall as they will be.
+  land();
   return drawHead();
 }
 
@@ -133,11 +135,24 @@ for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"])
   matchMedia(query).addEventListener("change", () => nodes.repaint());
 }
 
-function reveal() {
+function reveal(behavior = "auto") {
   const section = address.looked() && find(address.looked());
-  if (section) section.scrollIntoView();
+  if (section) section.scrollIntoView({ behavior });
 }
 address.onAddress((elsewhere) => elsewhere && reveal());
+
+/** Stay at the section of the address while those above it grow to what they will be, until somebody goes elsewhere. */
+function land() {
+  if (!address.looked()) return;
+  const watch = new ResizeObserver(() => reveal("instant"));
+  const over = () => {
+    watch.disconnect();
+    for (const kind of MOVES) removeEventListener(kind, over, true);
+  };
+  for (const kind of MOVES) addEventListener(kind, over, { capture: true, passive: true });
+  for (const section of document.querySelectorAll("header, main > section")) watch.observe(section);
+  setTimeout(over, LANDED);
+}
 for (const link of document.querySelectorAll("nav a, .skip")) address.stayOn(link);
 
 setInterval(() => !document.hidden && drawHead(), 1000);

@@ -1,11 +1,11 @@
 /** The panel at the side: everything about one job, queue or node, with the daemon's own explanation. */
 
 import * as address from "./address.js";
-import { amount, counted, day, percent } from "./amounts.js";
+import { amount, counted, day } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
-import { isOver, limit, shareOf } from "./bars.js";
+import { isOver, limit, ofDeserved, shareOf } from "./bars.js";
 import { opening, podParts, podsPath } from "./pods.js";
 import { STATES } from "./nodes.js";
 
@@ -97,11 +97,11 @@ export class Panel {
   _queue(queue) {
     const kinds = ["allocated", "deserved", "guarantee", "capability"];
     const rows = this.picture.resources.map((resource, at) => {
-      const values = [...kinds.map((kind) => queue[kind][at]), limit(resource, queue.capability[at])];
+      const values = [...kinds.map((kind) => queue[kind][at]), limit(this.picture.queues, queue, resource, at)];
       return [resource.name, ...values.map((value) => amount(value, resource.unit))];
     });
     const part = shareOf(queue);
-    const told = part === null ? "Nothing says what it deserves" : `${percent(part)} of what it deserves`;
+    const told = part === null ? "Nothing says what it deserves" : `Holds ${ofDeserved(part)} ${part >= 2 ? "" : "of "}what it deserves`;
     const share = make("p", { text: `${told}${isOver(queue) ? ": over-used" : ""}.` });
     const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
     jobs.addEventListener("click", () => this.onJobsOf(queue.name));

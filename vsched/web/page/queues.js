@@ -1,10 +1,11 @@
 /** Queues as a tree with a bar for each resource, and what namespaces hold in them. */
 
 import { byText, count, label, percent } from "./amounts.js";
-import { isOver, putBar, scaleOf, shareOf } from "./bars.js";
+import { isOver, limit, ofCluster, ofDeserved, putBar, scaleOf, shareOf } from "./bars.js";
 import { find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid } from "./grid.js";
 
+const CLEARLY = 0.1; // So much more of another resource is held before that is called the most contested.
 const OPENED_AT_FIRST = 60; // Rows; in a larger tree queues begin closed, but for a root that has all others below it.
 
 /** The section of the queues. */
@@ -82,33 +83,49 @@ export class Queues {
     return rows;
   }
 
-  #scale(row, resource, at) {
-    const key = `${row.besides} ${row.kind} ${at}`;
-    if (!this.scales.has(key)) {
-      const besides = this.below.get(row.besides).filter((other) => other.kind === row.kind);
-      // Namespaces share out what their queue holds, so their bars are as long as its bar would let them be.
-      const queue = row.kind === "namespace" ? this.picture.queues.get(row.queue) : null;
-      const scale = scaleOf(queue ? [...besides, { allocated: queue.allocated }] : besides, resource, at);
-      // One above all others has nobody to be compared with but the cluster.
-      this.scales.set(key, row.besides === "" && besides.length === 1 ? Math.max(scale, resource.total) : scale);
-    }
-    return this.scales.get(key);
+  /** How a row stands among those that it is compared with. */
+  #measure(row, resource, at) {
+    const { queues } = this.picture;
+    // Namespaces share out what their queue holds, so their bars together are as long as its bar is.
+    const queue = row.kind === "namespace" ? queues.get(row.queue) : row;
+    const parent = queue && queues.has(queue.parent) ? queue.parent : "";
+    const key = `${parent} ${at}`;
+    const besides = this.below.get(parent).filter((other) => other.kind === "queue");
+    // One above all others has nobody to be compared with but the cluster.
+    const alone = parent === "" && besides.length === 1;
+    if (!this.scales.has(key)) this.scales.set(key, Math.max(scaleOf(besides, at), alone ? resource.total : 0));
+    const scale = this.scales.get(key);
+    if (row.kind === "namespace") return { scale, most: null, of: null };
+    return { scale, most: limit(queues, row, resource, at), of: row.deserved[at] ?? (alone ? resource.total : null) };
+  }
+
+  /** The order in which resources stay where there is little room: the most contested first, the others as they come. */
+  #ranks(resources) {
+    const part = (at) => (resources[at]?.total ? resources[at].held / resources[at].total : 0);
+    const parts = resources.map((_, at) => part(at));
+    const before = resources.findIndex((resource) => resource.name === this.contested);
+    const most = parts.indexOf(Math.max(...parts));
+    const first = before >= 0 && parts[most] < parts[before] + CLEARLY ? before : most;
+    this.contested = resources[first]?.name;
+    return resources.map((_, at) => (at === first ? 0 : at < first ? at + 1 : at));
   }
 
   #columns(resources) {
+    const ranks = this.#ranks(resources);
     const text = (name, value, more = {}) => ({ name, put: (cell, row) => say(cell, value(row)), class: "number", ...more });
     return [
       { name: "queue", put: putName, class: "name" },
       { name: "state", put: putState, class: "state" },
       text("weight", (row) => String(row.weight), { class: "number rank" }),
       text("priority", (row) => (row.kind === "queue" ? String(row.priority) : ""), { class: "number rank" }),
-      { name: "share", put: putShare, class: "number share" },
+      { name: "of cluster", title: "held of the cluster, of the resource of which it is most", class: "number whole-share", put: (cell, row) => say(cell, percent(row.kind === "queue" ? ofCluster(row, resources) : row.share)) },
+      { name: "of deserved", title: "held of what a queue deserves, of the resource of which it is most", put: putShare, class: "number share" },
       ...resources.map((resource, at) => ({
         name: resource.name,
         label: label(resource, resources),
         title: resource.name,
-        class: `amount r${at}`,
-        put: (cell, row) => putBar(cell, row, resource, at, this.#scale(row, resource, at)),
+        class: `amount r${ranks[at]}`,
+        put: (cell, row) => putBar(cell, row, resource, at, this.#measure(row, resource, at)),
       })),
       text("jobs", (row) => (row.kind === "queue" ? count(row.jobs) : ""), { class: "number jobs" }),
       text("waiting", (row) => count(row.waiting), { class: "number waiting" }),
@@ -134,10 +151,10 @@ function putState(cell, row) {
 }
 
 function putShare(cell, row) {
-  const share = row.kind === "queue" ? shareOf(row) : row.share;
-  const over = isOver(row);
-  say(cell, over ? `${percent(share)} over` : percent(share));
-  cell.classList.toggle("over", Boolean(over));
-  const of = row.kind === "queue" ? "of what it deserves" : "of the cluster (dominant resource)";
-  mark(cell, "title", share === null ? null : `${percent(share)} ${of}${over ? ": over-used" : ""}`);
+  const share = row.kind === "queue" ? shareOf(row) : null;
+  const over = row.kind === "queue" && isOver(row);
+  say(cell, row.kind === "queue" ? ofDeserved(share) : "");
+  cell.classList.toggle("over", over);
+  const told = share === null ? "nothing says what it deserves" : `${percent(share)} of what it deserves`;
+  mark(cell, "title", row.kind === "queue" ? `${told}${over ? ": over-used" : ""}` : null);
 }
