@@ -16,6 +16,7 @@ from tests.support import oversized as big
 from tests.support.asking import ask
 from vsched.sim.cluster import Cluster
 
+DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
 KUBECTL = shutil.which("kubectl") or ""
 pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH")
 Obj = dict[str, Any]
@@ -47,7 +48,7 @@ OBJECTS = {
 
 
 def kubectl_of(url: str, folder: Path) -> Kubectl:
-    async def kubectl(*arguments: str, given: str = "") -> str:
+    async def kubectl(*arguments: str, given: str = "", good: bool = True) -> str:
         process = await asyncio.create_subprocess_exec(
             KUBECTL,
             f"--server={url}",
@@ -59,7 +60,7 @@ def kubectl_of(url: str, folder: Path) -> Kubectl:
             env={"HOME": str(folder), "KUBECONFIG": str(folder / "none")},
         )
         printed, _ = await process.communicate(given.encode())
-        assert process.returncode == 0, printed.decode()
+        assert (process.returncode == 0) is good, printed.decode()
         return printed.decode()
 
     return kubectl
@@ -103,3 +104,40 @@ async def test_a_gang_of_two_billion_pods_is_explained_and_advised_at_no_cost(tm
             assert answer.body["constraints"][0]["code"] == "GangIncomplete"
         cluster.apply(gang("beside", 4))
         await until(lambda: len(nodes_of(cluster, "beside-")) == 4)
+
+
+@pytest.mark.parametrize("name", ["", "?x=1", "a\u0007b", "a/b", ".."])
+async def test_a_command_about_what_cannot_be_named_is_refused_and_where_it_is_not_it_is_left_out(
+    name: str, tmp_path: Path
+) -> None:
+    target = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "name": name, "uid": "u"}
+    metadata = {"name": "odd", "namespace": "default"}
+    command = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": metadata}
+    given = json.dumps({**command, "action": "CloseQueue", "target": target})
+    async with (
+        Cluster([node("n1", cpu="64")]) as cluster,
+        scheduling(cluster.url, command_namespaces=("default",)),
+    ):
+        kubectl = kubectl_of(cluster.url, tmp_path)
+        refused = await kubectl("create", "--validate=false", "-f", "-", given=given, good=False)
+        assert "target.name" in refused
+        # Volcano's own definition lets anything in.
+        cluster.client.patch(DEFINITIONS, "", "commands.bus.volcano.sh", without_rules)
+        await kubectl("create", "--validate=false", "-f", "-", given=given)
+        await until(lambda: refusals(cluster, "odd"))
+        cluster.apply(gang("beside", 4))
+        await until(lambda: len(nodes_of(cluster, "beside-")) == 4)
+
+
+def without_rules(definition: Obj) -> Obj:
+    """The definition of Commands, taking any name."""
+    changed: Obj = json.loads(json.dumps(definition))
+    schema = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["target"]["properties"]["name"] = {"type": "string"}
+    return changed
+
+
+def refusals(cluster: Cluster, name: str) -> list[Obj]:
+    """The Events that say a Command is not carried out."""
+    events = cluster.client.list("events", "default")
+    return [one for one in events if one["involvedObject"]["name"] == name and one["reason"] == "CommandRefused"]

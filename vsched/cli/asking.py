@@ -28,7 +28,10 @@ T = TypeVar("T")
 DEFAULT_DAEMON = "http://127.0.0.1:8080"
 """Where ``vsched run`` listens on this machine, and ``kubectl port-forward`` leads to."""
 
-REACHING = "is vsched running there? --daemon URL says where; kubectl -n vsched port-forward svc/vsched-leader 8080 leads there"
+REACHING = (
+    "is vsched running there? --daemon URL says where; "
+    "kubectl -n vsched port-forward svc/vsched-leader 8080 leads there"
+)
 LETTING_IN = "--daemon-token-file FILE, or --daemon-cert-file and --daemon-key-file, say who you are"
 PERMITTING = "a role with nonResourceURLs gives it, or --allow-user and --allow-group of vsched run"
 TRUSTING = "--daemon-ca-file FILE names its authority, --daemon-server-name NAME the name on its certificate"
