@@ -135,6 +135,20 @@ async def test_what_it_asks_about_the_server(kubectl: Kubectl) -> None:
     assert "No events found" in await kubectl("events")
 
 
+async def test_describe_and_events_show_what_happened(tmp_path: Path) -> None:
+    async with Cluster(1, settings=ClusterSettings(controllers=ControllerSettings(events=True))) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        kubectl = Kubectl(tmp_path)
+        await kubectl("create", "deployment", "web", "--image=i", "--replicas=1")
+        assert "deployment-controller  Scaled up replica set web-" in await kubectl("describe", "deployment", "web")
+        await kubectl("apply", "-f", "-", given=BUSY)
+        await kubectl("wait", "--for=condition=Ready", "pod/busy", "--timeout=40s")
+        assert "kubelet  Started container c" in await kubectl("describe", "pod", "busy")
+        rows = [row.split() for row in (await kubectl("get", "events", "--no-headers")).splitlines()]
+        assert ["Normal", "Started", "pod/busy"] in [row[1:4] for row in rows]
+        assert "SuccessfulCreate" in {row[2] for row in rows}
+
+
 async def test_top_of_nodes_and_pods(tmp_path: Path) -> None:
     usage = UsageSettings(low=0.5, high=0.5)
     async with Cluster(2, settings=ClusterSettings(controllers=ControllerSettings(usage=usage))) as cluster:

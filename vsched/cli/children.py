@@ -101,11 +101,15 @@ class ClusterChild:
 
 @asynccontextmanager
 async def cluster_child(
-    nodes: int, directory: Path, *further: str, output: Path | None = None
+    nodes: int, directory: Path, *further: str, output: Path | None = None, events: bool = False
 ) -> AsyncIterator[ClusterChild]:
-    """An embedded cluster that answers, on a free loopback port; ``further`` are arguments of its own."""
+    """An embedded cluster that answers, on a free loopback port; ``further`` are arguments of its own.
+
+    Its controllers tell no ``events`` unless asked: they would be a part of what is measured.
+    """
     kubeconfig = directory / "kubeconfig"
     arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig), *further)
+    arguments += () if events else ("--no-events",)
     async with child("embedded cluster", arguments, directory / "cluster.log", output=output) as started:
         # The kubeconfig is written last: the nodes and controllers are there once it can be read.
         connection = await _first_answer(started, kubeconfig)

@@ -150,6 +150,12 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
 )
 @click.option("--usage-seed", type=int, default=1, show_default=True, help="Draws other shares.")
 @click.option(
+    "--events/--no-events",
+    default=True,
+    show_default=True,
+    help="Whether controllers and kubelets tell Events of what they do.",
+)
+@click.option(
     "--authorization",
     type=click.Choice(["none", "rbac"]),
     default="none",
@@ -186,6 +192,7 @@ def command(
     usage_window: float,
     usage_swing: float,
     usage_seed: int,
+    events: bool,
     authorization: Authorization,
     tls: bool | None,
     faults_file: Path | None,
@@ -213,7 +220,7 @@ def command(
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
-    controllers = None if api_only else ControllerSettings(pods=times, usage=measured)
+    controllers = None if api_only else ControllerSettings(pods=times, usage=measured, events=events)
     settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
     faults = None if faults_file is None else read_faults(faults_file)
     with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:

@@ -244,7 +244,7 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_pa
     try:
         async with AsyncExitStack() as stack:
             directory = await stack.enter_async_context(scratch())
-            cluster = await stack.enter_async_context(cluster_child(settings.nodes, directory))
+            cluster = await stack.enter_async_context(cluster_child(settings.nodes, directory, events=True))
             if stop.is_set():
                 return None
             client = await stack.enter_async_context(ApiClient(cluster.connection))

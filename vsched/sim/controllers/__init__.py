@@ -19,6 +19,7 @@ from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
 from vsched.sim.controllers.pods import PodTimes
 from vsched.sim.controllers.quotas import Quotas
+from vsched.sim.controllers.recorder import Recorder
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.tasks import JobTimes
 from vsched.sim.controllers.workloads import CronJobs, DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
@@ -42,6 +43,8 @@ class ControllerSettings:
     kubelet_version: str = "v1.36.2"
     usage: UsageSettings | None = None
     """What pods use of their nodes; None where nobody measures it."""
+    events: bool = False
+    """Tell what they do in Events, as real ones do: several for each pod, so a measurement goes without."""
 
 
 def every_controller(
@@ -76,7 +79,7 @@ def every_controller(
 def start_engine(store: Store, client: LocalClient, settings: ControllerSettings, meter: Meter | None = None) -> Engine:
     """Starts all controllers, with the meter where there is one; the caller closes the engine."""
     roster = Roster(client) if meter is None else meter.roster
-    engine = Engine(store, roster)
+    engine = Engine(store, roster, Recorder(client) if settings.events else None)
     if meter is not None:
         engine.add(meter)
     for controller in every_controller(client, roster, store.registry, settings, engine.catch_up):

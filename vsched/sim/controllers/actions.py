@@ -91,6 +91,16 @@ def perform(store: Store, client: LocalClient, action: Create | Update | SetStat
     return None
 
 
+def before_of(client: LocalClient, action: Create | Update | SetStatus | Delete) -> Obj | None:
+    """The object that an action is about to change; None for a creation, or if it is gone."""
+    if isinstance(action, Create):
+        return None
+    if isinstance(action, Update):
+        metadata = action.obj["metadata"]
+        return client.get(action.resource, metadata.get("namespace", ""), metadata["name"])
+    return client.get(action.resource, action.namespace, action.name)
+
+
 def _set_status(store: Store, client: LocalClient, action: SetStatus) -> None:
     kind = client.kind(action.resource)
     if kind.custom:

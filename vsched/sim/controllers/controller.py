@@ -28,6 +28,8 @@ class Controller(ABC):
     """The resource its keys name."""
     watches: ClassVar[tuple[str, ...]]
     """The resources whose changes concern it."""
+    component: ClassVar[str] = ""
+    """Who it is in the Events that it tells; empty for one that tells none."""
     settle_seconds: ClassVar[float] = 0.0
     """How long changes are collected before it looks: for controllers whose look is a long one."""
 

@@ -13,10 +13,12 @@ from functools import partial
 from time import monotonic
 
 from vsched.errors import BadObject
-from vsched.sim.controllers.actions import After, Create, perform
+from vsched.sim.controllers.actions import After, Create, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
+from vsched.sim.controllers.notices import Deed, of_failure, of_success
+from vsched.sim.controllers.recorder import Recorder
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.kinds import Kind
+from vsched.sim.kinds import Kind, Obj
 from vsched.sim.status import Failure
 from vsched.sim.store import Behind, Event, Store, Subscription
 
@@ -40,9 +42,10 @@ def resource_of(kind: Kind) -> str:
 class Engine:
     """Owns the controllers' tasks from start to close."""
 
-    def __init__(self, store: Store, roster: Roster) -> None:
+    def __init__(self, store: Store, roster: Roster, recorder: Recorder | None = None) -> None:
         self._store = store
         self._roster = roster
+        self._recorder = recorder
         self._controllers: list[Controller] = []
         self._sinks: dict[str, list[Controller]] = defaultdict(list)
         self._feeds: dict[str, Subscription] = {}
@@ -177,7 +180,7 @@ class Engine:
                 if isinstance(action, After):
                     controller.queue.add_after(key, action.seconds)
                     continue
-                made = perform(self._store, controller.client, action)
+                made = self._perform(controller, action)
                 if made is not None and isinstance(action, Create) and action.resource == "pods":
                     self._roster.note(made, gone=False)
         except Failure as failure:
@@ -190,6 +193,20 @@ class Engine:
             self._retry(controller, key)
         else:
             controller.retries.pop(key, None)
+
+    def _perform(self, controller: Controller, action: Deed) -> Obj | None:
+        """Carries an action out, and says so where Events are told."""
+        recorder = self._recorder if controller.component else None
+        if recorder is None:
+            return perform(self._store, controller.client, action)
+        before = before_of(controller.client, action)
+        try:
+            made = perform(self._store, controller.client, action)
+        except Failure as failure:
+            recorder.tell_all(of_failure(controller.component, action, before, failure.message))
+            raise
+        recorder.tell_all(of_success(controller.component, action, before, made))
+        return made
 
     def _retry(self, controller: Controller, key: str) -> None:
         tries = controller.retries.get(key, 0)

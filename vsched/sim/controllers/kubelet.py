@@ -21,6 +21,7 @@ from vsched.sim.controllers.health import (
     lease_of,
     register,
 )
+from vsched.sim.controllers.notices import KUBELET
 from vsched.sim.controllers.objects import key_of, seconds_since
 from vsched.sim.controllers.pods import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.controllers.roster import Roster
@@ -50,6 +51,7 @@ class Kubelets(Controller):
 
     name: ClassVar[str] = "kubelets"
     primary: ClassVar[str] = "pods"
+    component: ClassVar[str] = KUBELET
     watches: ClassVar[tuple[str, ...]] = ("pods", "nodes")
 
     def __init__(self, client: LocalClient, roster: Roster, times: PodTimes) -> None:

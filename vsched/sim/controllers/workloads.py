@@ -41,6 +41,7 @@ class ReplicaSets(Controller):
 
     name: ClassVar[str] = "replica sets"
     primary: ClassVar[str] = "apps/replicasets"
+    component: ClassVar[str] = "replicaset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/replicasets", "pods")
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -62,6 +63,7 @@ class Deployments(Controller):
 
     name: ClassVar[str] = "deployments"
     primary: ClassVar[str] = "apps/deployments"
+    component: ClassVar[str] = "deployment-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/deployments", "apps/replicasets", "pods")
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -100,6 +102,7 @@ class StatefulSets(Controller):
 
     name: ClassVar[str] = "stateful sets"
     primary: ClassVar[str] = "apps/statefulsets"
+    component: ClassVar[str] = "statefulset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/statefulsets", "pods")
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -121,6 +124,7 @@ class DaemonSets(Controller):
 
     name: ClassVar[str] = "daemon sets"
     primary: ClassVar[str] = "apps/daemonsets"
+    component: ClassVar[str] = "daemonset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/daemonsets", "pods", "nodes")
     settle_seconds: ClassVar[float] = 0.02
 
@@ -141,6 +145,7 @@ class Jobs(Controller):
 
     name: ClassVar[str] = "jobs"
     primary: ClassVar[str] = "batch/jobs"
+    component: ClassVar[str] = "job-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/jobs", "pods")
 
     def __init__(self, client: LocalClient, roster: Roster, times: tasks.JobTimes) -> None:
@@ -178,6 +183,7 @@ class CronJobs(Controller):
 
     name: ClassVar[str] = "cron jobs"
     primary: ClassVar[str] = "batch/cronjobs"
+    component: ClassVar[str] = "cronjob-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/cronjobs", "batch/jobs")
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
