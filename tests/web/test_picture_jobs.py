@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.plans import NOW, policy_of
+from tests.support.plans import NOW, mirror, policy_of
 from tests.support.sights import JOBS, of
+from vsched.model.job import USER
 from vsched.web import picture_jobs
 
 
@@ -47,6 +48,31 @@ def test_a_job_is_shown_from_its_binding_to_its_last_pod_whatever_these_are_abou
     found = of(text, policy_of("gang", "predicates"))
     assert (found.jobs["ns/a"].phase, found.jobs["ns/a"].pending, found.jobs["ns/a"].running) == ("Running", 0, 0)
     assert found.queues["q"].jobs == 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "label", "user"),
+    [
+        pytest.param("ada", "bob", "ada", id="what the PodGroup says goes before what pods say"),
+        pytest.param("", "bob", "bob", id="else the label of its pods"),
+        pytest.param("", "", "", id="else nobody is known"),
+        pytest.param("a" * 100, "", "a" * picture_jobs.MOST_CHARACTERS, id="a long name is cut"),
+    ],
+)
+def test_whose_a_job_is(annotation: str, label: str, user: str) -> None:
+    said = {USER: annotation} if annotation else {}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "a", "namespace": "ns", "annotations": said},
+        "spec": {"minMember": 1, "queue": "default"},
+    }
+    labels = {USER: label} if label else {}
+    member = {"name": "a-0", "namespace": "ns", "labels": labels, "annotations": {"scheduling.k8s.io/group-name": "a"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": member, "spec": {"schedulerName": "vsched", "containers": []}}
+    job = mirror([group, pod]).snapshot(NOW).jobs["ns/a"]
+    assert picture_jobs.user_of(job) == user
+    assert picture_jobs.job_row(job, None, None, ()).user == user
 
 
 def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from vsched.cluster.ingest_weights import HIERARCHY_WEIGHTS, queue_weight_of, re
 from vsched.cluster.wire_base import ResourceList, moment_of, seconds_of
 from vsched.cluster.wire_objects import NodeGroupTerms, QueueAffinity
 from vsched.errors import BadInput, BadObject, Beyond, NoColumn
-from vsched.model.job import Condition, JobSpec
+from vsched.model.job import USER, Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
 from vsched.model.quantity import MOST
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, Namespace, NodeGroups, PriorityClass, Queue
@@ -297,7 +297,7 @@ def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ..
         sorted(
             (key, value)
             for key, value in (metadata.annotations or _NONE).items()
-            if "volcano.sh/" in key or key in (EXPECTED_DURATION, "sla-waiting-time")
+            if "volcano.sh/" in key or key in (EXPECTED_DURATION, USER, "sla-waiting-time")
         )
     )
 

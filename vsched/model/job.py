@@ -28,6 +28,9 @@ class Condition(msgspec.Struct, frozen=True):
     """Its ``lastTransitionTime``, seconds since the epoch; 0 for one that begins now."""
 
 
+USER = "vsched.io/user"
+"""The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that says whose
+work it is; decides nothing."""
 NO_REQUEST: Vector = {}
 STATED = frozenset({"Scheduled", "Unschedulable"})
 """Conditions of which one at most is true."""

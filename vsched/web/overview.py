@@ -105,6 +105,8 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The same in a sentence; empty where it does not wait."""
     request: tuple[int, ...]
     """Of its waiting pods together, by position in ``resources``."""
+    user: str = ""
+    """Whose it is, where somebody says so (annotation or label ``vsched.io/user``)."""
 
     @property
     def waits(self) -> bool:

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vsched.model.job import Job
+from vsched.model.job import USER, Job
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase, Status
 from vsched.web.overview import JobRow
 
 MOST_JOBS = 10_000
+MOST_CHARACTERS = 64
+"""Of a user's name: annotations may be as long as objects."""
 
 Pair = tuple[str, str]
 """Queue and namespace."""
@@ -67,7 +69,7 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
     if outcome is None:
         pending, running = len(job.pending), job.counts[Status.RUNNING]
         counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
-        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked)
+        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, user_of(job))
     return JobRow(
         key=job.key,
         queue=spec.queue,
@@ -82,7 +84,18 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
         reason=outcome.code,
         message=outcome.message,
         request=asked if outcome.pending else (0,) * len(columns),
+        user=user_of(job),
     )
+
+
+def user_of(job: Job) -> str:
+    """Whose job it is: what its PodGroup says, else its first pod; empty where nobody says so."""
+    for key, value in job.spec.annotations:
+        if key == USER:
+            return value[:MOST_CHARACTERS]
+    first = next(iter(job.tasks.values()), None)
+    pairs = () if first is None else first.labels.pairs
+    return next((value[:MOST_CHARACTERS] for key, value in pairs if key == USER), "")
 
 
 def _first(rows: Iterable[JobRow]) -> list[JobRow]:

@@ -31,7 +31,11 @@ async def going() -> AsyncIterator[tuple[Going, str]]:
     few = replace(two, share=0.5, overused=True, allocated=(50_000, 1 << 39, 5_000, 0, 50), **about)
     top = replace(root, share=1.3, overused=True, deserved=UNKNOWN, guarantee=UNKNOWN, capability=UNKNOWN)
     kept = {"root": top, "team-0": many, "team-1": few}
-    jobs = {key: replace(job, queue=f"team-{number % 2}") for number, (key, job) in enumerate(made.now.jobs.items())}
+    users = ("", "ada", "bob")
+    jobs = {
+        key: replace(job, queue=f"team-{number % 2}", user=users[number % 3])
+        for number, (key, job) in enumerate(made.now.jobs.items())
+    }
     made.show(replace(made.now, queues=kept, namespaces={}, jobs=jobs))
     made.still = True
     async with pictured(made) as url:
@@ -83,6 +87,22 @@ async def test_a_narrow_screen_keeps_the_most_contested_resource_and_says_of_whi
     await expect(page.locator("#jobs-grid .position .whose").first).to_be_visible()
     await expect(page.locator("#jobs-grid td.position").first).to_have_text(re.compile(r"^\d+ of team-[01]$"))
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_jobs_are_chosen_by_namespace_and_user_and_addresses_keep_that(visit: Sitting, going: Any) -> None:
+    page, jobs = visit.page, going[0].now.jobs
+    waiting = [job for job in jobs.values() if job.waits or job.pending]
+    told = page.locator("#jobs-told")
+    await page.get_by_label("User").select_option("ada")
+    await expect(told).to_contain_text(f"{sum(job.user == 'ada' for job in waiting)} jobs shown")
+    await page.locator("#jobs-namespace").select_option("training")
+    both = sum(job.user == "ada" and job.key.startswith("training/") for job in waiting)
+    await expect(told).to_contain_text(f"{both} job")
+    assert "user=ada" in page.url
+    assert "namespace=training" in page.url
+    await page.reload()
+    await expect(told).to_contain_text(f"{both} job")
+    await expect(page.get_by_label("User")).to_have_value("ada")
 
 
 async def test_messages_use_the_room_there_is(visit: Sitting) -> None:

@@ -8,6 +8,9 @@ import { Grid, column } from "./grid.js";
 const AGES = 5_000; // How often ages are brought up to date where nothing else changes.
 const MOST_REASONS = 12;
 const NO_REASON = "none";
+const WANTED = ["queue", "namespace", "user", "reason"]; // By which jobs are chosen, as the address has them.
+
+const namespaceOf = (job) => job.key.slice(0, job.key.indexOf("/"));
 
 /** Whether a job waits: for its minimum, or with some of its pods. */
 const waits = (job) => job.pending > 0 || (job.ready < job.min_member && job.phase !== "Completed");
@@ -28,10 +31,12 @@ export class Jobs {
     });
     this.text = find("jobs-text");
     this.queue = find("jobs-queue");
+    this.namespace = find("jobs-namespace");
+    this.user = find("jobs-user");
     this.which = find("jobs-which");
     this.reasons = find("jobs-reasons");
     this.text.addEventListener("input", () => this.#keep());
-    for (const choice of [this.queue, this.which]) choice.addEventListener("change", () => this.#keep());
+    for (const choice of [this.queue, this.namespace, this.user, this.which]) choice.addEventListener("change", () => this.#keep());
     find("jobs-filters").addEventListener("submit", (event) => event.preventDefault());
     address.onAddress(() => this.#follow());
     this.#follow();
@@ -46,7 +51,7 @@ export class Jobs {
 
   #follow() {
     this.text.value = address.word("text");
-    this.wanted = { queue: address.word("queue"), reason: address.word("reason") };
+    this.wanted = Object.fromEntries(WANTED.map((name) => [name, address.word(name)]));
     this.which.value = address.word("which") === "all" ? "all" : "waiting";
     const sort = address.word("sort", "position");
     this.grid.order = { name: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
@@ -54,13 +59,12 @@ export class Jobs {
   }
 
   #keep() {
-    this.wanted.queue = this.queue.value;
+    for (const name of ["queue", "namespace", "user"]) this.wanted[name] = this[name].value;
     const { name, descending } = this.grid.order;
     const sort = descending ? `-${name}` : name;
     address.keep("jobs", {
       text: this.text.value.trim(),
-      queue: this.wanted.queue,
-      reason: this.wanted.reason,
+      ...this.wanted,
       which: this.which.value === "all" ? "all" : "",
       sort: sort === "position" ? "" : sort,
     });
@@ -70,7 +74,7 @@ export class Jobs {
   #draw() {
     const { picture } = this;
     this.grid.head(this.#columns());
-    this.#queues();
+    this.#choices();
     const text = this.text.value.trim().toLowerCase();
     const queues = this.wanted.queue ? picture.under(this.wanted.queue) : null;
     const namespace = text.indexOf("/") === text.length - 1; // All of one namespace, not of those whose names end alike.
@@ -81,7 +85,9 @@ export class Jobs {
       const waiting = waits(job);
       if (this.which.value === "waiting" && !waiting) continue;
       if (queues && !queues.has(job.queue)) continue;
-      if (text && !(namespace ? job.key.startsWith(text) : `${job.key} ${job.message}`.toLowerCase().includes(text))) continue;
+      if (this.wanted.namespace && namespaceOf(job) !== this.wanted.namespace) continue;
+      if (this.wanted.user && job.user !== this.wanted.user) continue;
+      if (text && !(namespace ? job.key.startsWith(text) : `${job.key} ${job.user} ${job.message}`.toLowerCase().includes(text))) continue;
       among += 1;
       const reason = job.reason || (waiting ? NO_REASON : "");
       if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
@@ -97,16 +103,29 @@ export class Jobs {
   }
 
   #nothing() {
-    const filtered = this.text.value.trim() || this.wanted.queue || this.wanted.reason;
+    const filtered = this.text.value.trim() || Object.values(this.wanted).some(Boolean);
     if (filtered) return "No job matches these filters.";
     return this.which.value === "all" ? "There are no jobs." : "No job waits.";
   }
 
-  #queues() {
-    const names = [...this.picture.queues.keys()].sort();
-    if (this.wanted.queue && !names.includes(this.wanted.queue)) names.push(this.wanted.queue);
-    fill(this.queue, ["", ...names], (name) => make("option", { value: name, text: name || "all queues" }));
-    this.queue.value = this.wanted.queue;
+  #choices() {
+    const [namespaces, users] = [new Set(), new Set()];
+    for (const job of this.picture.jobs.values()) {
+      namespaces.add(namespaceOf(job));
+      if (job.user) users.add(job.user);
+    }
+    this.#choice("queue", this.picture.queues.keys(), "all queues");
+    this.#choice("namespace", namespaces, "all namespaces");
+    this.#choice("user", users, "all users");
+    find("jobs-users").hidden = !users.size && !this.wanted.user;
+  }
+
+  #choice(which, found, all) {
+    const names = [...found].sort();
+    const wanted = this.wanted[which];
+    if (wanted && !names.includes(wanted)) names.push(wanted);
+    fill(this[which], ["", ...names], (name) => make("option", { value: name, text: name || all }));
+    this[which].value = wanted;
   }
 
   #chips(reasons, among) {

@@ -29,7 +29,7 @@ const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
 const sections = [
   new Queues({
     onQueue: (name) => panel.open("queue", name),
-    onWaiting: (queue, namespace) => address.go("jobs", { queue, text: `${namespace}/` }),
+    onWaiting: (queue, namespace) => address.go("jobs", { queue, namespace }),
   }),
   nodes,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
