@@ -96,7 +96,7 @@ export class Queues {
     if (!this.scales.has(key)) this.scales.set(key, Math.max(scaleOf(besides, at), alone ? resource.total : 0));
     const scale = this.scales.get(key);
     if (row.kind === "namespace") return { scale, most: null, of: null };
-    return { scale, most: limit(queues, row, resource, at), of: row.deserved[at] ?? (alone ? resource.total : null) };
+    return { scale, most: limit(queues, row, resource, at), of: alone ? resource.total : row.deserved[at] };
   }
 
   /** The order in which resources stay where there is little room: the most contested first, the others as they come. */
