@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vsched.errors import BadInput
-from vsched.files import content
+from vsched.files import content, text
 
 
 def fifo(folder: Path) -> Path:
@@ -58,3 +58,25 @@ def test_links_do_not_lead_out_of_a_directory(tmp_path: Path) -> None:
             content(path, below=(inside,))
     with pytest.raises(BadInput, match="is not in a directory that is allowed"):
         content(inside / "data", below=())
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        pytest.param(lambda folder: "/dev/zero", "it is no regular file", id="a device that never ends"),
+        pytest.param(lambda folder: folder, "Is a directory", id="a directory"),
+        pytest.param(long, "is longer than 0 MiB", id="more than anybody means"),
+    ],
+)
+def test_text_that_never_ends_is_refused(tmp_path: Path, make: Callable[[Path], str | Path], problem: str) -> None:
+    with pytest.raises(BadInput, match=problem):
+        text(make(tmp_path), most_bytes=2048)
+
+
+def test_text_may_come_through_a_pipe_and_be_nothing(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"kind: Node\n")
+    os.close(writing)
+    assert text(f"/dev/fd/{reading}") == "kind: Node\n"
+    os.close(reading)
+    assert text("/dev/null") == ""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from vsched.errors import BadInput
 
+INPUT_BYTES = 1 << 30
+"""More than the manifests of any cluster have."""
 CREDENTIAL_BYTES = 1 << 20
 """More than any certificate, key, token or kubeconfig has."""
 
@@ -34,6 +36,29 @@ def content(
     if len(found) > most_bytes:
         raise BadInput(f"{path}: is longer than {most_bytes >> 10} KiB")
     return found
+
+
+def text(path: str | Path, *, most_bytes: int = INPUT_BYTES) -> str:
+    """The text of a file or a pipe that a person named; raises BadInput, also for devices and for what never ends."""
+    try:
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or os.isatty(file.fileno()) or _is_nothing(mode, path)):
+                raise BadInput(f"{path}: it is no regular file (expected a readable file)")
+            found = file.read(most_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: {getattr(error, 'strerror', None) or error} (expected a readable file)") from None
+    if len(found) > most_bytes:
+        raise BadInput(f"{path}: is longer than {most_bytes >> 20} MiB")
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: byte {error.start} is not UTF-8 (expected YAML or JSON text)") from None
+
+
+def _is_nothing(mode: int, path: str | Path) -> bool:
+    """Whether it is the file that is always empty."""
+    return stat.S_ISCHR(mode) and os.path.realpath(path) == os.devnull
 
 
 def _is_below(path: str | Path, directories: Sequence[str | Path]) -> bool:

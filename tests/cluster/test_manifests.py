@@ -161,6 +161,10 @@ BAD: dict[str, tuple[str, str]] = {
         "kind: Queue\nmetadata: {name: a}\nspec: &self {deserved: *self}\n",
         "stdin: its aliases expand to far more than it says (expected YAML or JSON)",
     ),
+    "a number that is none": (
+        "kind: Queue\nmetadata: {name: a}\nspec: {weight: .nan}\n",
+        "stdin:document 1: Queue a: nan is not a number (expected plain values)",
+    ),
     "nesting without end": ("[" * 100000, "stdin: nested too deeply"),
 }
 

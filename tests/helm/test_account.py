@@ -110,6 +110,7 @@ async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIter
 LATER = {
     ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
     ("patch", "events"): "an Event that is repeated, some time later",
+    ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
 }
 """Rights that the run below may have no use for, and why they are needed."""
 

@@ -13,6 +13,7 @@ from vsched.cli.plan_view import Planned
 from vsched.cluster.restoring import Restored
 from vsched.daemon.calling import Caller
 from vsched.errors import BadInput
+from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.dump import Recording, decode
@@ -60,9 +61,9 @@ async def fetched(target: Target) -> Recording:
 def load(path: Path) -> Recording:
     """A session from a file that ``vsched dump`` has written."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error} (expected a file that vsched dump wrote)") from None
+        data = content(path, most_bytes=INPUT_BYTES)
+    except BadInput as error:
+        raise BadInput(f"{error} (expected a file that vsched dump wrote)") from None
     return _decoded(data, str(path))
 
 

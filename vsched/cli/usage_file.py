@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from vsched import files
 from vsched.errors import BadInput
 from vsched.model.usage import Figures, NodeUsage, Reading, period_seconds
 from vsched.yamltext import check_aliases, is_too_deep
@@ -25,7 +25,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def read_usage(path: str, now: float) -> Reading:
     """The file as a reading that is new at ``now``; raises BadInput with one line."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = files.text(path)
         if is_too_deep(text):
             raise BadInput(f"{path}: nested too deeply ({_BY_NODE})")
         check_aliases(text)

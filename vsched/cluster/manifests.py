@@ -9,12 +9,13 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from math import isfinite
 from typing import Any, NamedTuple, TextIO
 
 import msgspec
 import yaml
 
+from vsched import files
 from vsched.cluster import wire
 from vsched.errors import BadInput, BadObject
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
@@ -56,7 +57,7 @@ def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str
     for path in paths:
         name = "stdin" if path == STDIN else path
         try:
-            text = stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
+            text = stdin.read() if path == STDIN else files.text(path)
         except OSError as error:
             raise BadInput(f"{name}: {error.strerror or error} (expected a readable file)") from None
         except UnicodeDecodeError as error:
@@ -184,6 +185,8 @@ def without_nulls(value: Any) -> Any:
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is not a number")
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from vsched import files
 from vsched.errors import BadInput, BadObject
 from vsched.sim.client import LocalClient
 from vsched.sim.kinds import Kind, KindRegistry, Obj
@@ -58,7 +59,7 @@ class Manifest:
 def read_documents(path: Path) -> list[Manifest]:
     """The documents of a file (``-`` is standard input) that are not empty."""
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(path) == "-" else files.text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInput(f"{path}: cannot be read: {reason}") from None
