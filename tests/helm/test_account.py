@@ -175,7 +175,9 @@ def stand_in_pods(cluster: Cluster) -> None:
     for name, labels in ((POD, of_all), ("killed", selected)):
         made = pod(name)
         made["metadata"] = {"name": name, "namespace": NAMESPACE, "labels": labels}
-        made["spec"]["schedulerName"] = "default-scheduler"
+        # They wait for nothing: what they asked for would be divided, too.
+        made["spec"] |= {"nodeName": "n1", "schedulerName": "default-scheduler"}
+        made["spec"]["containers"][0]["resources"] = {}
         cluster.client.create("pods", made)
 
 
