@@ -44,10 +44,10 @@ def text(path: str | Path, *, most_bytes: int = INPUT_BYTES) -> str:
         with open(path, "rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or os.isatty(file.fileno()) or _is_nothing(mode, path)):
-                raise BadInput(f"{path}: it is no regular file (expected a readable file)")
+                raise BadInput(f"{path}: cannot be read: it is no regular file")
             found = file.read(most_bytes + 1)
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: {getattr(error, 'strerror', None) or error} (expected a readable file)") from None
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(found) > most_bytes:
         raise BadInput(f"{path}: is longer than {most_bytes >> 20} MiB")
     try:

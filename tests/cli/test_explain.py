@@ -102,7 +102,9 @@ def _seen(daemon: Daemon, key: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        pytest.param(["ns/x", "--from", "nowhere.json"], "nowhere.json: No such file or directory", id="no file"),
+        pytest.param(
+            ["ns/x", "--from", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory", id="no file"
+        ),
         pytest.param(["a/b/c"], "expected NAMESPACE/NAME", id="no name"),
         pytest.param(["ns/x"], "nobody listens there", id="no daemon"),
     ],

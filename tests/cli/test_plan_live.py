@@ -184,7 +184,7 @@ def test_many_placements_are_told_by_job(tmp_path: Path) -> None:
         (("--set", "queue/reserch.weight=3"), 1, "did you mean 'research'?"),
         (("--add-nodes", "2"), 2, "expected one --like NODE for each"),
         (("--submit", "-", "--submit", "-"), 2, "standard input can be read once only"),
-        (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: No such file or directory"),
+        (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: cannot be read: No such file or directory"),
         (("-f", "x.yaml"), 2, "-f: not with --live"),
         (("--arbitrate",), 2, "--arbitrate: not with --live"),
         (("--arbitrate-grace", "3s"), 2, "--arbitrate-grace: not with --live"),

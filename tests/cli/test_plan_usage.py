@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(tmp_path: Path, text: st
         pytest.param(b"n1: \xff", "byte 4 is not UTF-8 (expected YAML or JSON text)", id="not text"),
         pytest.param(b"[" * 500_000, "nested too deeply (expected node: ", id="lists in lists"),
         pytest.param(b"{a: " * 500_000, "nested too deeply (expected node: ", id="mappings in mappings"),
-        pytest.param(None, "No such file or directory (expected a readable file)", id="no file"),
+        pytest.param(None, "cannot be read: No such file or directory", id="no file"),
     ],
 )
 def test_what_is_no_document_is_told_in_one_line(tmp_path: Path, content: bytes | None, problem: str) -> None:

@@ -44,12 +44,19 @@ async def test_definitions_of_others_are_left_alone_and_those_that_are_missing_a
         await release.install({})
         cluster.client.create(BUCKETS, bucket("b", weight=1))
         cluster.client.patch(DEFINITIONS, "", ours, partial(described, "of an older release"))
+        cluster.client.patch(DEFINITIONS, "", ours, as_helm_left_it)
         await release.upgrade({})
         assert "older" not in str(there(cluster, DEFINITIONS, ours))
         await release.upgrade({"definitions": {"install": False}})
         await release.uninstall()
         assert found(cluster, BUCKETS, "b")
         assert there(cluster, DEFINITIONS, theirs) == before
+
+
+def as_helm_left_it(definition: Obj) -> Obj:
+    """The definition, nobody but Helm having written it."""
+    entries = [each for each in definition["metadata"]["managedFields"] if each["operation"] == "Apply"]
+    return {**definition, "metadata": {**definition["metadata"], "managedFields": entries}}
 
 
 def described(text: str, definition: Obj) -> Obj:

@@ -114,7 +114,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"nope.yaml: No such file"):
+    with pytest.raises(BadInput, match=r"nope.yaml: cannot be read: No such file"):
         read_fleet(tmp_path / "nope.yaml")
 
 

@@ -30,9 +30,7 @@ def read_usage(path: str, now: float) -> Reading:
             raise BadInput(f"{path}: nested too deeply ({_BY_NODE})")
         check_aliases(text)
         found = yaml.load(text, Loader=_Loader)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error} (expected a readable file)") from None
-    except (UnicodeDecodeError, yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise BadInput(f"{path}: not YAML or JSON: {' '.join(str(error).split())}") from None
     nodes = dict(_mapping(path, "", found, _BY_NODE))
     return Reading(now, {name: _usage(path, name, said, now) for name, said in nodes.items()})
