@@ -195,7 +195,7 @@ def take_back(cache: Cache) -> None:
         cache.status_failed(key)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_any_order_of_events_ends_as_a_fresh_list(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
@@ -257,7 +257,7 @@ def relists(draw: st.DrawFn) -> tuple[list[Fields], list[Event], list[Fields]]:
     return listed, later, list(state.values())
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), relists(), st.data())
 def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     before: tuple[list[Event], list[Fields]],

@@ -277,7 +277,7 @@ LABELS = st.tuples(st.sampled_from(["ns", "other"]), st.sampled_from([{}, {"app"
 SHAPES = st.tuples(AFFINITIES, SPREADS, RULES)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     nodes=NODES,
     pods=st.lists(st.tuples(st.integers(0, 4), LABELS, SHAPES), max_size=5),
