@@ -11,7 +11,13 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# What is asked of every change is the same each time; people look further with every run of theirs.
+settings.register_profile(
+    "shared-machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("shared-machine")
 
 
