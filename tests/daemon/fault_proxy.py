@@ -95,9 +95,15 @@ class FaultProxy:
                 cut += 1
         return cut
 
-    def writes(self) -> int:
-        """Requests other than GET so far."""
-        return sum(count for (what, _), count in self.seen.items() if not what.startswith("GET"))
+    def writes(self, prefix: str = "") -> int:
+        """Requests other than GET so far; with a prefix, those whose method and kind begin so."""
+        return sum(
+            count for (what, _), count in self.seen.items() if not what.startswith("GET") and what.startswith(prefix)
+        )
+
+    def accepted(self) -> int:
+        """Requests other than GET that were carried out."""
+        return sum(count for (what, code), count in self.seen.items() if not what.startswith("GET") and code < 300)
 
     def _fault(self, method: str, path: str) -> Fault | None:
         for index, fault in enumerate(self._faults):
