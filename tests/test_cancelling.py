@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import vsched
-from vsched.cluster.lane import Lane, LaneSettings
 from vsched.daemon.triggers import Trigger
 from vsched.together import together
+from vsched.writes.workqueue import Lane, LaneSettings
 
 PACKAGE = Path(vsched.__file__).parent
 Made = tuple[Coroutine[Any, Any, Any], Callable[[], None]]

@@ -15,7 +15,7 @@ from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_arbitrate import AT_ONCE
 from vsched.cli.plan_view import Document
 from vsched.cli.usage_file import read_usage
-from vsched.cluster.manifests import decode_manifests, read
+from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 

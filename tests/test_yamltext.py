@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from vsched.cli.usage_file import read_usage
-from vsched.cluster.manifests import decode_manifests, read
 from vsched.errors import BadInput
 from vsched.kube.kubeconfig import read_files
+from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.sim.manifests import read_documents
 from vsched.yamltext import DEEPEST, is_too_deep
 

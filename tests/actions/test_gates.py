@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.support.plans import DEFAULT_POLICY, Manifest, decide, manifests, mirror, policy_of
-from vsched.cluster.ingest import QUEUE_GATE
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.ingest.pods import QUEUE_GATE
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

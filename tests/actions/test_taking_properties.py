@@ -11,8 +11,8 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cluster.views import view
 from tests.framework.test_cycle import carried_out
+from tests.mirror.views import view
 from tests.support.clusters import contended
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking

@@ -13,8 +13,8 @@ from vsched.arbitrator.effects import Verdict
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.cluster.cache import Cache
-from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration import ARBITRATOR_VERSION
 from vsched.settings.built_in import REGISTRY
 

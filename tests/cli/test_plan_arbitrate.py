@@ -18,7 +18,7 @@ from vsched.cli import cli
 from vsched.cli.plan import OUR_NAMES, arbitration_rules, make_plan
 from vsched.cli.plan_arbitrate import AT_ONCE
 from vsched.cli.plan_view import Document
-from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 
 GROUP = "kube-arbitrator.incubator.k8s.io/v1"
 BUSY = "node n1 cpu=4\npods a/old 4 cpu=1 on=n1\n"

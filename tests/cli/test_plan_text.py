@@ -11,8 +11,8 @@ from rich.console import Console
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
 from vsched.cli.plan import OUR_NAMES, decide
 from vsched.cli.plan_text import as_text
-from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.framework.policy import Policy
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.daemon.running import PODGROUPS, pod
-from vsched.cluster.implied import GROUP_NAME
+from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.cluster.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.clock import SystemClock
-from vsched.cluster.events import EventRecorder, EventSettings
-from vsched.cluster.lane import LaneSettings
-from vsched.cluster.limits import Attempts, TokenBucket
-from vsched.cluster.writer import Writer
 from vsched.controllers.allocations import AllocationSettings, AllocationWriter
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.model.arbitration import AllocationRecord, Arbitration, Claim, Party, Told
 from vsched.sim.cluster import Cluster
+from vsched.writes.events import EventRecorder, EventSettings
+from vsched.writes.limits import Attempts, TokenBucket
+from vsched.writes.workqueue import LaneSettings
+from vsched.writes.writer import Writer
 
 CONSUMERS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/consumers"
 ALLOCATIONS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/allocations"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.cluster import builders as make
+from tests.mirror import builders as make
 from tests.support.feeding import tell_list
-from vsched.cluster import wire
 from vsched.controllers.queue_records import Feed
 from vsched.kube.deltas import Delta, PartsSink
+from vsched.mirror import wire
 
 Change = tuple[str, str | None, str | None]
 

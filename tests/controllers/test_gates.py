@@ -10,7 +10,7 @@ import pytest
 from tests.controllers.asking import QUEUES, events, queue
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import node, nodes_of, pod, podgroup, scheduling, until
-from vsched.cluster.ingest import QUEUE_GATE
+from vsched.mirror.ingest.pods import QUEUE_GATE
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]

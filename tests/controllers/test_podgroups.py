@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import builders as make
-from tests.cluster.test_cache import World
-from vsched.cluster.implied import StandIn
+from tests.mirror import builders as make
+from tests.mirror.test_cache import World
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, content_of, correction, creation
+from vsched.mirror.ingest.implicit import StandIn
 from vsched.sim.patches import merge_patch
 
 Fields = dict[str, Any]

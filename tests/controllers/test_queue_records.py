@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.feeding import tell_list
-from vsched.cluster import wire
 from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, Standing
 from vsched.kube.deltas import Delta
+from vsched.mirror import wire
 from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 

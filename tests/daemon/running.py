@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vsched.cluster.confirmations import ConfirmationSettings
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.reload import PolicyInForce
@@ -15,6 +14,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
+from vsched.writes.confirmations import ConfirmationSettings
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"

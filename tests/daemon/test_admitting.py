@@ -11,9 +11,9 @@ from tests.support.parties import amounts, party, world
 from vsched.arbitrator.effects import Promise, Verdict
 from vsched.arbitrator.extender import Answer, Asking
 from vsched.clock import FakeClock
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
 from vsched.daemon.admitting import Admission, Review
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Award, Bucket, Claim, Division, Party
 from vsched.web.findings import Arbitrated, Findings
 

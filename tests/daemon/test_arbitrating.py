@@ -8,21 +8,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.cluster.builders import Fields, merged, namespace, node, pod, read
-from tests.cluster.recording_server import RecordingServer, recording, until, writer_to
+from tests.mirror.builders import Fields, merged, namespace, node, pod, read
 from tests.support.parties import amounts, party, pods, world
+from tests.writes.recording_server import RecordingServer, recording, until, writer_to
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import FakeClock
-from vsched.cluster.cache import Cache
-from vsched.cluster.events import EventRecorder, EventSettings
-from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrating import Arbiter, with_granted
 from vsched.daemon.telemetry import Telemetry
+from vsched.mirror.cache import Cache
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
+from vsched.writes.events import EventRecorder, EventSettings
+from vsched.writes.evictions import EvictionSettings, Evictor
 
 RULES = ArbitrationRules(interval_seconds=1.0, pause_seconds=0.1, grace_seconds=10.0)
 GROUP = "kube-arbitrator.incubator.k8s.io/v1"

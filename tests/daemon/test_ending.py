@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from tests.cluster.recording_server import RecordingServer, recording, until, writer_to
+from tests.writes.recording_server import RecordingServer, recording, until, writer_to
 from vsched.clock import FakeClock
-from vsched.cluster.dispatch import Dispatcher, DispatchSettings, Outcome, Verdict
-from vsched.cluster.evictions import EvictionSettings, Evictor
 from vsched.daemon.ending import TELLING_SECONDS, Left, wind_down
 from vsched.model.plan import Bind, Evict
+from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.writes.evictions import EvictionSettings, Evictor
 
 
 class Hands(NamedTuple):

@@ -10,9 +10,9 @@ import aiohttp
 import msgspec
 
 from tests.daemon.running import Obj, gang, node, scheduling, until
-from vsched.cluster.ingest_annotations import EXPECTED_DURATION
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Estimate, Explanation
+from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.sim.cluster import Cluster
 from vsched.sim.controllers.pods import DURATION
 

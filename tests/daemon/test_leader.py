@@ -11,8 +11,6 @@ import pytest
 
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, scheduling, until
-from vsched.cluster.limits import Attempts, TokenBucket
-from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
 from vsched.daemon.app import Daemon
 from vsched.daemon.leader import Election, LeaseElection, NoElection, home_of, led
 from vsched.daemon.options import Options
@@ -23,6 +21,8 @@ from vsched.kube.lease import LeaseLost
 from vsched.kube.lease_record import LeaseSettings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.writes.limits import Attempts, TokenBucket
+from vsched.writes.writer import NOT_PERMITTED, Write, Writer
 
 OFTEN = LeaseSettings(retry_seconds=0.05)
 LEASES = "coordination.k8s.io/leases"

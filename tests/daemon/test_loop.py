@@ -9,13 +9,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.cluster.recording_server import recording, until, writer_to
 from tests.support.small import SmallCluster
+from tests.writes.recording_server import recording, until, writer_to
 from vsched.clock import SystemClock
-from vsched.cluster.dispatch import Dispatcher, DispatchSettings
-from vsched.cluster.evictions import EvictionSettings, Evictor
-from vsched.cluster.notes import Broken
-from vsched.cluster.writeback import Writeback, WritebackSettings
 from vsched.daemon import loop as spine
 from vsched.daemon.lookout import Lookout
 from vsched.daemon.loop import Hands, Loop
@@ -23,8 +19,12 @@ from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.mirror.notes import Broken
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
+from vsched.writes.bindings import Dispatcher, DispatchSettings
+from vsched.writes.evictions import EvictionSettings, Evictor
+from vsched.writes.writeback import Writeback, WritebackSettings
 
 POLICY = Policy((), ())
 

@@ -11,14 +11,14 @@ import pytest
 from tests.daemon.fault_proxy import FaultProxy, faulty
 from tests.daemon.running import gang, node, nodes_of, pod, scheduling, until
 from vsched.clock import SystemClock
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
-from vsched.cluster.confirmations import Confirmations, ConfirmationSettings
 from vsched.daemon.app import Daemon
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport
 from vsched.sim.cluster import Cluster
+from vsched.writes.confirmations import Confirmations, ConfirmationSettings
 
 SOON = ConfirmationSettings(unconfirmed_seconds=0.3)
 FOREVER = ConfirmationSettings(unconfirmed_seconds=3600.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import gang, node, nodes_of, pod, reasons_of, scheduling, until
-from vsched.cluster.bodies import PODS
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.sim.cluster import Cluster
+from vsched.writes.bodies import PODS
 
 
 async def test_two_daemons_without_an_election_notice_one_another() -> None:

@@ -7,12 +7,12 @@ from structlog.testing import capture_logs
 
 from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
-from vsched.cluster.dispatch import Outcome, Verdict
-from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
 from vsched.daemon.reload import Reading
 from vsched.daemon.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
+from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 
 TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
 

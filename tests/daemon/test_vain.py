@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.small import SmallCluster
 from vsched.arbitrator.effects import Promise, Verdict
-from vsched.cluster.evictions import EvictionVerdict
 from vsched.daemon.vain import BOUND_SECONDS, MOST, Vain, kept_by, promised_by
 from vsched.model.nodes import NodeAttributes, NodeStatics, Taint
 from vsched.model.plan import CycleReport, Evict, Nominate
 from vsched.model.status import Status
 from vsched.model.task import Task
+from vsched.writes.evictions import EvictionVerdict
 
 JOB = "ns/urgent"
 

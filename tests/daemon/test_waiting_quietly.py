@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.daemon.running import PATIENCE_SECONDS, gang, node, status_of, until
-from vsched.cluster.job_statuses import JobStatusSettings
-from vsched.cluster.pod_conditions import PodConditionSettings
-from vsched.cluster.writeback import WritebackSettings
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
+from vsched.writes.pod_conditions import PodConditionSettings
+from vsched.writes.podgroup_status import JobStatusSettings
+from vsched.writes.writeback import WritebackSettings
 
 
 def writes(daemon: Daemon) -> float:

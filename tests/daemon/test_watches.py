@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.daemon.running import node, until
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
-from vsched.cluster.complaints import API_VERSIONS
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.sim.cluster import Cluster
+from vsched.writes.object_events import API_VERSIONS
 
 Obj = dict[str, Any]
 ARBITRATOR = "kube-arbitrator.incubator.k8s.io/v1"

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import builders as make
+from tests.mirror import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.cluster.bounds import ROLES_MAX
 from vsched.explain.applying import Situation
 from vsched.explain.candidates import ADDED_MAX, levers
 from vsched.explain.changes import changes
@@ -23,6 +22,7 @@ from vsched.explain.records import Explanation
 from vsched.explain.simulation import Goal, Spent, until
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
+from vsched.mirror.ingest.bounds import ROLES_MAX
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cluster.views import view
+from tests.mirror.views import view
 from tests.support.clusters import clusters
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
-from vsched.cluster.cache import Cache
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.trace import Trace
+from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

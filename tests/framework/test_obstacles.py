@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
-from vsched.cluster import wire
 from vsched.framework.cycle import run_cycle
+from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 

@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests
-from vsched.cluster.cache import Cache
-from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -8,10 +8,10 @@ import tracemalloc
 
 import pytest
 
-from tests.cluster import builders as make
+from tests.mirror import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
-from vsched.cluster.cache import Cache
+from vsched.mirror.cache import Cache
 from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
 from vsched.model.task import Task
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.cluster.cache import Cache
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy, ReadsUsage
+from vsched.mirror.cache import Cache
 from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage, Reading
 from vsched.plugins.rescheduling import ReschedulingArgs
 from vsched.settings import load_text

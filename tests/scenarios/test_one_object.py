@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import builders as make
+from tests.mirror import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.cluster.bounds import (
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.cache import Cache
+from vsched.mirror.ingest.bounds import (
     CONTAINERS_MAX,
     LABELS_MAX,
     POD_TERMS_MAX,
@@ -26,8 +28,6 @@ from vsched.cluster.bounds import (
     TERMS_MAX,
     TOLERATIONS_MAX,
 )
-from vsched.cluster.cache import Cache
-from vsched.framework.cycle import run_cycle
 from vsched.model.plan import CycleReport
 from vsched.plugins._podrules import COMPARISONS_MAX, TOO_COSTLY
 from vsched.settings.built_in import REGISTRY

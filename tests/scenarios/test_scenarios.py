@@ -16,8 +16,8 @@ import yaml
 
 from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_view import Document
-from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.errors import BadPolicy
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.resources import parse_amount
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

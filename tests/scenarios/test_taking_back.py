@@ -11,7 +11,7 @@ import yaml
 
 from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_view import Document
-from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

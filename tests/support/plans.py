@@ -37,9 +37,9 @@ import yaml
 
 from vsched.cli.plan import OUR_NAMES, make_plan
 from vsched.cli.plan_view import Document
-from vsched.cluster.cache import Cache
-from vsched.cluster.manifests import Origin, decode_manifests
 from vsched.framework.policy import Policy
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror
 from vsched.cli import cli
 from vsched.cli.plan_trial import Trial
-from vsched.cluster.restoring import Restored
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.whatif.restoring import Restored
 from vsched.model.dump import Head, Recording, pack
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY

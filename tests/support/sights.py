@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.cluster.cache import Cache
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.web.overview import Overview

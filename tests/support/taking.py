@@ -10,9 +10,9 @@ import orjson
 import yaml
 
 from tests.support.plans import NOW, Manifest, manifests, mirror
-from vsched.cluster import wire
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.support.overviews import session
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, JOBS, look, of
-from vsched.cluster.manifests import Origin, decode_manifests
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.usage import Figures, NodeUsage, Reading
 from vsched.web.deltas import apply
 from vsched.web.overview import Overview

@@ -14,12 +14,12 @@ from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.asking import Target, asked, expect_leader, understood
 from vsched.cli.queue_source import NODES, Obj
-from vsched.cluster import wire
-from vsched.cluster.ingest_arbitration import allocation_of, bucket_of, claim_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
+from vsched.mirror import wire
+from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
 from vsched.model.arbitration import ARBITRATOR_GROUP, DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
 

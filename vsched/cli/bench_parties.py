@@ -17,8 +17,6 @@ import orjson
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, WriteAllocation, WriteStatus
 from vsched.cli.bench_world import metadata_of
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
 from vsched.controllers.allocation_bodies import (
     ALLOCATION,
     BUCKET,
@@ -28,6 +26,8 @@ from vsched.controllers.allocation_bodies import (
     spec_write,
     status_write,
 )
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
 
 SCHEDULERS = ("default-scheduler", "vsched", "another-scheduler")

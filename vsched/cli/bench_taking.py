@@ -15,11 +15,11 @@ import msgspec
 import orjson
 
 from vsched.cli.bench_world import metadata_of
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
 from vsched.daemon.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 
 NODE_CPU, NODE_MEMORY_GIB, NODE_PODS = 64, 256, 250
 ZONES = 10

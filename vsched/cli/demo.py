@@ -29,7 +29,6 @@ from vsched.cli.demo_users import Users
 from vsched.cli.demo_view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
 from vsched.cli.live import first_of, run_fast
 from vsched.cli.sender import Sender
-from vsched.cluster.dispatch import Verdict
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.tuning import listed, tuned
@@ -39,6 +38,7 @@ from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.web.server import parse_address
+from vsched.writes.bindings import Verdict
 
 EPILOG = """\b
 Examples:

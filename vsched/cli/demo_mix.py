@@ -15,8 +15,8 @@ from itertools import product
 from vsched.cli.book import Gang
 from vsched.cli.live import as_gang
 from vsched.cli.sender import Obj
-from vsched.cluster.ingest_objects import QUEUE_NAME
-from vsched.cluster.ingest_weights import NAMESPACE_WEIGHT
+from vsched.mirror.ingest.objects import QUEUE_NAME
+from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.fleet import DEFAULT_CAPACITY
 from vsched.sim.workload import DEFAULT_GANG_SIZES, SHAPES, gang

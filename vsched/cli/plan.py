@@ -27,12 +27,12 @@ from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
 from vsched.cli.plan_workloads import decode_with_pods
 from vsched.cli.usage_file import read_usage
-from vsched.cluster.cache import Cache
-from vsched.cluster.manifests import Manifests, read
 from vsched.daemon.calling import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire.manifests import Manifests, read
 from vsched.model.plan import Evict
 from vsched.model.usage import Reading
 from vsched.plugins.allocation import ALLOCATION

@@ -15,7 +15,7 @@ from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations_source import Share, Shares
-from vsched.cluster.cache import Cache
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Award, Bucket, Division, Party, Told
 from vsched.model.counted import NOTHING, render_counted, summed
 from vsched.model.plan import CycleReport, Evict

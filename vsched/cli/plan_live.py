@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from vsched.cli.plan_changes import Changes, Ran, changes_between
 from vsched.cli.plan_trial import Edit, Trial
 from vsched.cli.plan_view import Planned
-from vsched.cluster.restoring import Restored
 from vsched.daemon.calling import Caller
 from vsched.errors import BadInput
 from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.whatif.restoring import Restored
 from vsched.model.dump import Recording, decode
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text

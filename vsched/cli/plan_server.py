@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from vsched.cluster.ingest_bounds import LIMITS
 from vsched.errors import BadInput
+from vsched.mirror.ingest.budgets import LIMITS
 from vsched.model.queue import PriorityClass
 from vsched.model.quota import Quota
 from vsched.model.resources import format_amount

@@ -8,10 +8,10 @@ from typing import Any
 
 from vsched.cli.plan_server import WORKLOADS, Made
 from vsched.cli.plan_trial import Sent, Trial
-from vsched.cluster import wire
-from vsched.cluster.manifests import STDIN, Origin, read
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
+from vsched.mirror import wire
+from vsched.mirror.wire.manifests import STDIN, Origin, read
 from vsched.sim.kinds import Kind
 from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.status import Failure

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from vsched.cluster.restoring import Restored
 from vsched.errors import BadInput
+from vsched.mirror.whatif.restoring import Restored
 
 if TYPE_CHECKING:  # the rules of an API server are imported where one is asked, so that other plans do not load them
     from vsched.cli.plan_server import PaperServer

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from vsched.cli.output import say
 from vsched.cli.plan_submit import PODLESS, as_told, names_scheduler
-from vsched.cluster import wire
-from vsched.cluster.ingest_objects import class_of
-from vsched.cluster.manifests import Manifests, Origin, decode_manifests, without_nulls
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
+from vsched.mirror import wire
+from vsched.mirror.ingest.objects import class_of
+from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, without_nulls
 
 if TYPE_CHECKING:
     from vsched.cli.plan_server import PaperServer

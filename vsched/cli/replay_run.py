@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from vsched.cli.plan_live import OUR_NAMES, load
 from vsched.cli.replay_differences import Difference, differences
-from vsched.cluster.restoring import Restored
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.mirror.whatif.restoring import Restored
 from vsched.model.dump import Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION

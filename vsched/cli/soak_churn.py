@@ -10,9 +10,9 @@ from vsched.cli.book import PODS
 from vsched.cli.live import PODGROUPS, create, first_of, key_of, owned_by
 from vsched.cli.sender import Obj, Sender
 from vsched.cli.soak_ledger import Ledger, Work
-from vsched.cluster.ingest_objects import QUEUE_NAME
 from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
+from vsched.mirror.ingest.objects import QUEUE_NAME
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.workload import DEFAULT_GANG_SIZES, SHAPES, gang
 

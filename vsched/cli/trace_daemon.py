@@ -15,10 +15,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vsched.clock import Clock
-from vsched.cluster.events import EventSettings
-from vsched.cluster.pod_conditions import PodConditionSettings
-from vsched.cluster.queue_statuses import QueueStatusSettings
-from vsched.cluster.writeback import WritebackSettings
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.stepping import Steps
@@ -28,6 +24,10 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
+from vsched.writes.events import EventSettings
+from vsched.writes.pod_conditions import PodConditionSettings
+from vsched.writes.queue_status import QueueStatusSettings
+from vsched.writes.writeback import WritebackSettings
 
 NEVER_SECONDS = 1e9
 PATIENCE_SECONDS = 60.0

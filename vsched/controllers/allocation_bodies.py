@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocation
-from vsched.cluster.bodies import Reference
-from vsched.cluster.writer import Write
 from vsched.kube.client import JSON_PATCH
 from vsched.kube.paths import ApiResource
 from vsched.model.arbitration import ARBITRATOR_GROUP, ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
+from vsched.writes.bodies import Reference
+from vsched.writes.writer import Write
 
 CONSUMER, ALLOCATION, BUCKET = "Consumer", "Allocation", "Bucket"
 _RESOURCES = {

@@ -14,11 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
-from vsched.cluster.events import NORMAL, WARNING, EventRecorder
-from vsched.cluster.job_statuses import version_of
-from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import Attempts, Recent
-from vsched.cluster.writer import NOT_PERMITTED, Answer, Writer
 from vsched.controllers.allocation_bodies import (
     ALLOCATION,
     CONSUMER,
@@ -31,6 +26,11 @@ from vsched.controllers.allocation_bodies import (
 )
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts, Recent
+from vsched.writes.podgroup_status import version_of
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import NOT_PERMITTED, Answer, Writer
 
 Key = tuple[str, str, str]
 """Kind, namespace, name."""

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 import msgspec
 import orjson
 
-from vsched.cluster.bodies import PODS
-from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NOT_PERMITTED, Write, Writer
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.model.plan import Ungate
+from vsched.writes.bodies import PODS
+from vsched.writes.limits import Attempts
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import NOT_PERMITTED, Write, Writer
 
 FINAL = frozenset({NOT_PERMITTED, 404, 409})
 """The pod is gone, another of its name has taken its place, or nothing may be written any more."""

@@ -16,18 +16,18 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 
-from vsched.cluster.bodies import PODGROUPS, PODS, Reference
-from vsched.cluster.events import WARNING, EventRecorder
-from vsched.cluster.implied import GROUP_NAME, StandIn
-from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import Attempts, Recent
-from vsched.cluster.writer import NOT_PERMITTED, Answer, Write, Writer
 from vsched.controllers.podgroup_records import Member, PodGroupRecords
 from vsched.controllers.podgroups import Owner, Standing, content_of, correction, creation
 from vsched.controllers.queue_records import Feed
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
+from vsched.mirror.ingest.implicit import GROUP_NAME, StandIn
 from vsched.model.resources import ResourceAxis
+from vsched.writes.bodies import PODGROUPS, PODS, Reference
+from vsched.writes.events import WARNING, EventRecorder
+from vsched.writes.limits import Attempts, Recent
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import NOT_PERMITTED, Answer, Write, Writer
 
 BATCH = 256
 """Keys looked at before the event loop has its turn."""

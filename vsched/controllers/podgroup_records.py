@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vsched.cluster import wire
-from vsched.cluster.implied import controller_of, group_named, implied_name
-from vsched.cluster.ingest_objects import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
-from vsched.cluster.wire_objects import NetworkTopology
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amounts_of, passed_on
 from vsched.controllers.queue_records import Feed
 from vsched.errors import BadQuantity
 from vsched.kube.paths import is_name
+from vsched.mirror import wire
+from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name
+from vsched.mirror.ingest.objects import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
+from vsched.mirror.wire.objects import NetworkTopology
 from vsched.model.shared import shared
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")

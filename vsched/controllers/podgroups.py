@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vsched.cluster.bodies import BATCH_VERSION
-from vsched.cluster.implied import StandIn
-from vsched.cluster.ingest_annotations import JOB_BUDGET, WAITING_TIME
-from vsched.cluster.ingest_objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.errors import UNREADABLE, BadQuantity
+from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
+from vsched.mirror.ingest.implicit import StandIn
+from vsched.mirror.ingest.objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.model.resources import format_amount, parse_amount
+from vsched.writes.bodies import BATCH_VERSION
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
 """Annotation: what a group needs at least, as JSON, in place of what is worked out."""

@@ -12,14 +12,6 @@ from collections.abc import Callable, Mapping
 import msgspec
 import orjson
 
-from vsched.cluster import wire
-from vsched.cluster.bodies import QUEUES, Reference, queue_path, queue_reference
-from vsched.cluster.events import NORMAL, WARNING, EventRecorder
-from vsched.cluster.job_statuses import version_of
-from vsched.cluster.lane import Lane, LaneSettings
-from vsched.cluster.limits import Attempts
-from vsched.cluster.served import Served
-from vsched.cluster.writer import Write, Writer
 from vsched.controllers.queue_records import Order, QueueRecords, Record
 from vsched.controllers.queues import (
     ACTIONS,
@@ -36,7 +28,15 @@ from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
+from vsched.mirror import wire
 from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
+from vsched.writes.bodies import QUEUES, Reference, queue_path, queue_reference
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.podgroup_status import version_of
+from vsched.writes.served import Served
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import Write, Writer
 
 COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 

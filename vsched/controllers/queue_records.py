@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from vsched.cluster import wire
-from vsched.cluster.bodies import BATCH_GROUP, Reference
-from vsched.cluster.ingest_objects import created_of
-from vsched.cluster.wire_base import NAMES
 from vsched.controllers.queues import STATE_WISH, WISHES, Standing
 from vsched.errors import BadObject
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.kube.paths import is_name
+from vsched.mirror import wire
+from vsched.mirror.ingest.objects import created_of
+from vsched.mirror.wire.base import NAMES
 from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
+from vsched.writes.bodies import BATCH_GROUP, Reference
 
 V = TypeVar("V")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vsched.cluster.bodies import BATCH_VERSION
 from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
+from vsched.writes.bodies import BATCH_VERSION
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"
 """Annotation: the state that a queue is to have."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from vsched.arbitrator.admission import problems
 from vsched.arbitrator.extender import Answer, Asking, Gate, Seen, Sight
 from vsched.clock import Clock
-from vsched.cluster.cache import Cache
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Bucket, Claim
 from vsched.model.counted import Counted
 from vsched.model.status import Status

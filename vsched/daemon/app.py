@@ -11,16 +11,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
-from vsched.cluster.cache import Cache
-from vsched.cluster.confirmations import Confirmations, ConfirmationSettings
-from vsched.cluster.dispatch import Dispatcher, DispatchSettings
-from vsched.cluster.events import EventSettings
-from vsched.cluster.evictions import EvictionSettings, Evictor
-from vsched.cluster.limits import TokenBucket
-from vsched.cluster.reprieves import Reprieves, ReprieveSettings
-from vsched.cluster.setbacks import Setbacks
-from vsched.cluster.writeback import Writeback, WritebackSettings
-from vsched.cluster.writer import Writer
 from vsched.daemon.arbitration import Arbitration
 from vsched.daemon.calling import Caller
 from vsched.daemon.deciding import decide_nothing, deciding
@@ -49,11 +39,21 @@ from vsched.daemon.watches import awaited, reflectors
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.mirror.cache import Cache
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 from vsched.web.health import Health
 from vsched.web.pods import Seen
 from vsched.web.routes import Sources, health_routes, public_routes
+from vsched.writes.bind_backoff import Setbacks
+from vsched.writes.bindings import Dispatcher, DispatchSettings
+from vsched.writes.confirmations import Confirmations, ConfirmationSettings
+from vsched.writes.events import EventSettings
+from vsched.writes.eviction_backoff import Reprieves, ReprieveSettings
+from vsched.writes.evictions import EvictionSettings, Evictor
+from vsched.writes.limits import TokenBucket
+from vsched.writes.writeback import Writeback, WritebackSettings
+from vsched.writes.writer import Writer
 
 
 class Daemon:

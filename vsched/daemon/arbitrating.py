@@ -18,10 +18,9 @@ from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import Clock
-from vsched.cluster.cache import Cache
-from vsched.cluster.evictions import Evictor
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.telemetry import Telemetry
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
 from vsched.model.counted import Counted, summed
 from vsched.model.plan import CycleReport, Evict
@@ -29,6 +28,7 @@ from vsched.model.resources import add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 from vsched.web.findings import Arbitrated
+from vsched.writes.evictions import Evictor
 
 LONGEST_PAUSE_SECONDS = 30.0
 """Between two rounds that fail: the interval, doubling up to this."""

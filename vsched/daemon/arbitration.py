@@ -6,10 +6,6 @@ from collections.abc import Callable, Sequence
 
 from vsched.arbitrator.placing import Placing
 from vsched.clock import Clock
-from vsched.cluster.cache import Cache
-from vsched.cluster.events import EventRecorder
-from vsched.cluster.evictions import Evictor
-from vsched.cluster.writer import Writer
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.admitting import Admission, Review
 from vsched.daemon.arbitrating import Arbiter
@@ -17,9 +13,13 @@ from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.telemetry import Telemetry
 from vsched.framework.registry import Registry
+from vsched.mirror.cache import Cache
 from vsched.web.extender import extender_routes
 from vsched.web.routes import Route
 from vsched.web.webhook import webhook_routes
+from vsched.writes.events import EventRecorder
+from vsched.writes.evictions import Evictor
+from vsched.writes.writer import Writer
 
 
 class Arbitration:

@@ -10,9 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
-from vsched.cluster.dispatch import Dispatcher
-from vsched.cluster.evictions import Evictor
 from vsched.together import together
+from vsched.writes.bindings import Dispatcher
+from vsched.writes.evictions import Evictor
 
 Drain = Callable[[float], Awaitable[int]]
 """Writes what waits within so many seconds; returns how much is left."""

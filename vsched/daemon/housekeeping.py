@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
-from vsched.cluster.events import EventRecorder
-from vsched.cluster.writer import Writer
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
@@ -17,6 +13,10 @@ from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.watches import Both
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import PartsSink
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.writes.events import EventRecorder
+from vsched.writes.writer import Writer
 
 
 class Housekeeping:

@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 import orjson
 
-from vsched.cluster.limits import Attempts
-from vsched.cluster.writer import NO_ANSWER, NOT_PERMITTED, Answer, Write, Writer
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of, port_of
 from vsched.daemon.tasks import LongLived
 from vsched.errors import Unavailable
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Answer, Write, Writer
 
 SLICES = ApiResource("discovery.k8s.io", "v1", "endpointslices")
 PODS = ApiResource("", "v1", "pods")

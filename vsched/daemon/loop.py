@@ -10,9 +10,6 @@ from itertools import count
 from typing import Protocol
 
 from vsched.clock import Clock
-from vsched.cluster.dispatch import Dispatcher
-from vsched.cluster.evictions import Evictor
-from vsched.cluster.writeback import Writeback
 from vsched.controllers.gates import GateKeeper
 from vsched.daemon.lookout import Lookout
 from vsched.daemon.telemetry import Telemetry, Timing
@@ -22,6 +19,9 @@ from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.sights import Sight
+from vsched.writes.bindings import Dispatcher
+from vsched.writes.evictions import Evictor
+from vsched.writes.writeback import Writeback
 
 Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
-from vsched.cluster.dispatch import Dispatcher
-from vsched.cluster.evictions import Evictor
-from vsched.cluster.writeback import Writeback
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import FOLLOWED
 from vsched.kube.reflector import Reflector
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.writes.bindings import Dispatcher
+from vsched.writes.evictions import Evictor
+from vsched.writes.writeback import Writeback
 
 Numbers = Mapping[str, Mapping[str, float]]
 """By name, then by the only label."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from vsched.cluster.cache import Cache
-from vsched.cluster.confirmations import Confirmations
-from vsched.cluster.dispatch import Outcome, Verdict
-from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
-from vsched.cluster.reprieves import Reprieves
-from vsched.cluster.setbacks import Setbacks
 from vsched.daemon.telemetry import Telemetry
+from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, Evict, Nominate
+from vsched.writes.bind_backoff import Setbacks
+from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.confirmations import Confirmations
+from vsched.writes.eviction_backoff import Reprieves
+from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 
 
 class Teller(Protocol):

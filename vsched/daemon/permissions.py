@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from vsched.cluster import wire
 from vsched.collectors.custom_metrics import DEFAULTS
 from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
@@ -20,6 +19,7 @@ from vsched.daemon.options import Options, leader_pod_of, leader_service_of
 from vsched.daemon.policy_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
+from vsched.mirror import wire
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.web.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS

@@ -14,11 +14,6 @@ import msgspec
 import orjson
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import Reference, time_stamp
-from vsched.cluster.events import NORMAL, WARNING, EventRecorder
-from vsched.cluster.limits import Attempts
-from vsched.cluster.wire_base import Metadata, Wire
-from vsched.cluster.writer import Write, Writer
 from vsched.daemon.reload import PolicyInForce, Reading
 from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
 from vsched.framework.registry import Registry
@@ -28,9 +23,14 @@ from vsched.kube.deltas import BrokenObject, Delta
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
+from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach
+from vsched.writes.bodies import Reference, time_stamp
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Write, Writer
 
 CONFIG_MAPS = ApiResource("", "v1", "configmaps")
 USUAL_KEY = "volcano-scheduler.conf"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.clock import Clock
-from vsched.cluster.bodies import pod_reference
-from vsched.cluster.events import WARNING, EventRecorder
 from vsched.daemon.telemetry import Telemetry
 from vsched.model.task import Task
+from vsched.writes.bodies import pod_reference
+from vsched.writes.events import WARNING, EventRecorder
 
 AGAIN_SECONDS = 60.0
 """Between two lines of the log."""

@@ -6,8 +6,8 @@ decided anew. Evictions make room, and room is used within seconds of the last v
 
 from __future__ import annotations
 
-from vsched.cluster.limits import Recent
 from vsched.model.plan import Bind, CycleReport
+from vsched.writes.limits import Recent
 
 TRIES = 5
 """Decisions to bind one pod after which it looks wrong; failed ones are up to 30 s apart."""

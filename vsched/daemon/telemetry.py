@@ -12,9 +12,6 @@ from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
-from vsched.cluster.dispatch import Outcome, Verdict
-from vsched.cluster.evictions import EvictionOutcome, EvictionVerdict
-from vsched.cluster.limits import Recent, TokenBucket
 from vsched.collectors.poll import Standing
 from vsched.daemon.reload import Reading
 from vsched.daemon.summary import Summary
@@ -31,6 +28,9 @@ from vsched.web.findings import Arbitrated, Findings
 from vsched.web.gauges import Gauges
 from vsched.web.history import History, session_row
 from vsched.web.metrics import Metrics
+from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
+from vsched.writes.limits import Recent, TokenBucket
 
 RESULTS = {
     Verdict.BOUND: "scheduled",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vsched.cluster.limits import Recent
 from vsched.model.plan import Evict
+from vsched.writes.limits import Recent
 
 MOST = 10_000
 """Evictions on their way whose transaction is known; beyond it the oldest is no longer."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from vsched.clock import Clock
-from vsched.cluster.cache import Cache
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import Poller, PollSettings, Standing, numbers_of
 from vsched.collectors.source import Target
 from vsched.kube.client import ApiClient
+from vsched.mirror.cache import Cache
 from vsched.model.nodes import NodeAttributes
 from vsched.model.resources import CPU, MEMORY, Amounts
 from vsched.settings import Settings

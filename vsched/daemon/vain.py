@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vsched.arbitrator.effects import Verdict
-from vsched.cluster.evictions import EvictionVerdict
 from vsched.model.nodes import NodeStatics
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS, Status
 from vsched.model.task import Task
+from vsched.writes.evictions import EvictionVerdict
 
 BOUND_SECONDS = 60.0
 """A session starts within milliseconds of the last victim's leaving, and a failed binding is repeated within 30 s."""

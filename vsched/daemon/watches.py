@@ -8,13 +8,13 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
-from vsched.cluster import wire
-from vsched.cluster.cache import Cache
 from vsched.controllers.queue_controller import COMMANDS
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
 from vsched.model.arbitration import ARBITRATOR_GROUP
 
 BATCH = ("scheduling.volcano.sh", "v1beta1")

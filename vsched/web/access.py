@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 from aiohttp import web
 
 from vsched.clock import Clock
-from vsched.cluster.limits import TokenBucket
 from vsched.errors import VschedError
 from vsched.kube.errors import one_line
+from vsched.writes.limits import TokenBucket
 
 LINES_PER_SECOND, LINES_AT_ONCE = 1.0, 10.0
 """Lines about those who are turned away: whoever can reach the port could fill a disk with them."""

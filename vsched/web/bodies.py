@@ -10,9 +10,9 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
-from vsched.cluster.wire_base import located
 from vsched.errors import BadInput
 from vsched.kube.errors import one_line
+from vsched.mirror.wire.base import located
 from vsched.model.quantity import format_bytes
 from vsched.web.routes import Handler, as_json
 

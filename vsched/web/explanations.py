@@ -17,7 +17,6 @@ from typing import TypeVar
 from aiohttp import web
 from msgspec import to_builtins
 
-from vsched.cluster.notes import Broken
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
 from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue, kinds_of
@@ -25,6 +24,7 @@ from vsched.explain.records import Explanation
 from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
+from vsched.mirror.notes import Broken
 from vsched.web.routes import Handler, Route, as_json
 from vsched.web.sights import Look, Sight
 

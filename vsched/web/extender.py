@@ -16,9 +16,9 @@ import orjson
 from aiohttp import web
 
 from vsched.arbitrator.extender import Answer, Asking
-from vsched.cluster import wire
-from vsched.cluster.ingest_request import limits_of, request_of
-from vsched.cluster.wire_base import NO_BYTES, Raw, uid_of
+from vsched.mirror import wire
+from vsched.mirror.ingest.requests import limits_of, request_of
+from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
 from vsched.model.counted import counted_name
 from vsched.model.resources import ResourceAxis
 from vsched.web.bodies import BadRequest, Intake, decoded, guarded

@@ -14,12 +14,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from vsched.clock import Clock
-from vsched.cluster.limits import Recent, TokenBucket
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
 from vsched.web.access import Person, Refusal, Telling
+from vsched.writes.limits import Recent, TokenBucket
 
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
 ACCESS_REVIEWS = ApiResource("authorization.k8s.io", "v1", "subjectaccessreviews", namespaced=False)

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import msgspec
 from aiohttp import web
 
-from vsched.cluster import wire
-from vsched.cluster.ingest_arbitration import bucket_of, claim_of
-from vsched.cluster.wire_base import NO_BYTES, Raw
 from vsched.errors import BadObject
 from vsched.kube.errors import one_line
+from vsched.mirror import wire
+from vsched.mirror.ingest.arbitration import bucket_of, claim_of
+from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.model.arbitration import Bucket, Claim
 from vsched.web.bodies import BadRequest, Intake, decoded, guarded
 from vsched.web.routes import Route, as_json

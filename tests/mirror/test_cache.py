@@ -1,0 +1,807 @@
+"""The mirror: what it takes for granted, what it says of changes, what a snapshot shows and what it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mirror import builders as make
+from tests.mirror.views import named, view
+from vsched.mirror.cache import Cache
+from vsched.mirror.state.seen import Seen
+from vsched.model.job import Job
+from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
+from vsched.model.shape import Requirement, Selector
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+
+Fields = dict[str, Any]
+
+
+class World:
+    """A mirror fed with versions that only go up, and a count of how often it woke the loop."""
+
+    def __init__(self, *objects: Fields, **options: Any) -> None:
+        self.wakes = 0
+        self.version = 0
+        self.cache = Cache(frozenset({"volcano"}), on_change=self.woken, **options)
+        self.add(*objects)
+
+    def woken(self) -> None:
+        self.wakes += 1
+
+    def add(self, *objects: Fields, type: str = "MODIFIED") -> None:
+        for fields in objects:
+            self.version += 1
+            versioned = make.merged(fields, {"metadata": {"resourceVersion": str(self.version)}})
+            self.cache.apply(fields["kind"], type, make.read(versioned))
+
+    def delete(self, *objects: Fields) -> None:
+        self.add(*objects, type="DELETED")
+
+    def wakes_for(self, *objects: Fields) -> bool:
+        before = self.wakes
+        self.add(*objects)
+        return self.wakes > before
+
+    def snapshot(self) -> Snapshot:
+        return self.cache.snapshot(0.0)
+
+    def job(self, key: str = "ns/pg") -> Job:
+        return self.snapshot().jobs[key]
+
+    def used(self, name: str = "n1") -> dict[str, int]:
+        nodes = self.snapshot().nodes
+        return named(self.cache.axis, enumerate(nodes.requested[:, nodes.statics.row[name]].tolist()))
+
+    def bind(self, fields: Fields, node: str = "n1") -> None:
+        uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
+        self.cache.assume(CycleReport(binds=(Bind(uid, "ns", name, node, "ns/pg"),)))
+
+    def evict(self, fields: Fields, node: str = "n1") -> None:
+        uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
+        self.cache.assume(CycleReport(evictions=(Evict(uid, "ns", name, node, "ns/pg", "reclaim", "ns/other"),)))
+
+    def nominate(self, fields: Fields, node: str) -> None:
+        uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
+        self.cache.assume(CycleReport(nominations=(Nominate(uid, "ns", name, node, "ns/pg"),)))
+
+    def decide_phase(self, phase: str, key: str = "ns/pg") -> None:
+        self.cache.assume(CycleReport(jobs={key: JobOutcome(key, "q", phase, 1, 0, 0, 0, 0, 0)}))
+
+
+PENDING = make.pod("a", group="pg")
+RUNNING = make.pod("a", group="pg", node="n1")
+BOUND = make.pod("a", group="pg", node="n1", status={"phase": "Pending"})
+NOMINATED = make.merged(PENDING, {"status": {"nominatedNodeName": "n1"}})
+DELETING = {"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"}}
+ONE_POD = {"cpu": 1000, "pods": 1}
+
+
+def world(*more: Fields, **options: Any) -> World:
+    return World(make.node("n1"), make.node("n2"), make.queue("q"), make.pod_group("pg"), *more, **options)
+
+
+# Assumed placements
+
+
+def test_an_assumed_pod_takes_its_node_at_once() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    assert here.used() == ONE_POD
+    assert here.job().tasks["uid-a"].status is Status.BINDING
+    assert here.job().allocated[0] == 1000
+
+
+def test_an_assumption_survives_events_that_do_not_know_of_it_yet() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    here.add(make.merged(PENDING, {"metadata": {"labels": {"new": "label"}}}))
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node, task.labels.pairs) == (Status.BINDING, "n1", (("new", "label"),))
+
+
+def test_the_watch_confirms_an_assumption_and_then_decides_alone() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    here.add(BOUND)
+    assert here.job().tasks["uid-a"].status is Status.BOUND
+    assert here.cache.describe()["assumed_tasks"] == 0
+    here.cache.forget("uid-a")
+    assert here.used() == ONE_POD
+
+
+def test_a_failed_binding_is_undone_to_what_the_watch_last_said() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    here.add(make.merged(PENDING, {"spec": {"priority": 9}}))
+    wakes = here.wakes
+    here.cache.forget("uid-a")
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node, task.priority) == (Status.PENDING, "", 9)
+    assert here.used() == {}
+    assert here.wakes == wakes + 1
+
+
+def test_a_pod_that_is_deleted_while_its_binding_is_under_way_keeps_the_node_until_it_is_gone() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    here.add(make.merged(PENDING, DELETING))
+    assert here.job().tasks["uid-a"].status is Status.RELEASING
+    assert here.used() == ONE_POD
+    here.delete(PENDING)
+    assert here.used() == {}
+    assert here.cache.describe()["assumed_tasks"] == 0
+
+
+def test_an_evicted_pod_is_releasing_until_the_watch_says_so_or_the_eviction_fails() -> None:
+    here = world(RUNNING)
+    here.evict(RUNNING)
+    assert here.snapshot().nodes.releasing[0, 0] == 1000
+    here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
+    assert here.job().tasks["uid-a"].status is Status.RELEASING
+    here.cache.forget("uid-a")
+    assert here.job().tasks["uid-a"].status is Status.RUNNING
+    assert here.snapshot().nodes.releasing[0, 0] == 0
+
+
+def test_what_cannot_be_assumed_any_more_is_left_alone() -> None:
+    here = world(RUNNING)
+    here.bind(RUNNING, "n2")
+    here.bind(make.pod("unknown"))
+    here.evict(make.pod("unknown"))
+    assert here.used("n1") == ONE_POD
+    assert here.cache.describe()["assumed_tasks"] == 0
+
+
+# Assumed nominations
+
+
+def test_a_nomination_is_seen_at_once_and_until_the_version_that_shows_it() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    here.cache.nomination_written("uid-a", "n1", str(here.version + 2))
+    here.add(make.merged(PENDING, {"metadata": {"labels": {"new": "label"}}}))
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    here.add(PENDING)  # somebody else has taken it back by then
+    assert here.job().tasks["uid-a"].nominated == ""
+    assert here.cache.describe()["assumed_nominations"] == 0
+
+
+def test_a_nomination_that_the_watch_shows_before_the_answer_comes_is_settled_by_the_answer() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.add(NOMINATED)
+    wakes = here.wakes
+    here.cache.nomination_written("uid-a", "n1", str(here.version))
+    assert here.job().tasks["uid-a"].nominated == "n1"
+    assert here.cache.describe()["assumed_nominations"] == 0
+    assert here.wakes == wakes
+
+
+def test_a_nomination_that_is_taken_back_is_not_seen_in_events_that_still_show_it() -> None:
+    here = world(NOMINATED)
+    here.nominate(NOMINATED, "")
+    here.add(make.merged(NOMINATED, {"metadata": {"labels": {"new": "label"}}}))
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+def test_an_answer_to_an_earlier_nomination_says_nothing_of_the_latest() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.nominate(PENDING, "n2")
+    here.cache.nomination_written("uid-a", "n1", str(here.version + 1))
+    here.cache.nomination_failed("uid-a", "n1")
+    here.add(NOMINATED)
+    assert here.job().tasks["uid-a"].nominated == "n2"
+
+
+def test_a_nomination_that_cannot_be_written_is_taken_back() -> None:
+    here = world(PENDING)
+    here.nominate(PENDING, "n1")
+    here.cache.nomination_failed("uid-a", "n1")
+    assert here.job().tasks["uid-a"].nominated == ""
+    assert here.cache.describe()["assumed_nominations"] == 0
+
+
+def test_a_binding_ends_a_nomination_and_its_failure_brings_back_what_the_watch_shows() -> None:
+    here = world(NOMINATED)
+    here.nominate(NOMINATED, "n2")
+    here.bind(NOMINATED, "n2")
+    assert here.cache.describe()["assumed_nominations"] == 0
+    here.cache.forget("uid-a")
+    assert here.job().tasks["uid-a"].nominated == "n1"
+
+
+def test_only_pods_that_wait_are_nominated() -> None:
+    here = world(RUNNING)
+    here.nominate(RUNNING, "n2")
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+def test_what_holds_for_one_cycle_only_is_not_assumed() -> None:
+    here = world(PENDING)
+    passing = CycleReport(nominations=(Nominate("uid-a", "ns", "a", "n1", "ns/pg", lasting=False),))
+    here.cache.assume(passing)
+    here.cache.settle(passing)
+    assert here.job().tasks["uid-a"].nominated == ""
+
+
+# Spared victims
+
+
+def test_a_spared_pod_is_no_victim_whatever_the_watch_says_until_it_is_spared_no_more() -> None:
+    here = world(RUNNING)
+    here.evict(RUNNING)
+    here.cache.spare("uid-a")
+    here.cache.forget("uid-a")
+    assert_stays(here, preemptable=False, spared=True)
+    here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
+    assert_stays(here, preemptable=False, spared=True)
+    wakes = here.wakes
+    here.cache.unspare("uid-a")
+    assert_stays(here)
+    assert here.wakes == wakes + 1
+    assert here.cache.describe()["spared_tasks"] == 0
+
+
+def test_a_pod_that_is_no_victim_by_itself_stays_so_after_it_was_spared() -> None:
+    never = make.merged(RUNNING, {"metadata": {"annotations": {"volcano.sh/preemptable": "false"}}})
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
+    here.add(never)
+    assert_stays(here, preemptable=False, spared=True)
+    here.cache.unspare("uid-a")
+    assert_stays(here, preemptable=False)
+
+
+def test_nothing_is_remembered_of_a_spared_pod_that_is_gone() -> None:
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
+    here.delete(RUNNING)
+    assert here.cache.describe()["spared_tasks"] == 0
+    wakes = here.wakes
+    here.cache.unspare("uid-a")
+    here.cache.spare("uid-a")
+    assert here.wakes == wakes
+    here.add(RUNNING)
+    assert_stays(here)
+
+
+def test_a_spared_pod_stays_spared_wherever_it_moves() -> None:
+    here = world(RUNNING)
+    here.cache.spare("uid-a")
+    task = here.job().tasks["uid-a"]
+    assert task.moved(Status.RELEASING, "n1").spared
+
+
+def assert_stays(here: World, *, preemptable: bool = True, spared: bool = False) -> None:
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node) == (Status.RUNNING, "n1")
+    assert (task.preemptable, task.spared) == (preemptable, spared)
+
+
+# Assumed phases
+
+
+def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
+    here = world()
+    here.decide_phase("Running")
+    assert (here.job().spec.phase, here.job().spec.written_phase) == ("Running", "Inqueue")
+    here.add(make.pod_group("pg", spec={"minMember": 2}))
+    assert (here.job().spec.phase, here.job().spec.min_member) == ("Running", 2)
+    here.add(make.pod_group("pg", status={"phase": "Running"}))
+    assert (here.job().spec.phase, here.job().spec.written_phase) == ("Running", "")
+    assert here.cache.describe()["assumed_phases"] == 0
+
+
+def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> None:
+    here = world()
+    here.decide_phase("Running")
+    here.cache.status_written("ns/pg", str(here.version + 2))
+    here.add(make.pod_group("pg", spec={"minMember": 2}))
+    assert here.job().spec.phase == "Running"
+    here.add(make.pod_group("pg", status={"phase": "Pending"}))
+    assert here.job().spec.phase == "Pending"
+
+
+def test_without_a_version_the_next_event_confirms_what_was_written() -> None:
+    here = world()
+    here.decide_phase("Running")
+    here.cache.status_written("ns/pg")
+    assert here.job().spec.phase == "Running"
+    here.add(make.pod_group("pg", status={"phase": "Unknown"}))
+    assert here.job().spec.phase == "Unknown"
+
+
+def test_a_phase_that_could_not_be_written_is_taken_back() -> None:
+    here = world()
+    here.decide_phase("Running")
+    wakes = here.wakes
+    here.cache.status_failed("ns/pg")
+    assert here.job().spec.phase == "Inqueue"
+    assert here.wakes == wakes + 1
+
+
+def test_phases_of_jobs_without_an_object_are_not_assumed() -> None:
+    here = world(make.pod("bare"))
+    here.decide_phase("Running", "ns/podgroup-uid-bare")
+    assert here.job("ns/podgroup-uid-bare").spec.phase == "Inqueue"
+
+
+# Waking the loop
+
+QUIET: dict[str, tuple[Fields, Fields]] = {
+    "a condition on a waiting pod": (
+        PENDING,
+        make.merged(PENDING, {"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}}),
+    ),
+    "a pod's status that says the same": (RUNNING, make.merged(RUNNING, {"status": {"podIP": "10.0.0.1"}})),
+    "a heartbeat of a node": (make.node("n1"), make.node("n1", status={"conditions": [{"type": "Ready"}]})),
+    "counts and conditions of a PodGroup": (
+        make.pod_group("pg"),
+        make.pod_group("pg", status={"running": 3, "conditions": [{"type": "Scheduled", "status": "True"}]}),
+    ),
+    "a pending pod of another scheduler": (
+        make.pod("x", spec={"schedulerName": "other"}),
+        make.pod("x", spec={"schedulerName": "other", "priority": 1}),
+    ),
+    "a Service that selects other pods": (
+        make.selecting("Service", app="web"),
+        make.selecting("Service", app="db"),
+    ),
+    "a quota without a weight": (make.quota("a", "x"), make.quota("a", "y")),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), QUIET.values(), ids=QUIET)
+def test_changes_that_cannot_matter_do_not_wake(before: Fields, after: Fields) -> None:
+    here = world(before)
+    assert not here.wakes_for(after)
+
+
+def test_a_binding_that_arrives_does_not_wake() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    assert not here.wakes_for(BOUND)
+    assert here.wakes_for(RUNNING)
+
+
+LOUD: dict[str, tuple[Fields, Fields]] = {
+    "a new pod": (make.node("n1"), make.pod("new")),
+    "a pod that finished": (RUNNING, make.merged(RUNNING, {"status": {"phase": "Succeeded"}})),
+    "a pod whose gate was lifted": (make.merged(PENDING, {"spec": {"schedulingGates": [{"name": "g"}]}}), PENDING),
+    "a node with more room": (make.node("n1"), make.node("n1", status={"allocatable": {"cpu": "9"}})),
+    "a node without its taint": (
+        make.node("n1", spec={"taints": [{"key": "k", "effect": "NoSchedule"}]}),
+        make.node("n1"),
+    ),
+    "a PodGroup with another minimum": (make.pod_group("pg"), make.pod_group("pg", spec={"minMember": 2})),
+    "a queue with another weight": (make.queue("q"), make.queue("q", spec={"weight": 2})),
+    "a namespace with another weight": (make.quota("a", 1), make.quota("a", 2)),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LOUD.values(), ids=LOUD)
+def test_changes_that_can_matter_wake(before: Fields, after: Fields) -> None:
+    here = world(before)
+    assert here.wakes_for(after)
+
+
+# Order of events
+
+
+def test_late_and_repeated_events_do_no_harm() -> None:
+    cache = Cache(frozenset({"volcano"}))
+    for version, fields in [(5, RUNNING), (4, PENDING), (5, PENDING)]:
+        found = make.merged(fields, {"metadata": {"resourceVersion": str(version)}})
+        cache.apply("Pod", "MODIFIED", make.read(found))
+    task = cache.task("uid-a")
+    assert task is not None
+    assert task.status is Status.RUNNING
+
+
+def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
+    cache = Cache(frozenset({"volcano"}))
+    for type_, version in [("DELETED", 5), ("MODIFIED", 4), ("DELETED", 3)]:
+        cache.apply("Pod", type_, make.read(make.merged(PENDING, {"metadata": {"resourceVersion": str(version)}})))
+    assert cache.task("uid-a") is None
+    cache.apply("Pod", "ADDED", make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "6"}})))
+    assert cache.task("uid-a") is not None
+
+
+def test_what_is_remembered_of_deleted_objects_is_bounded() -> None:
+    seen = Seen()
+    for number in range(2 * Seen.REMEMBERED):
+        seen.delete(str(number), number + 1)
+    assert len(seen._deleted) == Seen.REMEMBERED
+
+
+def test_bookmarks_and_unknown_kinds_are_ignored() -> None:
+    here = world()
+    here.cache.apply("Pod", "BOOKMARK", make.read(PENDING))
+    here.cache.apply("Endpoints", "ADDED", make.read(PENDING))
+    assert here.cache.task("uid-a") is None
+
+
+def test_a_relist_keeps_what_is_assumed() -> None:
+    here = world(PENDING)
+    here.bind(PENDING)
+    here.cache.replace("Pod", [make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "900"}}))])
+    assert here.used() == ONE_POD
+    here.cache.replace("Pod", [])
+    assert here.used() == {}
+
+
+# What a snapshot shows
+
+
+def test_an_idle_snapshot_shares_everything_with_the_one_before() -> None:
+    here = world(RUNNING)
+    first = here.snapshot()
+    second = here.snapshot()
+    assert second.nodes is first.nodes
+    assert second.changed == ()
+    assert second.active is first.active
+
+
+def test_a_change_of_amounts_keeps_what_rests_on_attributes() -> None:
+    here = world(RUNNING)
+    statics = here.snapshot().nodes.statics
+    here.delete(RUNNING)
+    here.add(make.node("n2", status={"allocatable": {"cpu": "99"}}))
+    after = here.snapshot().nodes
+    assert after.statics is statics
+    assert after.allocatable[0].tolist() == [8000, 99000]
+    assert after.idle[0].tolist() == [8000, 99000]
+
+
+def test_a_change_of_a_label_keeps_the_amounts_and_renews_what_rests_on_attributes() -> None:
+    here = world(RUNNING)
+    statics = here.snapshot().nodes.statics
+    here.add(make.node("n2", metadata={"labels": {"zone": "b"}}))
+    after = here.snapshot().nodes
+    assert after.statics is not statics
+    assert after.statics.label("zone").values == ("b",)
+    assert after.requested[0].tolist() == [1000, 0]
+
+
+def test_rows_stay_in_the_order_of_names_when_nodes_come_and_go() -> None:
+    here = world(RUNNING)
+    here.snapshot()
+    here.add(make.node("a0", status={"allocatable": {"cpu": "1"}}))
+    here.delete(make.node("n2"))
+    nodes = here.snapshot().nodes
+    assert nodes.statics.names == ("a0", "n1")
+    assert nodes.allocatable[0].tolist() == [1000, 8000]
+    assert nodes.requested[0].tolist() == [0, 1000]
+
+
+def test_a_new_resource_widens_the_table() -> None:
+    here = world(RUNNING)
+    assert here.snapshot().nodes.width == 3
+    here.add(make.node("n2", status={"allocatable": {"example.com/gpu": 4}}))
+    snapshot = here.snapshot()
+    assert snapshot.nodes.idle[3].tolist() == [0, 4000]
+    assert snapshot.total[3] == 4000
+
+
+def test_the_jobs_of_a_snapshot_do_not_change_afterwards() -> None:
+    here = world(PENDING)
+    job = here.job()
+    here.add(RUNNING, make.pod("b", group="pg"))
+    assert (list(job.tasks), job.tasks["uid-a"].status, job.counts[Status.PENDING]) == (["uid-a"], Status.PENDING, 1)
+    assert len(here.job().tasks) == 2
+
+
+def test_changed_names_jobs_since_the_last_snapshot_and_those_that_went() -> None:
+    here = world(PENDING)
+    assert here.snapshot().changed == ("ns/pg",)
+    here.add(make.pod_group("other"))
+    assert here.snapshot().changed == ("ns/other",)
+    here.delete(make.pod_group("pg"))
+    assert here.snapshot().changed == ("ns/pg",)
+
+
+ACTIVE: dict[str, tuple[list[Fields], bool]] = {
+    "a pending PodGroup without pods": ([make.pod_group("pg", status={"phase": ""})], True),
+    "a running job without pending pods": ([RUNNING], False),
+    "a running job with a pending pod": ([PENDING], True),
+    "a job whose pods are all gated": ([make.merged(PENDING, {"spec": {"schedulingGates": [{"name": "g"}]}})], False),
+}
+
+
+@pytest.mark.parametrize(("objects", "expected"), ACTIVE.values(), ids=ACTIVE)
+def test_a_job_is_active_while_a_cycle_may_do_something_for_it(objects: list[Fields], expected: bool) -> None:
+    assert list(world(*objects).snapshot().active) == (["ns/pg"] if expected else [])
+
+
+def test_many_changes_at_once_keep_the_active_jobs_sorted() -> None:
+    here = world()
+    here.add(*[make.pod_group(f"g{number:03d}", status={"phase": "Pending"}) for number in range(200)])
+    assert list(here.snapshot().active) == [f"ns/g{number:03d}" for number in range(200)]
+    here.delete(make.pod_group("g100"))
+    here.add(make.pod_group("g0505", status={"phase": "Pending"}))
+    active = list(here.snapshot().active)
+    assert active == sorted(active)
+    assert len(active) == 200
+
+
+def test_a_job_in_a_queue_that_does_not_exist_is_still_shown() -> None:
+    here = world(make.pod_group("lost", spec={"queue": "nowhere"}))
+    snapshot = here.snapshot()
+    assert "ns/lost" in snapshot.jobs
+    assert "nowhere" not in snapshot.queues
+
+
+def test_the_default_queue_is_made_up_while_jobs_want_it() -> None:
+    here = world()
+    assert "default" not in here.snapshot().queues
+    here.add(make.pod_group("pg", spec={"queue": ""}))
+    assert here.snapshot().queues["default"].open
+    here.add(make.queue("default", spec={"weight": 0}))
+    assert "default" not in here.snapshot().queues
+
+
+def test_pods_hold_nothing_of_a_node_that_has_not_been_seen() -> None:
+    here = world(make.pod("x", node="later"))
+    assert sum(here.snapshot().used) == 0
+    assert not here.snapshot().placed.counts
+    here.add(make.node("later"))
+    assert here.used("later") == ONE_POD
+    assert len(here.snapshot().placed.counts) == 1
+
+
+def test_tasks_of_a_deleted_pod_group_stay_on_their_nodes() -> None:
+    here = world(RUNNING)
+    here.delete(make.pod_group("pg"))
+    assert "ns/pg" not in here.snapshot().jobs
+    assert here.snapshot().books == {}
+    assert here.used() == ONE_POD
+    here.add(make.pod_group("pg"))
+    assert here.job().allocated[0] == 1000
+
+
+def test_sums_by_queue_and_namespace_follow_the_jobs() -> None:
+    here = world(RUNNING, make.pod("b", group="pg"), make.pod_group("pg", spec={"minResources": {"cpu": "3"}}))
+    snapshot = here.snapshot()
+    books = snapshot.books["q"]
+    assert (books.jobs, books.allocated, books.pending) == (1, {0: 1000, 2: 1}, {0: 1000, 2: 1})
+    assert (books.inqueue, books.promised) == ({0: 2000}, {0: 3000})
+    assert snapshot.shares == {("q", "ns"): {0: 1000, 2: 1}}
+    here.add(make.pod_group("pg", spec={"queue": "other"}))
+    assert list(here.snapshot().books) == ["other"]
+
+
+# What objects mean for others
+
+PRIORITIES: dict[str, tuple[list[Fields], int]] = {
+    "its own class": ([make.pod_group("pg", spec={"priorityClassName": "high"})], 100),
+    "the default class where it has none": ([], 7),
+    "its queue's priority before the default class": ([make.queue("q", spec={"priority": 4})], 4),
+    "its queue's class": ([make.queue("q", spec={"priorityClassName": "high"})], 100),
+    "an unknown class inherits, too": (
+        [make.pod_group("pg", spec={"priorityClassName": "typo"}), make.queue("q", spec={"priority": 4})],
+        4,
+    ),
+    "a queue's unknown class says nothing": ([make.queue("q", spec={"priorityClassName": "typo"})], 7),
+}
+
+
+@pytest.mark.parametrize(("objects", "expected"), PRIORITIES.values(), ids=PRIORITIES)
+@pytest.mark.parametrize("classes_first", [True, False])
+def test_priority_of_a_job(objects: list[Fields], expected: int, classes_first: bool) -> None:
+    classes = [make.priority_class("high", 100), make.priority_class("usual", 7, True)]
+    here = world(*(classes if classes_first else ()), *objects)
+    if not classes_first:
+        here.snapshot()
+        here.add(*classes)
+    assert here.job().priority == expected
+
+
+def test_a_pod_that_only_names_its_class_has_the_classs_priority() -> None:
+    named_only = make.merged(PENDING, {"spec": {"priorityClassName": "high"}})
+    here = world(named_only)
+    assert here.job().tasks["uid-a"].priority == 1
+    here.add(make.priority_class("high", 100))
+    assert here.job().tasks["uid-a"].priority == 100
+    here.add(make.merged(named_only, {"spec": {"priority": 5}}))
+    assert here.job().tasks["uid-a"].priority == 5
+
+
+def test_a_queues_priority_is_its_own_before_its_classs() -> None:
+    here = world(make.priority_class("high", 100))
+    here.add(make.queue("a", spec={"priorityClassName": "high"}))
+    here.add(make.queue("b", spec={"priorityClassName": "high", "priority": 3}))
+    queues = here.snapshot().queues
+    assert (queues["a"].priority, queues["b"].priority, queues["q"].priority) == (100, 3, 0)
+
+
+def test_bare_pods_go_to_the_queue_their_namespace_names() -> None:
+    here = world(make.pod("bare"))
+    key = "ns/podgroup-uid-bare"
+    assert here.job(key).spec.queue == "default"
+    here.add(make.namespace("ns", metadata={"annotations": {"scheduling.volcano.sh/queue-name": "team"}}))
+    assert here.job(key).spec.queue == "team"
+    here.add(make.pod("bare", metadata={"annotations": {"scheduling.volcano.sh/queue-name": "own"}}))
+    assert here.job(key).spec.queue == "own"
+
+
+def test_a_pod_group_made_for_bare_pods_takes_over_their_job() -> None:
+    here = world(make.pod("bare"))
+    here.add(make.pod_group("podgroup-uid-bare", spec={"minMember": 5}))
+    job = here.job("ns/podgroup-uid-bare")
+    assert (job.spec.implicit, job.spec.min_member, len(job.tasks)) == (False, 5, 1)
+
+
+def test_the_oldest_pod_speaks_for_an_implicit_job() -> None:
+    def owned(name: str, second: int, minimum: int) -> Fields:
+        return make.pod(
+            name,
+            metadata={
+                "creationTimestamp": f"2026-08-01T10:00:0{second}Z",
+                "ownerReferences": [{"uid": "rs", "controller": True}],
+                "annotations": {"scheduling.volcano.sh/group-min-member": str(minimum)},
+            },
+        )
+
+    here = world(owned("new", 5, 2), owned("old", 1, 3))
+    assert here.job("ns/podgroup-rs").spec.min_member == 3
+    here.delete(owned("old", 1, 3))
+    assert here.job("ns/podgroup-rs").spec.min_member == 2
+
+
+def test_a_namespaces_weight_is_the_largest_of_its_quotas() -> None:
+    here = world(make.quota("a", 2), make.quota("b", "5"), make.quota("c", "-9"))
+    assert here.snapshot().namespaces["ns"].weight == 5
+    here.delete(make.quota("b", "5"))
+    assert here.snapshot().namespaces["ns"].weight == 2
+    here.delete(make.quota("a", 2))
+    assert "ns" not in here.snapshot().namespaces
+
+
+SELECTING = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+
+
+def selected(here: World, namespace: str = "ns") -> set[Selector]:
+    found = here.snapshot().selections.get(namespace)
+    return set(found.selectors) if found is not None else set()
+
+
+def web(value: str = "web") -> Selector:
+    return Selector((Requirement("app", "In", (value,)),))
+
+
+@pytest.mark.parametrize("kind", SELECTING)
+def test_what_selects_pods_is_kept_while_it_is_there(kind: str) -> None:
+    here = world(make.selecting(kind, app="web"), make.selecting(kind, "t", app="db"))
+    assert selected(here) == {web(), web("db")}
+    here.delete(make.selecting(kind, app="web"))
+    assert selected(here) == {web("db")}
+    here.add(make.selecting(kind, "t"))
+    assert "ns" not in here.snapshot().selections
+    assert here.cache.describe()["selectors"] == 0
+
+
+def test_objects_of_one_name_and_different_kinds_do_not_mix() -> None:
+    here = world(*[make.selecting(kind, app=kind) for kind in SELECTING])
+    assert selected(here) == {web(kind) for kind in SELECTING}
+    here.cache.replace("ReplicaSet", [])
+    assert selected(here) == {web(kind) for kind in SELECTING} - {web("ReplicaSet")}
+
+
+def test_only_namespaces_whose_selectors_changed_are_made_anew() -> None:
+    here = world(make.selecting("ReplicaSet", app="web"), make.selecting("Service", namespace="other", app="web"))
+    before = here.snapshot().selections
+    scaled = {"spec": {"replicas": 9}, "status": {"readyReplicas": 3}}
+    assert not here.wakes_for(make.merged(make.selecting("ReplicaSet", app="web"), scaled))
+    assert here.snapshot().selections is before
+    here.add(make.selecting("ReplicaSet", app="db"))
+    after = here.snapshot().selections
+    assert (after["ns"] is before["ns"], after["other"] is before["other"]) == (False, True)
+    assert set(before["ns"].selectors) == {web()}
+
+
+def test_a_broken_selector_is_left_out_and_reported() -> None:
+    here = world(make.selecting("StatefulSet", app="web"))
+    here.add(make.merged(make.selecting("StatefulSet"), {"spec": {"selector": {"matchLabels": {"app": 1}}}}))
+    assert selected(here) == set()
+    message = "StatefulSet ns/s: spec.selector.matchLabels[...]: expected str, got int"
+    assert here.cache.broken["StatefulSet", "ns/s"].message == message
+    here.add(make.selecting("StatefulSet", app="web"))
+    assert selected(here) == {web()}
+    assert not here.cache.broken
+
+
+# Objects that cannot be used
+
+
+def test_a_broken_object_is_left_out_with_its_old_version_and_reported() -> None:
+    here = world()
+    here.add(make.queue("q", spec={"weight": -1}))
+    assert "q" not in here.snapshot().queues
+    broken = here.cache.broken["Queue", "q"]
+    assert (broken.name, broken.uid, broken.message) == (
+        "q",
+        "uid-q",
+        "Queue q: spec.weight: -1 (expected 1 to 65535)",
+    )
+    here.add(make.queue("q"))
+    assert "q" in here.snapshot().queues
+    assert not here.cache.broken
+
+
+def test_an_object_that_does_not_even_decode_is_reported_as_well() -> None:
+    here = world(make.pod_group("pg", spec={"minMember": "three"}))
+    assert "ns/pg" not in here.snapshot().jobs
+    assert here.cache.broken["PodGroup", "ns/pg"].message == "PodGroup ns/pg: spec.minMember: expected int, got str"
+    here.delete(make.pod_group("pg"))
+    assert not here.cache.broken
+
+
+def test_a_broken_pod_on_a_node_still_takes_its_room() -> None:
+    here = world(make.merged(RUNNING, {"metadata": {"annotations": {"volcano.sh/task-priority": "x"}}}))
+    assert here.used() == ONE_POD
+    assert not here.job().tasks
+    assert ("Pod", "uid-a") in here.cache.broken
+
+
+def test_a_broken_pod_without_a_node_is_left_out() -> None:
+    here = world(PENDING)
+    here.add(make.merged(PENDING, {"spec": {"tolerations": [{"operator": "Like"}]}}))
+    assert not here.job().tasks
+
+
+def test_requests_beyond_all_bounds_do_not_stop_a_snapshot() -> None:
+    huge = {"spec": {"containers": [make.container("1E", "9E")]}}
+    here = world(*[make.pod(name, node="n1", **huge) for name in "abcd"])
+    assert here.snapshot().nodes.idle[0, 0] < 0
+
+
+# What-if questions, bounds
+
+
+def test_settling_carries_a_report_out() -> None:
+    victim = make.pod("v", node="n1")
+    here = world(PENDING, victim)
+    here.cache.settle(
+        CycleReport(
+            binds=(Bind("uid-a", "ns", "a", "n2", "ns/pg"),),
+            evictions=(Evict("uid-v", "ns", "v", "n1", "", "preempt", "ns/pg"),),
+            nominations=(Nominate("uid-a", "ns", "a", "n1", "ns/pg"),),
+            jobs={"ns/pg": JobOutcome("ns/pg", "q", "Running", 1, 1, 0, 1, 0, 0)},
+        )
+    )
+    task = here.job().tasks["uid-a"]
+    assert (task.status, task.node, task.nominated) == (Status.RUNNING, "n2", "n1")
+    assert (here.used("n1"), here.used("n2")) == ({}, ONE_POD)
+    assert here.job().spec.phase == "Running"
+
+
+def test_shapes_that_nobody_uses_are_forgotten() -> None:
+    here = world()
+    shaper = here.cache._pods._reader.shaper
+    shaper._sweep_at = shaper.TABLE_FLOOR = 16
+    for number in range(200):
+        fields = make.pod("a", group="pg", spec={"nodeSelector": {"n": str(number)}})
+        here.add(fields)
+        here.snapshot()
+    assert here.cache.describe()["shapes"] <= 16
+    before = view(here.snapshot())
+    here.add(make.merged(fields, {"metadata": {"labels": {"x": "y"}}}))
+    here.add(fields)
+    assert view(here.snapshot()) == before
+
+
+def test_a_queue_without_a_state_counts_as_open_where_asked() -> None:
+    fields = make.queue("s", status={"state": ""})
+    assert not world(fields).snapshot().queues["s"].open
+    here = world(fields, open_without_state=True)
+    assert here.snapshot().queues["s"].open
+
+
+def test_sizes_for_metrics() -> None:
+    sizes = world(RUNNING, make.queue("bad", spec={"weight": 0})).cache.describe()
+    assert (sizes["nodes"], sizes["tasks"], sizes["broken"], sizes["shapes"]) == (2, 1, 1, 1)

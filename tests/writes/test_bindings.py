@@ -1,0 +1,178 @@
+"""Carrying out placements, over HTTP. That the cluster ends up right is tested end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from vsched.model.plan import Bind
+from vsched.writes.bind_backoff import Setbacks, wait_seconds
+from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Writer
+
+QUICK = DispatchSettings(max_in_flight=4, attempts=Attempts(3, first_seconds=0.005, ceiling_seconds=0.02))
+
+
+def bind(number: int = 0, node: str = "n1") -> Bind:
+    return Bind(f"uid-{number}", "ns", f"pod-{number}", node, "ns/job")
+
+
+@asynccontextmanager
+async def dispatching(
+    settings: DispatchSettings = QUICK,
+) -> AsyncIterator[tuple[RecordingServer, Dispatcher, list[Outcome], Writer]]:
+    outcomes: list[Outcome] = []
+    async with recording() as (server, client):
+        writer = writer_to(client)
+        dispatcher = Dispatcher(writer, outcomes.append, settings)
+        task = asyncio.create_task(dispatcher.run())
+        try:
+            yield server, dispatcher, outcomes, writer
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+
+
+async def test_a_binding_carries_the_uid_and_the_node() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        dispatcher.submit([bind(7, "n3")])
+        await until(lambda: outcomes)
+        assert server.sent == [
+            Sent(
+                "POST",
+                "/api/v1/namespaces/ns/pods/pod-7/binding",
+                {
+                    "apiVersion": "v1",
+                    "kind": "Binding",
+                    "metadata": {"name": "pod-7", "namespace": "ns", "uid": "uid-7"},
+                    "target": {"apiVersion": "v1", "kind": "Node", "name": "n3"},
+                },
+            )
+        ]
+        assert outcomes[0].bound
+        assert not dispatcher.busy
+
+
+@pytest.mark.parametrize(
+    ("replies", "verdict", "requests"),
+    [
+        pytest.param([Reply(201)], Verdict.BOUND, 1, id="done at once"),
+        pytest.param([Reply(500), Reply(201)], Verdict.BOUND, 2, id="an internal error is tried again"),
+        pytest.param([Reply(0), Reply(201)], Verdict.BOUND, 2, id="a lost connection is tried again"),
+        pytest.param([Reply(503)] * 5, Verdict.GAVE_UP, 3, id="attempts are bounded"),
+        pytest.param([Reply(429)] * 5, Verdict.GAVE_UP, 3, id="too many requests for too long"),
+        pytest.param([Reply(404, "not found")], Verdict.GONE, 1, id="the pod is gone"),
+        pytest.param([Reply(409, "uid does not match")], Verdict.REFUSED, 1, id="another pod of the same name"),
+        pytest.param([Reply(422, "invalid")], Verdict.REFUSED, 1, id="refused content"),
+        pytest.param([Reply(403, "no")], Verdict.REFUSED, 1, id="not allowed"),
+        pytest.param(
+            [Reply(409, 'pod pod-0 is already assigned to node "n1"')], Verdict.BOUND, 1, id="already on our node"
+        ),
+        pytest.param(
+            [Reply(409, 'pod pod-0 is already assigned to node "n10"')], Verdict.REFUSED, 1, id="already on another"
+        ),
+        pytest.param(
+            [Reply(0), Reply(409, 'pod pod-0 is already assigned to node "n1"')],
+            Verdict.BOUND,
+            2,
+            id="our own success, found on the second attempt",
+        ),
+    ],
+)
+async def test_what_an_answer_means(replies: list[Reply], verdict: Verdict, requests: int) -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        script = iter(replies)
+        server.reply = lambda sent: next(script)
+        dispatcher.submit([bind()])
+        await until(lambda: outcomes)
+        assert [outcome.verdict for outcome in outcomes] == [verdict]
+        assert len(server.sent) == requests
+
+
+async def test_a_server_that_asks_for_patience_is_given_it() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        script = iter([Reply(429, retry_after="1"), Reply(201)])
+        server.reply = lambda sent: next(script)
+        began = time.perf_counter()
+        dispatcher.submit([bind()])
+        await until(lambda: outcomes)
+        assert time.perf_counter() - began >= 0.1, "five times the ceiling of the back-off is the most that is given"
+
+
+async def test_no_more_are_in_flight_than_allowed_and_order_is_kept() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        server.open.clear()
+        dispatcher.submit(bind(number) for number in range(20))
+        await until(lambda: server.in_flight == 4)
+        assert (dispatcher.in_flight, dispatcher.depth) == (4, 16)
+        assert {sent.path.split("/")[-2] for sent in server.sent} == {f"pod-{number}" for number in range(4)}
+        server.open.set()
+        await until(lambda: len(outcomes) == 20)
+        assert server.most_in_flight == 4
+
+
+async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> None:
+    async with dispatching(DispatchSettings(max_in_flight=1, queue_limit=2)) as (server, dispatcher, outcomes, _):
+        server.open.clear()
+        dispatcher.submit(bind(number) for number in range(5))
+        assert [outcome.bind.name for outcome in outcomes] == ["pod-2", "pod-3", "pod-4"]
+        assert {outcome.verdict for outcome in outcomes} == {Verdict.DROPPED}
+        server.open.set()
+        await until(lambda: len(outcomes) == 5)
+
+
+async def test_a_paused_writer_holds_everything_and_lets_it_pass_later() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, writer):
+        writer.pause()
+        dispatcher.submit(bind(number) for number in range(5))
+        await until(lambda: dispatcher.in_flight == 4)
+        assert server.sent == []
+        writer.resume()
+        await until(lambda: len(outcomes) == 5)
+
+
+async def test_draining_waits_for_what_is_under_way() -> None:
+    async with dispatching() as (_, dispatcher, outcomes, _):
+        dispatcher.submit(bind(number) for number in range(50))
+        assert await dispatcher.drain(5.0) == 0
+        assert len(outcomes) == 50
+        assert all(outcome.bound for outcome in outcomes)
+        dispatcher.submit([bind(99)])
+        assert outcomes[-1].verdict is Verdict.DROPPED
+
+
+async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        server.open.clear()
+        dispatcher.submit(bind(number) for number in range(10))
+        await until(lambda: server.in_flight == 4)
+        assert await dispatcher.drain(0.05) == 10
+        assert [outcome.verdict for outcome in outcomes] == [Verdict.DROPPED] * 6
+        server.open.set()
+
+
+async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait() -> None:
+    freed: list[str] = []
+    setbacks = Setbacks(freed.append)
+    setbacks.failed("u")
+    assert freed == ["u"]
+    setbacks.failed("u")
+    assert (freed, len(setbacks.lane)) == (["u"], 1)
+    setbacks.clear("v")
+    setbacks.failed("v")
+    assert freed == ["u", "v"]
+    task = asyncio.create_task(setbacks.run())
+    await until(lambda: freed == ["u", "v", "u"])
+    task.cancel()
+    await asyncio.wait((task,))
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(2, 0.25), (3, 0.5), (6, 4.0), (100, 30.0)])
+def test_waits_between_failures_of_one_pod_double_up_to_a_ceiling(failures: int, seconds: float) -> None:
+    assert wait_seconds(failures) == seconds

@@ -1,0 +1,22 @@
+"""What is written to the API server: the words for whom a pod makes room."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from vsched.model.plan import Evict
+from vsched.writes.bodies import disruption_write
+
+
+@pytest.mark.parametrize(
+    ("beneficiary", "told"),
+    [
+        pytest.param("ns/new", "reclaim for ns/new", id="by which action, for which job"),
+        pytest.param("", "reclaim", id="by which action alone, where nobody takes its room"),
+    ],
+)
+def test_an_evicted_pod_is_told(beneficiary: str, told: str) -> None:
+    write = disruption_write(Evict("uid", "ns", "a", "n1", "ns/old", "reclaim", beneficiary), 0.0)
+
+    assert orjson.loads(write.body or b"")["status"]["conditions"][0]["message"] == told

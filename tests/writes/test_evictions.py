@@ -1,0 +1,204 @@
+"""Carrying out evictions, over HTTP. That the cluster ends up right is tested end to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from vsched.clock import FakeClock
+from vsched.model.plan import Evict
+from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Writer
+
+QUICK = EvictionSettings(
+    max_in_flight=4,
+    attempts=Attempts(3, first_seconds=0.005, ceiling_seconds=0.02),
+    condition_attempts=Attempts(2, first_seconds=0.005, ceiling_seconds=0.02),
+)
+DELETING = EvictionSettings(delete=True, max_in_flight=4, attempts=QUICK.attempts)
+PATH = "/api/v1/namespaces/ns/pods/pod-7"
+CONDITION = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": "reclaim for ns/other",
+    "lastTransitionTime": "1970-01-01T00:16:40Z",
+}
+TOLD = Sent("PATCH", PATH + "/status", {"metadata": {"uid": "uid-7"}, "status": {"conditions": [CONDITION]}})
+BUDGET = Reply(429, "Cannot evict pod as it would violate the pod's disruption budget.", cause="DisruptionBudget")
+UNSEEN_BUDGET = BUDGET._replace(retry_after="10")
+TWO_BUDGETS = Reply(500, "This pod has more than one PodDisruptionBudget, which the eviction subresource ...")
+ANOTHER_POD = 'Operation cannot be fulfilled on Pod "pod-7": the UID in the precondition (a) does not match ...'
+STORED_ANOTHER = "StorageError: invalid object, Code: 4, Precondition failed: UID in precondition: a, UID in object ..."
+
+
+def evict(number: int = 7) -> Evict:
+    return Evict(f"uid-{number}", "ns", f"pod-{number}", "n1", "ns/job", "reclaim", "ns/other")
+
+
+@asynccontextmanager
+async def evicting(
+    settings: EvictionSettings = QUICK,
+) -> AsyncIterator[tuple[RecordingServer, Evictor, list[EvictionOutcome], Writer]]:
+    outcomes: list[EvictionOutcome] = []
+    async with recording() as (server, client):
+        writer = writer_to(client)
+        evictor = Evictor(writer, outcomes.append, settings, FakeClock(now=1000.0))
+        task = asyncio.create_task(evictor.run())
+        try:
+            yield server, evictor, outcomes, writer
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        pytest.param(
+            QUICK,
+            Sent(
+                "POST",
+                PATH + "/eviction",
+                {
+                    "apiVersion": "policy/v1",
+                    "kind": "Eviction",
+                    "metadata": {"name": "pod-7", "namespace": "ns"},
+                    "deleteOptions": {"preconditions": {"uid": "uid-7"}},
+                },
+            ),
+            id="asked for",
+        ),
+        pytest.param(
+            DELETING,
+            Sent(
+                "DELETE",
+                PATH,
+                {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": "uid-7"}},
+            ),
+            id="done by deletion",
+        ),
+    ],
+)
+async def test_an_eviction_is_for_one_uid_and_the_pod_is_told_why_afterwards(
+    settings: EvictionSettings, asked: Sent
+) -> None:
+    async with evicting(settings) as (server, evictor, outcomes, _):
+        evictor.submit([evict()])
+        await until(lambda: not evictor.busy)
+        assert server.sent == [asked, TOLD]
+        assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
+        assert outcomes[0].eviction == evict()
+
+
+@pytest.mark.parametrize(
+    ("replies", "verdict", "requests"),
+    [
+        pytest.param([Reply(201)], "evicted", 1, id="done at once"),
+        pytest.param([Reply(500), Reply(201)], "evicted", 2, id="an internal error is tried again"),
+        pytest.param([Reply(0), Reply(201)], "evicted", 2, id="a lost answer is tried again"),
+        pytest.param([Reply(429), Reply(201)], "evicted", 2, id="an overloaded server is tried again"),
+        pytest.param([Reply(503)] * 5, "gave-up", 3, id="attempts are bounded"),
+        pytest.param([Reply(404, "not found")], "gone", 1, id="the pod is gone"),
+        pytest.param([Reply(0), Reply(404)], "gone", 2, id="gone, perhaps by our first attempt"),
+        pytest.param([Reply(409, ANOTHER_POD)], "gone", 1, id="another pod of the same name"),
+        pytest.param([Reply(409, STORED_ANOTHER)], "gone", 1, id="another pod of the same name, found by the store"),
+        pytest.param([Reply(409, "conflict")], "refused", 1, id="another conflict"),
+        pytest.param([BUDGET], "refused-now", 1, id="a budget forbids it, which is not asked twice"),
+        pytest.param([UNSEEN_BUDGET], "refused-now", 1, id="a budget that is not worked out yet"),
+        pytest.param([Reply(429), BUDGET], "refused-now", 2, id="first overloaded, then a budget"),
+        pytest.param([TWO_BUDGETS], "refused", 1, id="two budgets, which is not asked twice either"),
+        pytest.param([Reply(403, "no")], "refused", 1, id="not allowed"),
+    ],
+)
+async def test_what_an_answer_means(replies: list[Reply], verdict: str, requests: int) -> None:
+    async with evicting() as (server, evictor, outcomes, _):
+        script = iter(replies)
+        server.reply = lambda sent: next(script) if sent.method == "POST" else Reply()
+        evictor.submit([evict()])
+        await until(lambda: not evictor.busy)
+        assert [outcome.verdict for outcome in outcomes] == [verdict]
+        assert len(server.of("/eviction")) == requests
+        assert len(server.of("/status")) == (verdict == "evicted"), "only a pod that goes is told that it goes"
+
+
+async def test_how_long_the_server_asks_to_wait_is_passed_on() -> None:
+    async with evicting() as (server, evictor, outcomes, _):
+        server.reply = lambda sent: UNSEEN_BUDGET
+        evictor.submit([evict()])
+        await until(lambda: outcomes)
+        assert (outcomes[0].asked_seconds, outcomes[0].message) == (10.0, BUDGET.message)
+
+
+@pytest.mark.parametrize("code", [404, 422, 503], ids=["gone by then", "another pod by then", "no answer"])
+async def test_a_pod_that_cannot_be_told_why_is_evicted_all_the_same(code: int) -> None:
+    async with evicting() as (server, evictor, outcomes, _):
+        server.reply = lambda sent: Reply(code if sent.method == "PATCH" else 201)
+        evictor.submit([evict()])
+        await until(lambda: not evictor.busy)
+        assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
+
+
+async def test_no_more_are_in_flight_than_allowed_and_order_is_kept() -> None:
+    async with evicting() as (server, evictor, outcomes, _):
+        server.open.clear()
+        evictor.submit(evict(number) for number in range(20))
+        await until(lambda: server.in_flight == 4)
+        assert (evictor.in_flight, evictor.depth) == (4, 16)
+        assert {sent.path.split("/")[-2] for sent in server.sent} == {f"pod-{number}" for number in range(4)}
+        server.open.set()
+        await until(lambda: not evictor.busy)
+        assert (server.most_in_flight, len(outcomes)) == (4, 20)
+
+
+async def test_what_is_decided_twice_is_sent_once() -> None:
+    async with evicting() as (server, evictor, outcomes, writer):
+        writer.pause()
+        evictor.submit(evict(number) for number in range(8))
+        await until(lambda: evictor.in_flight == 4)
+        evictor.submit(evict(number) for number in range(4, 8))
+        writer.resume()
+        await until(lambda: not evictor.busy)
+        assert len(outcomes) == len(server.of("/eviction")) == 8
+
+
+async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> None:
+    async with evicting(EvictionSettings(max_in_flight=1, queue_limit=2)) as (server, evictor, outcomes, _):
+        evictor.submit(evict(number) for number in range(5))
+        assert [outcome.eviction.name for outcome in outcomes] == ["pod-2", "pod-3", "pod-4"]
+        assert {outcome.verdict for outcome in outcomes} == {EvictionVerdict.DROPPED}
+        await until(lambda: not evictor.busy)
+        assert len(server.of("/eviction")) == 2
+
+
+async def test_nothing_is_sent_while_the_writer_is_paused() -> None:
+    async with evicting() as (server, evictor, outcomes, writer):
+        writer.pause()
+        evictor.submit([evict()])
+        await until(lambda: evictor.in_flight)
+        await asyncio.sleep(0.02)
+        assert server.sent == []
+        writer.resume()
+        await until(lambda: outcomes)
+
+
+async def test_draining_waits_for_what_is_under_way() -> None:
+    async with evicting() as (server, evictor, outcomes, _):
+        evictor.submit(evict(number) for number in range(50))
+        assert await evictor.drain(5.0) == 0
+        assert len(outcomes) == 50
+        assert len(server.of("/status")) == 50
+
+
+async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
+    async with evicting() as (server, evictor, _, _):
+        server.open.clear()
+        evictor.submit(evict(number) for number in range(10))
+        await until(lambda: server.in_flight == 4)
+        assert await evictor.drain(0.05) == 10
+        server.open.set()

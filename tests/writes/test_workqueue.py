@@ -1,0 +1,159 @@
+"""Coalescing: the latest value of a key, when it is due, at a bounded rate."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.writes.recording_server import until
+from vsched.writes.limits import Attempts, Recent, TokenBucket
+from vsched.writes.workqueue import Lane, LaneSettings
+
+FAST = LaneSettings(workers=2, per_second=1e6, burst=1e6)
+
+
+class Wrote:
+    """What a lane wrote, and a door it may be kept waiting at."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[str, int]] = []
+        self.door = asyncio.Event()
+        self.door.set()
+
+    async def __call__(self, key: str, value: int) -> None:
+        self.values.append((key, value))
+        await self.door.wait()
+
+
+@asynccontextmanager
+async def lane_of(settings: LaneSettings = FAST) -> AsyncIterator[tuple[Lane[str, int], Wrote]]:
+    wrote = Wrote()
+    lane: Lane[str, int] = Lane(settings, wrote)
+    task = asyncio.create_task(lane.run())
+    try:
+        yield lane, wrote
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+async def test_the_latest_value_is_written_once() -> None:
+    async with lane_of() as (lane, wrote):
+        for value in range(5):
+            lane.put("a", value, 0.02)
+        await until(lambda: not lane.busy)
+        assert wrote.values == [("a", 4)]
+
+
+async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off() -> None:
+    async with lane_of() as (lane, wrote):
+        began = time.monotonic()
+        lane.put("a", 1, 0.05)
+        lane.put("a", 2, 10.0)
+        await until(lambda: wrote.values)
+        assert 0.05 <= time.monotonic() - began < 1.0
+        assert wrote.values == [("a", 2)]
+
+
+async def test_a_value_that_is_due_sooner_hurries_the_one_that_waits() -> None:
+    async with lane_of() as (lane, wrote):
+        lane.put("a", 1, 10.0)
+        lane.put("a", 2, 0.01)
+        await until(lambda: wrote.values)
+        assert wrote.values == [("a", 2)]
+        assert not lane.busy
+
+
+async def test_what_changes_while_it_is_written_is_written_again_and_never_at_once() -> None:
+    async with lane_of() as (lane, wrote):
+        wrote.door.clear()
+        lane.put("a", 1)
+        await until(lambda: wrote.values)
+        lane.put("a", 2)
+        lane.put("a", 3)
+        lane.put("b", 1)
+        await until(lambda: len(wrote.values) == 2)
+        assert wrote.values == [("a", 1), ("b", 1)]
+        wrote.door.set()
+        await until(lambda: not lane.busy)
+        assert wrote.values[2:] == [("a", 3)]
+
+
+async def test_what_is_discarded_is_not_written() -> None:
+    async with lane_of() as (lane, wrote):
+        lane.put("a", 1, 0.01)
+        lane.put("b", 1, 0.01)
+        lane.discard("a")
+        await until(lambda: not lane.busy)
+        assert wrote.values == [("b", 1)]
+
+
+async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> None:
+    lane: Lane[str, int] = Lane(LaneSettings(1, 1.0, 1.0, limit=1), Wrote())
+    assert lane.put("a", 1)
+    assert not lane.put("b", 1)
+    assert lane.put("a", 2)
+    assert (lane.get("a"), lane.get("b"), lane.refused, len(lane)) == (2, None, 1, 1)
+
+
+async def test_the_rate_is_kept() -> None:
+    async with lane_of(LaneSettings(workers=4, per_second=100.0, burst=2.0)) as (lane, wrote):
+        began = time.monotonic()
+        for number in range(8):
+            lane.put(f"k{number}", number)
+        await until(lambda: len(wrote.values) == 8)
+        assert time.monotonic() - began >= 0.05
+
+
+async def test_draining_writes_what_is_not_due_yet() -> None:
+    async with lane_of(LaneSettings(workers=2, per_second=1.0, burst=1.0)) as (lane, wrote):
+        for number in range(10):
+            lane.put(f"k{number}", number, 60.0)
+        assert await lane.drain(2.0) == 0
+        assert len(wrote.values) == 10
+
+
+async def test_draining_gives_up_at_the_deadline() -> None:
+    async with lane_of() as (lane, wrote):
+        wrote.door.clear()
+        for number in range(5):
+            lane.put(f"k{number}", number)
+        assert await lane.drain(0.02) == 5
+        wrote.door.set()
+
+
+def test_a_bucket_gives_its_burst_then_its_rate() -> None:
+    now = 0.0
+    bucket = TokenBucket(10.0, 3.0, lambda: now)
+    assert [bucket.try_take() for _ in range(4)] == [True, True, True, False]
+    now = 0.1
+    assert [bucket.try_take() for _ in range(2)] == [True, False]
+
+
+@given(
+    failures=st.integers(1, 60),
+    asked=st.floats(0, 1e6),
+    ceiling=st.floats(0.1, 100.0),
+)
+def test_a_back_off_never_exceeds_its_bounds(failures: int, asked: float, ceiling: float) -> None:
+    back_off = Attempts(first_seconds=0.05, ceiling_seconds=ceiling).back_off()
+    for _ in range(failures):
+        assert 0.025 <= back_off.next_seconds(asked) <= 5.0 * ceiling
+
+
+@pytest.mark.parametrize("used", [True, False], ids=["the one used last stays", "the oldest goes"])
+def test_a_bounded_map_drops_what_is_unused_for_longest(used: bool) -> None:
+    recent: Recent[str, int] = Recent(2)
+    recent.put("a", 1)
+    recent.put("b", 2)
+    if used:
+        assert recent.get("a") == 1
+    recent.put("c", 3)
+    assert len(recent) == 2
+    assert recent.get("a") == (1 if used else None)

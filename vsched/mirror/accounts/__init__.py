@@ -1,0 +1,1 @@
+"""What each namespace holds and asks for, for arbitration."""

@@ -1,0 +1,363 @@
+"""The mirror's books of namespaces for arbitration: who holds, waits for and is promised what.
+
+A change costs the same however large the cluster is; ``publish`` costs the namespaces that changed since the last one.
+What is published shares nothing that changes later, so that it may be decided upon in another thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import TypeVar
+
+import msgspec
+
+from vsched.mirror import wire
+from vsched.mirror.accounts.kept_out import KeptOut
+from vsched.mirror.accounts.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
+from vsched.mirror.accounts.storage import ClaimSums, StorageBooks
+from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
+from vsched.mirror.ingest.storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
+from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, Party
+from vsched.model.counted import NOTHING, Counted, lesser
+from vsched.model.job import Job
+from vsched.model.nodes import Ints
+from vsched.model.resources import Amounts, ResourceAxis, Vector
+from vsched.model.task import Task
+
+_TERMINATING = "Terminating"
+
+T = TypeVar("T")
+
+
+class _Record:
+    """One namespace and what is known of it."""
+
+    __slots__ = ("allocations", "claims", "exists", "pods", "quotas", "terminating", "unreadable", "volumes")
+
+    def __init__(self) -> None:
+        self.pods = PodSums()
+        self.volumes = ClaimSums()
+        self.claims: dict[str, Claim] = {}
+        """By ``namespace/name``, like all below."""
+        self.unreadable: set[str] = set()
+        self.allocations: dict[str, AllocationRecord] = {}
+        self.quotas: dict[str, Counted] = {}
+        self.exists = False
+        """There is a Namespace object."""
+        self.terminating = False
+
+    @property
+    def is_empty(self) -> bool:
+        held = self.pods.tasks or self.volumes.claims
+        return not (held or self.exists or self.claims or self.unreadable or self.allocations or self.quotas)
+
+
+class PartyBooks:
+    """Every namespace of which anything is known, the buckets, and how much storage there is."""
+
+    def __init__(self, axis: ResourceAxis, weight_of: Callable[[str], int]) -> None:
+        self._weight_of = weight_of
+        """The weight that quotas give a namespace."""
+        self._names = CountedNames(axis)
+        self._nodes = EmptyNodes()
+        self._nodes_version = 0
+        self._records: dict[str, _Record] = {}
+        self._buckets: dict[str, Bucket] = {}
+        self._storage = StorageBooks()
+        self._kept_out = KeptOut()
+        self._dirty: set[str] = set()
+        """Namespaces that changed since the last publication."""
+        self._buckets_changed = False
+        self._published = Arbitration({}, {})
+        self._kept: dict[str, Vector] = {}
+        self._kept_limits: dict[str, Counted] = {}
+        self._kept_changed: set[str] = set()
+        self._moved: set[str] = set()
+        """The same since somebody last asked who moved."""
+
+    # What the watch says
+
+    def put(self, key: str, found: wire.Object) -> bool:
+        """An object of any kind but Pod; True where it can change a division. Raises BadObject."""
+        match found:
+            case wire.Consumer():
+                return self._put_claim(key, claim_of(found))
+            case wire.Allocation():
+                return self._put_allocation(key, allocation_of(found))
+            case wire.Bucket():
+                return self._put_bucket(key, bucket_of(found))
+            case wire.PersistentVolumeClaim():
+                return self._put_volume_claim(key, volume_claim_of(found))
+            case wire.PersistentVolume():
+                return self._storage.put_volume(key, volume_of(found))
+            case wire.CSIStorageCapacity():
+                return self._storage.put_left(key, capacity_of(found))
+            case wire.StorageClass():
+                return self._storage.put_class(key, is_static(found))
+            case wire.Namespace():
+                return self._put_namespace(key, found)
+            case wire.ResourceQuota():
+                return self._put_quota(key, limits_of_quota(found))
+        return False
+
+    def drop(self, kind: str, key: str) -> bool:
+        """An object is gone; True where it was known."""
+        match kind:
+            case "Consumer":
+                return self._put_claim(key, None)
+            case "Allocation":
+                return self._put_allocation(key, None)
+            case "Bucket":
+                return self._put_bucket(key, None)
+            case "PersistentVolumeClaim":
+                return self._put_volume_claim(key, None)
+            case "PersistentVolume":
+                return self._storage.put_volume(key, None)
+            case "CSIStorageCapacity":
+                return self._storage.put_left(key, None)
+            case "StorageClass":
+                return self._storage.put_class(key, None)
+            case "Namespace":
+                return self._put_namespace(key, None)
+            case "ResourceQuota":
+                return self._put_quota(key, None)
+        return False
+
+    def leave_out(self, kind: str, key: str) -> None:
+        """An object cannot be read and was dropped; a Consumer is not made anew for that."""
+        if kind == "Consumer":
+            self._noted(_namespace(key)).unreadable.add(key)
+
+    def move(self, old: Task | None, new: Task | None) -> None:
+        """Replace what a pod was by what it is now."""
+        self._move(self._kept_out.counted(old), self._kept_out.counted(new))
+
+    def see_job(self, key: str, job: Job | None) -> None:
+        """A job as it is now, None where it is gone."""
+        self._kept_out.see(key, job, self._move)
+
+    def _move(self, old: Task | None, new: Task | None) -> None:
+        task = old if new is None else new
+        if task is None:
+            return
+        namespace = task.namespace
+        record = self._noted(namespace)
+        if record.pods.move(old, new):
+            self._kept_changed.add(namespace)
+            self._moved.add(namespace)
+        if not record.pods.tasks:
+            self._discard_empty(namespace, record)
+
+    def see_nodes(self, version: int, allocatable: Ints) -> None:
+        """What nodes have to give, ``int64[column, node]``, in which version: what no node could hold does not wait."""
+        if version == self._nodes_version:
+            return
+        self._nodes_version = version
+        waiting = {name: {request for request, _ in found.pods.waiting} for name, found in self._waiting()}
+        requests: set[Amounts] = set().union(*waiting.values())
+        changed = self._nodes.see(allocatable, requests)
+        if changed:
+            self._dirty.update(name for name, asked in waiting.items() if not changed.isdisjoint(asked))
+
+    # Views
+
+    def publish(self) -> Arbitration:
+        """What is divided and among whom as of now; the same object while nothing changed."""
+        before, storage = self._published, self._storage.totals()
+        if not self._dirty and not self._buckets_changed and storage == before.storage:
+            return before
+        buckets = {name: self._buckets[name] for name in sorted(self._buckets)} if self._buckets_changed else None
+        self._published = Arbitration(
+            self._parties(before.parties),
+            before.buckets if buckets is None else buckets,
+            storage,
+            before.version + 1,
+        )
+        self._dirty.clear()
+        self._buckets_changed = False
+        return self._published
+
+    def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
+        """What pods of each namespace keep, of nodes by column, of limits by name; brought up to date in place."""
+        for namespace in self._kept_changed:
+            record = self._records.get(namespace)
+            put_sums(self._kept, namespace, {} if record is None else record.pods.kept())
+            put_sums(self._kept_limits, namespace, {} if record is None else record.pods.kept_limits())
+        self._kept_changed.clear()
+        return self._kept, self._kept_limits
+
+    def kept(self, namespace: str) -> dict[str, int]:
+        """What pods of one namespace keep right now, by counted name; those on their way out not counted."""
+        record = self._records.get(namespace)
+        return {} if record is None else {**self._names.named(record.pods.kept()), **record.pods.kept_limits()}
+
+    def take_moved(self) -> set[str]:
+        """Namespaces of which pods keep more or less than when this was last asked."""
+        moved, self._moved = self._moved, set()
+        return moved
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        records = self._records.values()
+        return {
+            "parties": len(records),
+            "consumers": sum(len(record.claims) for record in records),
+            "allocations": sum(len(record.allocations) for record in records),
+            "buckets": len(self._buckets),
+            "volume_claims": sum(len(record.volumes.claims) for record in records),
+            "storage": len(self._storage),
+        }
+
+    # One object
+
+    def _put_namespace(self, name: str, found: wire.Namespace | None) -> bool:
+        terminating = found is not None and (
+            found.metadata.deletion_timestamp is not None or found.status.phase == _TERMINATING
+        )
+        record = self._records.get(name)
+        if record is None and found is None:
+            return False
+        if record is not None and (record.exists, record.terminating) == (found is not None, terminating):
+            return False
+        record = self._noted(name)
+        record.exists, record.terminating = found is not None, terminating
+        self._discard_empty(name, record)
+        return True
+
+    def _put_quota(self, key: str, limits: Counted | None) -> bool:
+        namespace = _namespace(key)
+        if namespace in self._records:
+            self._dirty.add(namespace)  # quotas give weights, too
+        return self._put(key, _quotas, limits)
+
+    def _put_claim(self, key: str, claim: Claim | None) -> bool:
+        namespace = _namespace(key)
+        record = self._records.get(namespace)
+        if record is not None and key in record.unreadable:
+            self._noted(namespace).unreadable.discard(key)
+            self._discard_empty(namespace, record)
+        before = None if record is None else record.claims.get(key)
+        return self._put(key, _claims, claim) and (
+            before is None or claim is None or _as_asked(before) != _as_asked(claim)
+        )
+
+    def _put_allocation(self, key: str, found: AllocationRecord | None) -> bool:
+        # The arbitrator writes these itself: only one that is gone has to be looked at before its time.
+        return self._put(key, _allocations, found) and found is None
+
+    def _put_bucket(self, name: str, bucket: Bucket | None) -> bool:
+        before = self._buckets.get(name)
+        if before == bucket:
+            return False
+        self._buckets_changed = True
+        if bucket is None:
+            del self._buckets[name]
+            return True
+        self._buckets[name] = bucket
+        return before is None or _as_asked(before) != _as_asked(bucket)
+
+    def _put_volume_claim(self, key: str, claim: VolumeClaim | None) -> bool:
+        namespace = _namespace(key)
+        record = self._records.get(namespace)
+        before = None if record is None else record.volumes.claims.get(key)
+        if before == claim:
+            return False
+        record = self._noted(namespace)
+        self._storage.use(record.volumes.put(key, claim), claim)
+        self._discard_empty(namespace, record)
+        return True
+
+    def _put(self, key: str, table_of: Callable[[_Record], dict[str, T]], item: T | None) -> bool:
+        """Keep an object in one table of its namespace, None where it is gone; True where that is new."""
+        namespace = _namespace(key)
+        record = self._records.get(namespace)
+        if (None if record is None else table_of(record).get(key)) == item:
+            return False
+        record = self._noted(namespace)
+        items = table_of(record)
+        if item is None:
+            del items[key]
+            self._discard_empty(namespace, record)
+        else:
+            items[key] = item
+        return True
+
+    # One namespace
+
+    def _noted(self, namespace: str) -> _Record:
+        """The record of a namespace that is about to change."""
+        self._dirty.add(namespace)
+        record = self._records.get(namespace)
+        if record is None:
+            record = self._records[namespace] = _Record()
+        return record
+
+    def _discard_empty(self, namespace: str, record: _Record) -> None:
+        if record.is_empty:
+            del self._records[namespace]
+
+    def _waiting(self) -> Iterator[tuple[str, _Record]]:
+        return ((name, record) for name, record in self._records.items() if record.pods.waiting)
+
+    def _parties(self, before: Mapping[str, Party]) -> Mapping[str, Party]:
+        if not self._dirty:
+            return before
+        parties = dict(before)
+        came = False
+        for namespace in self._dirty:
+            record = self._records.get(namespace)
+            if record is None:
+                parties.pop(namespace, None)
+            else:
+                came |= namespace not in parties
+                parties[namespace] = self._party(namespace, record)
+        return dict(sorted(parties.items())) if came else parties
+
+    def _party(self, namespace: str, record: _Record) -> Party:
+        pods, volumes, named = record.pods, record.volumes, self._names.named
+        claims = sorted(record.claims.values(), key=lambda claim: (claim.created, claim.name))
+        return Party(
+            namespace,
+            weight=self._weight_of(namespace),
+            quota=reduce(lesser, record.quotas.values(), NOTHING),
+            held={**named(pods.held), **_there(pods.limits), **volumes.asked},
+            leaving={**named(pods.leaving), **_there(pods.limits_leaving), **volumes.leaving},
+            waiting=waiting_of(pods, self._names, self._nodes),
+            tasks=pods.tasks.copy(),
+            pending=pods.pending.copy(),
+            claim=claims[0] if claims else None,
+            idle_claims=tuple(claims[1:]),
+            allocations=tuple(record.allocations[key] for key in sorted(record.allocations)),
+            terminating=record.terminating,
+            unreadable=bool(record.unreadable),
+        )
+
+
+def _claims(record: _Record) -> dict[str, Claim]:
+    return record.claims
+
+
+def _allocations(record: _Record) -> dict[str, AllocationRecord]:
+    return record.allocations
+
+
+def _quotas(record: _Record) -> dict[str, Counted]:
+    return record.quotas
+
+
+def _as_asked(found: Claim | Bucket) -> Claim | Bucket:
+    """What people wrote, without what the arbitrator adds and what the API server counts."""
+    if isinstance(found, Bucket):
+        return msgspec.structs.replace(
+            found, version="", generation=0, deserved={}, allocated={}, conditions=(), observed=0
+        )
+    return msgspec.structs.replace(found, version="", generation=0, conditions=(), observed=0)
+
+
+def _there(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in amounts.items() if value}
+
+
+def _namespace(key: str) -> str:
+    return key.partition("/")[0]

@@ -1,0 +1,136 @@
+"""The mirror's books of storage: what PersistentVolumeClaims of each namespace ask for, and how much there is.
+
+Every change costs the same however much there is; only ``totals`` walks the storage classes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from vsched.mirror.ingest.storage import Volume, VolumeClaim
+from vsched.model.counted import CLAIMS, STORAGE, Counted, of_class
+from vsched.model.shared import shared
+
+
+class ClaimSums:
+    """What the claims of one namespace count, by counted name: all of them, and those on their way out."""
+
+    __slots__ = ("asked", "claims", "leaving")
+
+    def __init__(self) -> None:
+        self.claims: dict[str, VolumeClaim] = {}
+        self.asked: Counter[str] = Counter()
+        self.leaving: Counter[str] = Counter()
+
+    def put(self, key: str, claim: VolumeClaim | None) -> VolumeClaim | None:
+        """A claim as it is now, None where it is gone; returns what it was."""
+        before = self.claims.pop(key, None)
+        if before is not None:
+            self._book(before, -1)
+        if claim is not None:
+            self.claims[key] = claim
+            self._book(claim, 1)
+        return before
+
+    def _book(self, claim: VolumeClaim, sign: int) -> None:
+        for sums in (self.asked, self.leaving) if claim.leaving else (self.asked,):
+            for name, value in _amounts(claim):
+                sums[name] += sign * value
+                if not sums[name]:
+                    del sums[name]
+
+
+class StorageBooks:
+    """Volumes, what is left to make volumes of, and which storage classes claims use."""
+
+    def __init__(self) -> None:
+        self._static: dict[str, bool] = {}
+        """By storage class: whether nobody makes volumes of it on demand."""
+        self._volumes: dict[str, Volume] = {}
+        self._left: dict[str, Volume] = {}
+        self._used: Counter[str] = Counter()
+        """Claims by the class they name."""
+        self._totals: Counted | None = None
+
+    def __len__(self) -> int:
+        return len(self._static) + len(self._volumes) + len(self._left)
+
+    def use(self, before: VolumeClaim | None, after: VolumeClaim | None) -> None:
+        """A claim changed, came or went."""
+        classes = len(self._used)
+        if after is not None:
+            self._used[after.storage_class] += 1
+        came = len(self._used) != classes
+        if before is not None:
+            self._used[before.storage_class] -= 1
+            if not self._used[before.storage_class]:
+                del self._used[before.storage_class]
+        if came or len(self._used) != classes:
+            self._totals = None
+
+    def put_volume(self, name: str, volume: Volume | None) -> bool:
+        """A volume as it is now, None where it is gone or of no use; True where that is new."""
+        return self._put(self._volumes, name, volume)
+
+    def put_left(self, key: str, left: Volume | None) -> bool:
+        """What is left in one part of the cluster, None where nobody says so any more; True where that is new."""
+        return self._put(self._left, key, left)
+
+    def put_class(self, name: str, static: bool | None) -> bool:
+        """A storage class, None where it is gone; True where that is new."""
+        if self._static.get(name) is static:
+            return False
+        self._totals = None
+        if static is None:
+            del self._static[name]
+        else:
+            self._static[shared(name)] = static
+        return True
+
+    def totals(self) -> Counted:
+        """How much there is by counted name, as far as that is known; the same object while nothing changed.
+
+        Of a class with CSIStorageCapacities: what is left and what is made already. Of a class nobody makes volumes of:
+        the volumes there are. Over all classes together only where it is known of every class that claims use.
+        """
+        if self._totals is None:
+            self._totals = self._summed()
+        return self._totals
+
+    def _summed(self) -> Counted:
+        made, left = _by_class(self._volumes), _by_class(self._left)
+        static = {name for name, is_static in self._static.items() if is_static}
+        if "" in made:
+            static.add("")
+        known = {name: made.get(name, 0) + left.get(name, 0) for name in sorted(left.keys() | static)}
+        totals = {of_class(name, STORAGE): size for name, size in known.items() if name}
+        if known and self._used.keys() <= known.keys():
+            totals[STORAGE] = sum(known.values())
+        return totals
+
+    def _put(self, volumes: dict[str, Volume], key: str, volume: Volume | None) -> bool:
+        if volumes.get(key) == volume:
+            return False
+        self._totals = None
+        if volume is None:
+            del volumes[key]
+        else:
+            volumes[key] = volume
+        return True
+
+
+def _amounts(claim: VolumeClaim) -> list[tuple[str, int]]:
+    amounts = [(CLAIMS, 1), (STORAGE, claim.asked)]
+    if claim.storage_class:
+        amounts += [
+            (of_class(claim.storage_class, CLAIMS), 1),
+            (of_class(claim.storage_class, STORAGE), claim.asked),
+        ]
+    return [(name, value) for name, value in amounts if value]
+
+
+def _by_class(volumes: dict[str, Volume]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for volume in volumes.values():
+        sums[volume.storage_class] = sums.get(volume.storage_class, 0) + volume.size
+    return sums

@@ -1,0 +1,445 @@
+"""The mirror: the cluster as the watch streams tell it, plus what was decided and is not confirmed yet.
+
+One writer, synchronous: everything changes through ``apply``, lists, ``use``, ``assume``, ``forget`` and the reports
+on statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive
+in any order, twice or late; the mirror ends up as a fresh list would make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
+from vsched.mirror import wire
+from vsched.mirror.accounts.namespaces import PartyBooks
+from vsched.mirror.crowding import Crowding
+from vsched.mirror.ingest.budgets import budget_of, quota_of
+from vsched.mirror.ingest.implicit import StandIn
+from vsched.mirror.ingest.objects import (
+    class_of,
+    job_spec_of,
+    namespace_of,
+    node_of,
+    queue_of,
+    selected_by,
+)
+from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.weights import weight_of
+from vsched.mirror.notes import Broken, Notes, ObjectNotes
+from vsched.mirror.state.budgets import BudgetBooks
+from vsched.mirror.state.defaults import ClusterDefaults
+from vsched.mirror.state.foreign_pods import ForeignBooks
+from vsched.mirror.state.jobs import JobBooks
+from vsched.mirror.state.namespace_objects import NamespaceBooks, as_selections, in_order
+from vsched.mirror.state.nodes import NodeBooks, dense_vector
+from vsched.mirror.state.podgroups import GroupBooks
+from vsched.mirror.state.pods import PodBooks
+from vsched.mirror.state.refused_bindings import RefusedBindings
+from vsched.mirror.watch_events import News
+from vsched.model.advice import Advice
+from vsched.model.arbitration import Arbitration, Ceiling, Pool
+from vsched.model.nodes import NodeAttributes
+from vsched.model.plan import CycleReport
+from vsched.model.quota import Quota
+from vsched.model.resources import Amounts, ResourceAxis
+from vsched.model.selections import Selections
+from vsched.model.shape import Selector
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+from vsched.model.usage import Reading
+
+
+def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
+    """What is wrong with an object, as a line; reading it should have raised nothing but BadObject."""
+    return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
+
+
+class Cache(News):
+    """The mirror of the cluster that cycles are decided on."""
+
+    def __init__(
+        self,
+        scheduler_names: frozenset[str],
+        default_queue: str = "default",
+        *,
+        open_without_state: bool = False,
+        arbitrating: bool = False,
+        queue_gates: bool = True,
+        ignored: frozenset[str] = frozenset(),
+        on_change: Callable[[], None] = lambda: None,
+        on_arrival: Callable[[str], None] = lambda uid: None,
+        on_foreign: Callable[[Task], None] = lambda task: None,
+    ) -> None:
+        super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
+        self.axis = ResourceAxis()
+        self._published_axis = self.axis.copy()
+        """The names of columns as snapshots have them."""
+        self._crowding = Crowding(self.axis)
+        self._notes = ObjectNotes()
+        self.broken: Notes = self._notes.broken
+        """Objects that are left out."""
+        self.blemished: Notes = self._notes.blemished
+        """Objects that are used, but for an annotation."""
+        self._open_without_state = open_without_state
+        self._default_queue = default_queue
+        self.arbitrating = arbitrating
+        """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
+        self._defaults = ClusterDefaults(default_queue, ignored)
+        self._nodes = NodeBooks(self.axis)
+        self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
+        self._budgets = BudgetBooks()
+        self._quotas: NamespaceBooks[str, Quota, tuple[Quota, ...]] = NamespaceBooks(in_order)
+        self._jobs = JobBooks(self._defaults.judge, self._defaults.queue_of)
+        self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
+        self._parties = PartyBooks(self.axis, self._defaults.weight_of)
+        self._ceilings: Mapping[str, Ceiling] = {}
+        self._pools: Mapping[str, Pool] = {}
+        self._advice: Mapping[str, Advice] = {}
+        self.refused = RefusedBindings()
+        self._scheduler_names = scheduler_names
+        self._foreign = ForeignBooks(scheduler_names)
+        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
+        parties = self._parties if arbitrating else None
+        self._pods = PodBooks(
+            reader,
+            self._seen["Pod"],
+            self._nodes,
+            self._jobs,
+            self._defaults.judge_pod,
+            parties,
+            on_arrival,
+            on_foreign,
+        )
+        self._snapshots = 0
+        self._previous = 0.0
+
+    def use(self, reading: Reading | None) -> None:
+        """What nodes really use, as collected last, what is not named unknown; None where nobody collects it."""
+        self._nodes.use(reading)
+        self.on_change()
+
+    # Decisions
+
+    def assume(self, report: CycleReport) -> None:
+        """Take what a cycle decided for granted until the watch shows it, or a failure is reported."""
+        for task in self._pods.assume(report):
+            self._budgets.promise(task, self._previous)
+        self._groups.assume(report.jobs)
+
+    def forget(self, uid: str) -> bool:
+        """A binding or an eviction failed: the pod is again what the watch last said; False where it already was."""
+        self._budgets.withdraw(uid)
+        forgotten = self._pods.forget(uid)
+        if forgotten:
+            self.on_change()
+        return forgotten
+
+    def found_bound(self, uid: str, node: str) -> None:
+        """The API server says that a pod which was to be bound to this node is there already."""
+        self._pods.found_bound(uid, node)
+
+    def accepted(self, uid: str) -> None:
+        """The API server said that it has bound the pod: a list that begins from now on has to show it."""
+        self._pods.accept(uid)
+
+    def restart(self, kind: str) -> None:
+        """A full list of one kind begins, which shows all bindings that were accepted before."""
+        super().restart(kind)
+        if kind == "Pod":
+            self._pods.list_begins()
+        elif kind == "PodGroup":
+            self._groups.list_begins()
+
+    def include(self, kind: str, found: wire.Object) -> None:
+        """An object of the list under way; a pod in it that has no node was not bound, whatever was answered."""
+        super().include(kind, found)
+        if (
+            isinstance(found, wire.Pod)
+            and not found.spec.node_name
+            and self._pods.listed_unbound(wire.identity_of(kind, found.metadata))
+        ):
+            self.on_change()
+
+    def spare(self, uid: str) -> None:
+        """An eviction was refused: the pod is not offered as a victim until ``unspare``, or until it is gone."""
+        self._pods.spare(uid)
+
+    def unspare(self, uid: str) -> None:
+        """The pod may be a victim again."""
+        if self._pods.unspare(uid):
+            self.on_change()
+
+    def nomination_written(self, uid: str, node: str, resource_version: str = "") -> None:
+        """A nomination was written, in this version where the API server said which."""
+        self._pods.nomination_written(uid, node, resource_version)
+
+    def nomination_failed(self, uid: str, node: str) -> None:
+        """A nomination cannot be written: the pod is nominated as the watch last said."""
+        self._pods.nomination_failed(uid, node)
+
+    def ungate_failed(self, uid: str) -> None:
+        """The gate of a pod's queue could not be opened: the pod waits at it as the watch last said."""
+        if self._pods.ungate_failed(uid):
+            self.on_change()
+
+    def status_written(self, key: str, resource_version: str = "") -> None:
+        """A PodGroup's status was written, in this version where the API server said which."""
+        self._groups.status_written(key, resource_version)
+
+    def status_failed(self, key: str) -> None:
+        """A PodGroup's status could not be written: its phase is again what the watch last said."""
+        if self._groups.status_failed(key):
+            self.on_change()
+
+    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, Pool]) -> None:
+        """How much namespaces may hold by a new division, each and together; snapshots carry it from now on."""
+        self._ceilings, self._pools = ceilings, pools
+
+    def unused(self) -> Iterator[Broken]:
+        """Objects that nothing is done for: those that cannot be used, and pods of other schedulers; as of now."""
+        yield from tuple(self.broken.values())
+        yield from tuple(self._notes.foreign.values())
+
+    def advise(self, advice: Mapping[str, Advice]) -> None:
+        """What would let waiting jobs start; snapshots carry it from now on."""
+        self._advice = advice
+
+    def settle(self, report: CycleReport) -> None:
+        """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
+        self._budgets.settle(*self._pods.settle(report, self._previous))
+        for eviction in report.evictions:
+            self._notes.drop("Pod", eviction.uid)
+        self._groups.settle(report.jobs)
+
+    def review(self) -> None:
+        """Have every job's status looked at again, some in each session: somebody else may have left it unwritten."""
+        self._jobs.review()
+
+    # Views
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The cluster as it is now; valid until the next snapshot."""
+        self._snapshots += 1
+        previous, self._previous = self._previous, now
+        self._budgets.expire(now)
+        if self._crowding:
+            self._make_room(now)
+        if self._published_axis.names != self.axis.names:
+            self._published_axis = self.axis.copy()
+        self._settle_defaults()
+        changed = self._jobs.publish()
+        for key in changed if self.arbitrating else ():
+            self._parties.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
+        nodes, placed = self._nodes.publish(self._published_axis)
+        self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
+        self._pods.sweep_overgrown()
+        sums = self._jobs.sums
+        held, held_limits = self._parties.publish_kept()
+        queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
+        return Snapshot(
+            now=now,
+            axis=self._published_axis,
+            nodes=nodes,
+            jobs=self._jobs.published,
+            active=self._jobs.active,
+            changed=changed,
+            nominated=sorted(self._jobs.nominated),
+            admitted=sorted(self._jobs.admitted),
+            reserving=sorted(self._jobs.reserving),
+            holders=self._jobs.holders.by_queue,
+            queues=queues,
+            books=sums.books,
+            shares=sums.shares,
+            namespaces=self._defaults.namespaces(),
+            selections=self._selections.publish(),
+            placed=placed,
+            total=dense_vector(self._nodes.total, nodes.width),
+            used=dense_vector(self._nodes.used, nodes.width),
+            previous=previous,
+            budgets=self._budgets.publish(),
+            quotas=self._quotas.publish(),
+            priority_range=self._defaults.priority_range(queues),
+            priority_classes=self._defaults.classes(),
+            ceilings=self._ceilings,
+            pools=self._pools,
+            held=held,
+            held_limits=held_limits,
+            advice=self._advice,
+            strays=self._jobs.strays,
+            learnt=self._pods.learn(),
+            setbacks=self.refused.publish(),
+            ignored=tuple(sorted(self._defaults.ignored)),
+            foreign=self._foreign.publish(),
+        )
+
+    def arbitration(self) -> Arbitration:
+        """What is divided among namespaces, as of now; never changes. Asked for right after a snapshot."""
+        return self._parties.publish()
+
+    def held(self, namespace: str) -> dict[str, int]:
+        """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
+        return self._parties.kept(namespace)
+
+    def take_moved(self) -> set[str]:
+        """Namespaces of which pods keep more or less than when this was last asked; for one that asks."""
+        return self._parties.take_moved()
+
+    def total(self) -> dict[str, int]:
+        """What all nodes together can hand out right now, by resource name."""
+        return {self.axis.names[column]: value for column, value in self._nodes.total.items()}
+
+    def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
+        """Every node as it is seen now, with what is allocatable there."""
+        return self._nodes.known()
+
+    def awaits(self, uid: str) -> bool:
+        """Whether a binding or an eviction is taken for granted that the watch does not show yet."""
+        return self._pods.awaits(uid)
+
+    def task(self, uid: str) -> Task | None:
+        """The pod of this uid as it is seen now."""
+        return self._pods.get(uid)
+
+    def tasks_of(self, key: str) -> list[Task] | None:
+        """The pods of a job as they are seen now, None where there is no such job."""
+        return self._jobs.tasks(key)
+
+    def tasks_on(self, node: str) -> list[Task] | None:
+        """What takes room on a node as it is seen now, whoever placed it; None where there is no such node."""
+        return self._nodes.tasks(node)
+
+    def group_uid(self, key: str) -> str:
+        """The uid of the PodGroup object of this key, empty where there is none."""
+        return self._groups.uid(key)
+
+    def stand_in(self, key: str) -> StandIn | None:
+        """The job of this key that pods stand for which name no PodGroup, None where there are none."""
+        return self._jobs.stand_in(key)
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {
+            **self._pods.describe(),
+            "nodes": len(self._nodes),
+            "young_tasks": self._nodes.young,
+            **self._jobs.describe(),
+            "assumed_phases": self._groups.assumed,
+            "selectors": len(self._selections),
+            "budgets": len(self._budgets),
+            "quotas": len(self._quotas),
+            "broken": len(self.broken),
+            "blemished": len(self.blemished),
+            "snapshots": self._snapshots,
+            **(self._parties.describe() if self.arbitrating else {}),
+        }
+
+    # One object
+
+    def _put(self, kind: str, key: str, found: wire.Object) -> bool:
+        """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
+        remarks, matters = list[str](), False
+        self._crowding.drop(kind, key)
+        try:
+            match found:
+                case wire.Pod():
+                    matters = self._pods.put(key, found, remarks)
+                case wire.Node():
+                    matters = self._nodes.see(node_of(found, self.axis))
+                case wire.PodGroup():
+                    spec = job_spec_of(found, self.axis, self._default_queue, remarks, self._defaults.ignored)
+                    matters = self._groups.put(key, spec)
+                case wire.Queue():
+                    matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
+                case wire.PriorityClass():
+                    matters = self._defaults.put_class(class_of(found))
+                case wire.Namespace():
+                    matters = self._defaults.put_namespace(namespace_of(found))
+                case wire.ResourceQuota():
+                    matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
+                    matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found, remarks))
+                case wire.PodDisruptionBudget():
+                    matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
+                case wire.Selecting():
+                    matters = self._put_selection(kind, key, selected_by(found))
+                case wire.Malformed():
+                    raise BadObject(found.message)
+            if isinstance(found, wire.Workload):
+                matters |= self._jobs.workloads.put(kind, key, found)
+            if self.arbitrating and kind != "Pod":
+                matters |= self._parties.put(key, found)
+        except UNUSABLE as error:
+            if not isinstance(found, wire.Pod):
+                self._drop(kind, key)
+            if self.arbitrating:
+                self._parties.leave_out(kind, key)
+            if isinstance(error, NoColumn):
+                self._crowding.put(kind, key, found)
+            self._notes.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
+            return True
+        if isinstance(found, wire.Pod):
+            matters |= self._put_foreign(key, found)
+        if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
+            self._notes.put_foreign(key, found)
+        elif remarks:
+            self._notes.put_blemished(kind, key, found.metadata, remarks)
+        else:
+            self._notes.drop(kind, key)
+        return matters
+
+    def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
+        """Count a pod that is another scheduler's for the PodGroup that it names; True where its job is told of it."""
+        ours = (pod.spec.scheduler_name or "") in self._scheduler_names
+        return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
+
+    def _delete(self, kind: str, key: str) -> bool:
+        self._notes.drop(kind, key)
+        self._crowding.drop(kind, key)
+        if kind == "Pod":
+            self.refused.drop(key)
+        return self._drop(kind, key)
+
+    def _drop(self, kind: str, key: str) -> bool:
+        """Forget an object; True where it was known."""
+        match kind:
+            case "Pod":
+                told = self._jobs.tell_again(self._foreign.drop(key))
+                return self._pods.drop(key) or told
+            case "Node":
+                return self._nodes.lose(key)
+            case "PodGroup":
+                return self._groups.drop(key)
+        said = self._jobs.workloads.drop(kind, key)
+        if issubclass(wire.KINDS[kind], wire.Selecting):
+            return self._put_selection(kind, key, None) or said
+        if kind == "PodDisruptionBudget":
+            return self._budgets.see(wire.namespace_in(key), key, None, self._pods.has_left)
+        limited = kind == "ResourceQuota" and self._quotas.put(wire.namespace_in(key), key, None)
+        divided = self.arbitrating and self._parties.drop(kind, key)
+        return self._defaults.drop(kind, key) or limited or divided or said
+
+    def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
+        """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
+        self._selections.put(wire.namespace_in(key), (kind, key), selector)
+        return False
+
+    def _make_room(self, now: float) -> None:
+        """Give columns that nothing uses any more to resources that found none."""
+        room = False
+        if self._crowding.due(now):
+            self._pods.sweep()
+            offered = self._nodes.columns() | self._defaults.columns()
+            asked = self._pods.columns() | self._jobs.columns()
+            divided = {column for ceiling in self._ceilings.values() for column in ceiling.most}
+            room = self.axis.keep(offered | asked | divided, offered)
+        for kind, key, found in self._crowding.again(room=room):
+            self._put(kind, key, found)
+
+    # What one object means for others
+
+    def _settle_defaults(self) -> None:
+        """Classes, queues or namespaces changed: what rests on them is worked out again, once a snapshot."""
+        if self._defaults.take_priorities_changed():
+            self._pods.reprice()
+            self._jobs.reprice()
+        if self._defaults.take_default_queues_changed():
+            self._jobs.respecify_implicit()

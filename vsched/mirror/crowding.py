@@ -1,0 +1,59 @@
+"""Objects that ask for a resource nobody offers while many such are asked for: read again once there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from vsched.mirror import wire
+from vsched.model.resources import ResourceAxis
+
+AGAIN_SECONDS = 5.0
+"""Who uses which column is looked at this seldom: it takes a walk over all pods."""
+AT_ONCE = 512
+"""So many are read again at a time, the others next time."""
+
+Refused = tuple[str, str, wire.Object]
+"""Kind, identity, and what was to be read."""
+
+
+class Crowding:
+    """The objects that found no column for a resource, in the order in which they came."""
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self._axis = axis
+        self._refused: dict[tuple[str, str], wire.Object] = {}
+        self._version = axis.version
+        self._looked = 0.0
+        self._due = 0
+        """So many of the first ones are still to be read again."""
+
+    def __len__(self) -> int:
+        return len(self._refused)
+
+    def put(self, kind: str, key: str, found: wire.Object) -> None:
+        """The object found no column."""
+        self._refused[kind, key] = found
+
+    def drop(self, kind: str, key: str) -> None:
+        """The object has what it needs, or is gone."""
+        self._refused.pop((kind, key), None)
+
+    def due(self, now: float) -> bool:
+        """Whether it is time to look who uses which column."""
+        if not self._refused or self._looked <= now < self._looked + AGAIN_SECONDS:
+            return False
+        self._looked = now
+        return True
+
+    def again(self, *, room: bool) -> Iterator[Refused]:
+        """Those to be read again: where there is room, or a name is new that may be theirs."""
+        if room or self._version != self._axis.version:
+            self._version = self._axis.version
+            self._due = len(self._refused)
+        first = list(islice(self._refused.items(), min(self._due, AT_ONCE)))
+        self._due -= len(first)
+        for (kind, key), found in first:
+            # Those that find none go to the end, so that each has its turn.
+            del self._refused[kind, key]
+            yield kind, key, found

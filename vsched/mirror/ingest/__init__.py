@@ -1,0 +1,1 @@
+"""From API objects to the model: pure functions of one object each."""

@@ -1,0 +1,134 @@
+"""Annotations that refine what an object says. One that makes no sense gets a remark for the object's owner.
+
+Nothing here raises: an object is not left out for the sake of an annotation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, MutableSequence
+from typing import Annotated
+
+import msgspec
+
+from vsched.errors import UNREADABLE, BadObject
+from vsched.mirror.ingest.bounds import STRATEGY_MAX, read
+from vsched.mirror.ingest.requests import quantities
+from vsched.mirror.wire.base import Metadata, ResourceList, located
+from vsched.model.budget import JobBudget
+from vsched.model.resources import Amounts, ResourceAxis
+from vsched.model.shape import Strategy
+from vsched.settings.durations import parse_duration
+
+WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
+"""The current name, and the one before it."""
+JOB_BUDGET = {"volcano.sh/jdb-min-available": False, "volcano.sh/jdb-max-unavailable": True}
+"""Whether the number may be away; the first that is there counts."""
+COOLDOWN_TIME = "volcano.sh/cooldown-time"
+EXPECTED_DURATION = "vsched.io/expected-duration"
+NODE_GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
+STRATEGY_TYPE = "volcano.sh/resource-strategy-scoring-type"
+STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
+STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
+"""Whether fuller nodes are better."""
+
+NO_EFFECT = "not supported yet: the wish has no effect"
+"""How remarks end on what is good as it is, and is not built."""
+
+Annotations = Mapping[str, str]
+Remarks = MutableSequence[str]
+"""Takes one line for each annotation that cannot be used: where, what, what was expected, and what follows."""
+
+_Weight = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+_PODS = re.compile(r"([0-9]{1,9})(%?)")
+
+
+def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | None:
+    """The longest that a job is to wait, None where it does not say (reference 4.13)."""
+    for name in WAITING_TIME:
+        if name in annotations:
+            seconds = _duration(annotations, name, remarks)
+            if seconds is not None:
+                return seconds
+    return None
+
+
+def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | None:
+    """How many pods of a job may be away, None where it does not say (reference 0.4)."""
+    for name, unavailable in JOB_BUDGET.items():
+        text = annotations.get(name)
+        if text is not None:
+            found = _PODS.fullmatch(text)
+            if found is not None:
+                return JobBudget(int(found[1]), bool(found[2]), unavailable)
+            _remark(remarks, name, text, "a number of pods or a percentage, such as 2 or 50%")
+    return None
+
+
+def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
+    """How long a pod is left alone once it was scheduled, by label, then annotation; 0 where it does not say."""
+    if metadata.labels is not None and COOLDOWN_TIME in metadata.labels:
+        return _duration(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
+    if metadata.annotations is not None and COOLDOWN_TIME in metadata.annotations:
+        return _duration(metadata.annotations, COOLDOWN_TIME, remarks) or 0.0
+    return 0.0
+
+
+def expected_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
+    """How long the work is to take, 0 where it does not say."""
+    return (_duration(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
+
+
+def group_limits_of(
+    annotations: Annotations, axis: ResourceAxis, remarks: Remarks
+) -> tuple[tuple[str, Amounts], ...] | None:
+    """What a queue may hold on each group of nodes, zeros kept; None where that cannot be read (reference 4.17)."""
+    text = annotations.get(NODE_GROUP_LIMITS)
+    if text is None:
+        return ()
+    at = f"metadata.annotations[{NODE_GROUP_LIMITS}]"
+    try:
+        groups = msgspec.json.decode(text, type=dict[str, ResourceList])
+        return tuple(
+            (group, tuple(sorted(quantities(axis, amounts, f"{at}.{group}").items())))
+            for group, amounts in sorted(groups.items())
+        )
+    except UNREADABLE as error:
+        complaint = f'{located(error, at)} (expected amounts by node group, such as {{"g1": {{"cpu": 8}}}})'
+    except BadObject as error:
+        complaint = str(error)
+    remarks.append(f"{complaint}: nodegroup gives the queue no node")
+    return None
+
+
+def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
+    """How a pod wants nodes scored by what it asks for, None where it does not say both how and what counts."""
+    kind, text = annotations.get(STRATEGY_TYPE), annotations.get(STRATEGY_WEIGHT)
+    if kind is None and text is None:
+        return None
+    if kind not in STRATEGIES:
+        _remark(remarks, STRATEGY_TYPE, kind or "", " or ".join(STRATEGIES))
+        return None
+    try:
+        weights = msgspec.json.decode(text or "", type=dict[str, _Weight])
+        read(weights, STRATEGY_MAX, f"metadata.annotations[{STRATEGY_WEIGHT}]")
+    except BadObject as error:
+        remarks.append(f"{error}: passed over")
+        return None
+    except UNREADABLE:
+        _remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
+        return None
+    return Strategy(STRATEGIES[kind], tuple(sorted(weights.items())))
+
+
+def _duration(values: Annotations, name: str, remarks: Remarks, field: str = "annotations") -> float | None:
+    text = values[name]
+    seconds = parse_duration(text)
+    if seconds is not None and seconds > 0:
+        return seconds
+    _remark(remarks, name, text, "a length of time above zero, such as 30s or 1h30m", field)
+    return None
+
+
+def _remark(remarks: Remarks, name: str, text: str, expected: str, field: str = "annotations") -> None:
+    remarks.append(f"metadata.{field}[{name}]: {text[:40]!r} (expected {expected}): passed over")

@@ -1,0 +1,188 @@
+"""Consumers, buckets, Allocations and what quotas limit to the model: pure functions of one object each.
+
+What people write raises BadObject with one line where it makes no sense. What the arbitrator writes itself
+(Allocations, every status) never does: what cannot be read is as if it were not there, and is written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from vsched.errors import UNREADABLE, BadInput, BadObject
+from vsched.mirror import wire
+from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
+from vsched.mirror.ingest.objects import created_of
+from vsched.mirror.wire.arbitration import AllocationSpec, Standing
+from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
+from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
+from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
+from vsched.model.shared import shared
+
+WEIGHTS = range(1, 1 << 31)
+NAME_LIMIT = 253
+"""Letters in a name of an object, at most."""
+DIVIDED = "compute resources, limits of them, pods, or storage"
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NONE: Mapping[str, str] = {}
+
+Part = TypeVar("Part", bound=Wire)
+
+
+def claim_of(found: wire.Consumer) -> Claim:
+    """What a Consumer says; raises BadObject."""
+    metadata, spec = found.metadata, found.spec
+    standing = _standing(found.status)
+    try:
+        return Claim(
+            namespace=shared(metadata.namespace or "default"),
+            name=metadata.name,
+            uid=metadata.uid,
+            version=metadata.resource_version,
+            generation=_generation(metadata),
+            created=created_of(metadata),
+            hard=counted_of(spec.hard, "spec.hard"),
+            reserved=counted_of(spec.reserved, "spec.reserved"),
+            weight=0 if spec.weight is None else _weight(spec.weight),
+            parent=shared(_parent(spec.parent or "")),
+            stated_hard=_stated(spec.hard),
+            stated_reserved=_stated(spec.reserved),
+            conditions=_told(standing.conditions),
+            observed=standing.observed_generation or 0,
+        )
+    except BadInput as error:
+        raise BadObject(f"{wire.named('Consumer', metadata)}: {error}") from None
+
+
+def bucket_of(found: wire.Bucket) -> Bucket:
+    """What a Bucket says; raises BadObject."""
+    metadata, spec = found.metadata, found.spec
+    standing = _standing(found.status)
+    try:
+        return Bucket(
+            name=shared(metadata.name),
+            uid=metadata.uid,
+            version=metadata.resource_version,
+            generation=_generation(metadata),
+            hard=counted_of(spec.hard, "spec.hard"),
+            reserved=counted_of(spec.reserved, "spec.reserved"),
+            weight=1 if spec.weight is None else _weight(spec.weight),
+            parent=_parent(spec.parent or ""),
+            deserved=_stated(standing.deserved),
+            allocated=_stated(standing.allocated),
+            conditions=_told(standing.conditions),
+            observed=standing.observed_generation or 0,
+        )
+    except BadInput as error:
+        raise BadObject(f"{wire.named('Bucket', metadata)}: {error}") from None
+
+
+def allocation_of(found: wire.Allocation) -> AllocationRecord:
+    """An Allocation as it stands."""
+    metadata = found.metadata
+    spec = _read(found.spec, AllocationSpec) or AllocationSpec()
+    standing = _standing(found.status)
+    return AllocationRecord(
+        namespace=shared(metadata.namespace or "default"),
+        name=metadata.name,
+        uid=metadata.uid,
+        version=metadata.resource_version,
+        deserved=_stated(spec.deserved),
+        hard=_stated(spec.hard),
+        reserved=_stated(spec.reserved),
+        allocated=_stated(standing.allocated),
+        conditions=_told(standing.conditions),
+    )
+
+
+def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
+    """What a quota limits of all that is divided; None where that is nothing, or only pods of a certain kind (scopes).
+
+    Raises BadObject. Of two spellings of one resource the tighter counts.
+    """
+    spec, status = found.spec, found.status
+    if spec.scopes or spec.scope_selector:
+        return None
+    at = "spec.hard" if status.hard is None else "status.hard"
+    limits: dict[str, int] = {}
+    for name, quantity in ((spec.hard if status.hard is None else status.hard) or {}).items():
+        counted = counted_name(name)
+        if counted:
+            try:
+                value = parse_counted(counted, quantity)
+            except BadInput as error:
+                raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {at}.{error}") from None
+            limits[shared(counted)] = min(value, limits.get(counted, value))
+    return limits or None
+
+
+def counted_of(resources: ResourceList | None, at: str) -> Counted:
+    """Amounts that people state, base units by counted name; raises BadObject naming the field."""
+    if not resources:
+        return NOTHING
+    read(resources, DIVIDED_MAX, at)
+    found: dict[str, int] = {}
+    spelt: dict[str, str] = {}
+    for name, quantity in sorted(resources.items()):
+        counted = counted_name(short(name, at))
+        if not counted:
+            raise BadObject(f"{at}.{name}: cannot be divided (expected {DIVIDED})")
+        try:
+            value = parse_counted(counted, quantity)
+        except BadInput as error:
+            # The name is said as it is written, not as it is counted.
+            raise BadObject(f"{at}.{name}{str(error).removeprefix(counted)}") from None
+        if found.setdefault(shared(counted), value) != value:
+            other = spelt[counted]
+            raise BadObject(
+                f"{at}.{name}: {quantity} differs from {other}: {resources[other]} (expected one amount of {counted})"
+            )
+        spelt.setdefault(counted, name)
+    return found
+
+
+def _generation(metadata: wire.Metadata) -> int:
+    """Which edit of the object this is; it is written back as the one that was seen."""
+    if not 0 <= metadata.generation < 1 << 63:
+        raise BadObject(f"metadata.generation: {str(metadata.generation)[:40]} (expected a 64-bit number)")
+    return metadata.generation
+
+
+def _weight(weight: int) -> int:
+    if weight not in WEIGHTS:
+        raise BadObject(f"spec.weight: {weight} (expected {WEIGHTS[0]} to {WEIGHTS[-1]})")
+    return weight
+
+
+def _parent(name: str) -> str:
+    if name and (len(name) > NAME_LIMIT or not _NAME.fullmatch(name)):
+        shown = repr(name[:NAME_LIMIT])
+        raise BadObject(f"spec.parent: {shown} is not a name (expected the name of a Bucket: a-z, 0-9, '-' and '.')")
+    return name
+
+
+def _stated(resources: ResourceList | None) -> Mapping[str, str]:
+    return {shared(name): str(quantity) for name, quantity in resources.items()} if resources else _NONE
+
+
+def _standing(raw: Raw) -> Standing:
+    return _read(raw, Standing) or Standing()
+
+
+def _told(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:
+    return tuple(
+        Told(found.type, found.status, found.reason or "", found.message or "", moment_of(found.last_transition_time))
+        for found in conditions or ()
+    )
+
+
+def _read(raw: Raw, kind: type[Part]) -> Part | None:
+    """A part of an object that the arbitrator wrote; None where it is not there or makes no sense."""
+    try:
+        return msgspec.json.decode(raw, type=kind) if bytes(raw) else None
+    except UNREADABLE:
+        return None

@@ -1,0 +1,107 @@
+"""PodDisruptionBudgets and ResourceQuotas to the model: pure functions of one object each; raise BadObject."""
+
+from __future__ import annotations
+
+from vsched.errors import BadObject, BadQuantity
+from vsched.mirror import wire
+from vsched.mirror.ingest.bounds import QUOTA_LINES_MAX, read
+from vsched.mirror.ingest.rules import LabelSelector, decoded, selector_of
+from vsched.mirror.wire.base import ResourceList
+from vsched.model.budget import DisruptionBudget
+from vsched.model.quantity import parse_quantity
+from vsched.model.quota import Quota, QuotaLine
+from vsched.model.resources import is_schedulable, scale_of
+from vsched.model.shared import shared
+
+REQUESTS, LIMITS = "requests.", "limits."
+_ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
+_OWN = "volcano.sh/namespace."
+"""Lines of a quota that limit nothing: weights."""
+
+
+def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
+    """The budget as its status stands, None where it selects no pod: without a selector; an empty one selects all."""
+    metadata, at = found.metadata, "spec.selector"
+    try:
+        selector = selector_of(decoded(found.spec.selector, LabelSelector, at), at, {})
+    except BadObject as error:
+        raise BadObject(f"{wire.named('PodDisruptionBudget', metadata)}: {error}") from None
+    if selector is None:
+        return None
+    status = found.status
+    # As the API server has it: nobody is evicted until a change of the budget has been taken in.
+    behind = status.observed_generation is not None and status.observed_generation < metadata.generation
+    allowed = 0 if behind else max(0, status.disruptions_allowed or 0)
+    return DisruptionBudget(
+        shared(metadata.namespace or "default"),
+        metadata.name,
+        selector,
+        allowed,
+        frozenset(status.disrupted_pods or ()),
+        spares_unready=_spares_unready(found),
+        lacking=0 if allowed else max(0, (status.desired_healthy or 0) - (status.current_healthy or 0)),
+    )
+
+
+def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
+    """Whether pods that run and are not ready may be evicted whatever the budget allows, as the API server has it."""
+    if found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    desired = found.status.desired_healthy or 0
+    return 0 < desired <= (found.status.current_healthy or 0)
+
+
+def quota_of(found: wire.ResourceQuota) -> Quota | None:
+    """What a quota limits of pods' resources; None where that is nothing, or only pods of a certain kind (scopes)."""
+    spec, status = found.spec, found.status
+    if spec.scopes or spec.scope_selector:
+        return None
+    at = "spec.hard" if status.hard is None else "status.hard"
+    hard = (spec.hard if status.hard is None else status.hard) or {}
+    used = status.used or {}
+    try:
+        read(hard, QUOTA_LINES_MAX, at)
+        lines = tuple(
+            QuotaLine(
+                shared(name),
+                resource,
+                _amount(resource, quantity, f"{at}.{name}"),
+                _amount(resource, used.get(name, 0), f"status.used.{name}"),
+            )
+            for name, quantity in sorted(hard.items())
+            if (resource := _limited_by(name))
+        )
+    except BadObject as error:
+        raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {error}") from None
+    return Quota(found.metadata.name, lines) if lines else None
+
+
+def quota_request_of(resources: ResourceList | None, at: str) -> tuple[tuple[str, int], ...]:
+    """What a ResourceList names that only quotas know, base units by what is counted; raises BadObject."""
+    return tuple(
+        sorted(
+            (resource, _amount(resource, quantity, f"{at}.{name}"))
+            for name, quantity in (resources or {}).items()
+            if name.startswith((REQUESTS, LIMITS)) and (resource := _limited_by(name))
+        )
+    )
+
+
+def _limited_by(name: str) -> str:
+    """What a line of a quota counts, empty where that is nothing the scheduler keeps books of."""
+    if name.startswith(LIMITS):
+        return shared(name) if is_schedulable(name.removeprefix(LIMITS)) else ""
+    if _ON_STORAGE_CLASSES in name or name.startswith(_OWN):
+        return ""
+    resource = name.removeprefix(REQUESTS)
+    return shared(resource) if is_schedulable(resource) else ""
+
+
+def _amount(resource: str, quantity: str | float, at: str) -> int:
+    try:
+        value = parse_quantity(str(quantity).strip(), scale_of(resource.removeprefix(LIMITS)))
+    except BadQuantity as error:
+        raise BadObject(f"{at}: {error}") from None
+    if value < 0:
+        raise BadObject(f"{at}: {quantity!r} is negative (expected zero or more)")
+    return value

@@ -1,0 +1,249 @@
+"""Pods to tasks.
+
+An object that cannot be used raises BadObject with one line: kind, name, field, what was expected. What one object
+means for another (priority classes, default queues, membership) is the mirror's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
+from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
+from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
+from vsched.mirror.ingest.objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
+from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.shape import Shaper, bound_labels
+from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
+from vsched.mirror.wire.base import Timestamp, check_names, seconds_of
+from vsched.mirror.wire.pods import ContainerState
+from vsched.model.arbitration import PREFERRED_VICTIM
+from vsched.model.job import JobSpec
+from vsched.model.resources import ResourceAxis
+from vsched.model.shared import shared
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+TASK_SPEC = "volcano.sh/task-spec"
+TASK_PRIORITY = "volcano.sh/task-priority"
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+"""Scheduling gate that is opened once the pod's queue has room; the annotation of this name, "true", asks for it."""
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of pods that stand for static pods of a kubelet."""
+PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
+ON_NODES = (Status.BOUND, Status.RUNNING)
+"""Where it matters what a pod asks for in vain: another one in its place would wait."""
+DEFAULT_PRIORITY = 1
+"""The priority of a pod that says nothing (reference 0.3)."""
+
+_NONE: Mapping[str, str] = {}
+
+
+class PodFacts(NamedTuple):
+    """A pod as a task, and what the mirror needs to place it among others."""
+
+    task: Task
+    needs_class: bool
+    """Names a priority class and has no priority of its own: the class decides."""
+    implicit: JobSpec | None
+    """For pods of ours that name no PodGroup, or the one made for them: the job they stand for, as far as they say."""
+    remarks: Sequence[str]
+    """What of its annotations cannot be used, and why; nothing of other schedulers' pods."""
+
+
+class PodReader:
+    """Turns pods into tasks; pods of other schedulers count once they have a node, or before where that matters."""
+
+    def __init__(
+        self,
+        axis: ResourceAxis,
+        scheduler_names: frozenset[str],
+        *,
+        strangers: bool = False,
+        queue_gates: bool = True,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        self.shaper = Shaper(axis, limits=strangers)
+        self.scheduler_names = scheduler_names
+        self._queue_gates = queue_gates
+        """Whether somebody opens the gates of queues; else they are gates like others."""
+        self._axis = axis
+        self._ignored = ignored
+        """What pods may ask for in vain, though it is not built."""
+        self._strangers = strangers
+        """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
+
+    def is_ours(self, pod: wire.Pod) -> bool:
+        """Whether the pod names us as its scheduler."""
+        return (pod.spec.scheduler_name or "") in self.scheduler_names
+
+    def read(self, pod: wire.Pod) -> PodFacts | None:
+        """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
+        spec = pod.spec
+        ours = self.is_ours(pod)
+        if not ours and not spec.node_name and not self._strangers:
+            return None
+        check_names("Pod", pod.metadata)
+        try:
+            try:
+                return self._read(pod, ours)
+            except Beyond as error:
+                if not ours or spec.node_name:
+                    raise
+                return self._read(pod, ours, str(error))
+        except BadInput as error:
+            problem = NoColumn if isinstance(error, NoColumn) else BadObject
+            raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
+
+    def occupant(self, pod: wire.Pod) -> Task | None:
+        """A pod on a node that cannot be used, as far as it takes from the node; None where not even that."""
+        if not pod.spec.node_name:
+            return None
+        try:
+            shape, status = self.shaper.occupant(pod), _pod_status(pod)
+        except UNUSABLE:
+            return None
+        metadata = pod.metadata
+        namespace = shared(metadata.namespace or "default")
+        labels = self.shaper.labels(namespace, _seen_labels(pod))
+        return Task(
+            wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, shared(pod.spec.node_name)
+        )
+
+    def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
+        """The pod with all that it asks for; where that is ``beyond`` what is read, with that as why it waits."""
+        metadata, spec = pod.metadata, pod.spec
+        annotations = metadata.annotations or _NONE
+        if not beyond:
+            bound_labels(pod)
+            read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
+        namespace = shared(metadata.namespace or "default")
+        created = created_of(metadata)
+        own = implied_name(metadata) if ours else ""
+        group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
+        role = short(annotations.get(TASK_SPEC, ""), f"metadata.annotations[{TASK_SPEC}]")
+        remarks: list[str] = []
+        implicit = implied_job(pod, own, namespace, created, remarks) if own else None
+        if not ours and not spec.node_name:
+            group = ""  # whatever it is a member of, it is not ours to place
+        override = integer_of(annotations, TASK_PRIORITY)
+        priority = override if override is not None else spec.priority
+        status = _pod_status(pod)
+        gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
+        strategy = strategy_of(annotations, remarks)
+        shape = self.shaper.nothing() if beyond else self.shaper.shape(pod, strategy)
+        unsupported, waits = beyond, status is Status.PENDING
+        if ours and not beyond and (waits or status in ON_NODES):
+            unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
+        if ours and not beyond and waits:
+            remark_wishes_of_pod(pod, remarks)
+        chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
+        task = Task(
+            wire.uid_of(metadata),
+            namespace,
+            metadata.name,
+            shared(f"{namespace}/{group}") if group else "",
+            shape,
+            self.shaper.labels(namespace, _seen_labels(pod) if beyond else metadata.labels or {}),
+            status,
+            shared(spec.node_name or ""),
+            DEFAULT_PRIORITY if priority is None else priority,
+            created,
+            shared(role or (metadata.labels or _NONE).get(TASK_SPEC, "")),
+            bool(gates or (unsupported and waits)),
+            pod.status.nominated_node_name or "",
+            flag_of(metadata, PREEMPTABLE) is not False,
+            choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
+            shared(spec.priority_class_name or ""),
+            _scheduled_condition(pod),
+            seconds_of(pod.status.start_time),
+            _protected_until(pod, remarks),
+            annotations.get(PREFERRED_VICTIM) == "true",
+            _returns(metadata),
+            awaits_queue=waits and chosen and gates == [QUEUE_GATE],
+            reserves=waits and chosen and not gates,
+            owned=_is_owned(metadata),
+            expected=expected_seconds_of(annotations, remarks),
+            limit=float(spec.active_deadline_seconds or 0),
+            endless=(spec.restart_policy or "Always") == "Always",
+            unready=status is Status.RUNNING and _is_unready(pod),
+            finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
+            unsupported=unsupported,
+        )
+        return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
+
+
+def _seen_labels(pod: wire.Pod) -> dict[str, str]:
+    """What selectors of other pods see of a pod that cannot be used: nothing where it has more labels than are read."""
+    labels = pod.metadata.labels or {}
+    return labels if len(labels) <= LABELS_MAX else {}
+
+
+def _pod_status(pod: wire.Pod) -> Status:
+    match pod.status.phase or "Pending":
+        case "Running":
+            return Status.RUNNING if pod.metadata.deletion_timestamp is None else Status.RELEASING
+        case "Pending":
+            if pod.metadata.deletion_timestamp is not None:
+                return Status.RELEASING
+            return Status.BOUND if pod.spec.node_name else Status.PENDING
+        case "Succeeded":
+            return Status.SUCCEEDED
+        case "Failed":
+            return Status.FAILED
+        case "Unknown":
+            return Status.UNKNOWN
+        case phase:
+            raise BadObject(
+                f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
+            )
+
+
+def _scheduled_condition(pod: wire.Pod) -> str:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"{condition.reason or ''}: {condition.message or ''}"
+    return ""
+
+
+def _is_unready(pod: wire.Pod) -> bool:
+    """Whether it says so: a pod without the condition counts as ready."""
+    return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
+
+
+def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
+    seconds = cooldown_seconds_of(pod.metadata, remarks)
+    if not seconds:
+        return 0.0
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "True":
+            at = "status.conditions[PodScheduled].lastTransitionTime"
+            since = decoded(condition.last_transition_time, Timestamp, at)
+            return seconds_of(since) + seconds if seconds_of(since) else 0.0
+    return 0.0
+
+
+def _finished_at(pod: wire.Pod) -> float:
+    """When the last container ended, 0 where none of them says."""
+    ends = (
+        decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")
+        for found in pod.status.container_statuses or ()
+    )
+    times = (end.terminated.finished_at for end in ends if end is not None and end.terminated is not None)
+    return max(map(seconds_of, times), default=0.0)
+
+
+def _is_owned(metadata: wire.Metadata) -> bool:
+    """Whether something makes another pod where this one goes: a node owns its mirror pods, but starts them itself."""
+    owner = controller_of(metadata)
+    return owner is not None and owner.kind != "Node"
+
+
+def _returns(metadata: wire.Metadata) -> bool:
+    """Whether a pod that goes comes back to its node."""
+    if MIRROR in (metadata.annotations or _NONE):
+        return True
+    return any(owner.controller and owner.kind == "DaemonSet" for owner in metadata.owner_references or ())

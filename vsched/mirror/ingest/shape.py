@@ -1,0 +1,284 @@
+"""From a pod's spec to its interned ``Shape``, at the cost of one dictionary look-up where the spec was seen before.
+
+The memo's key is the raw bytes of the parts that decide, so it splits on spelling; ``ShapeTable`` interns by meaning
+behind it. Parts that differ between equal pods (mounts, environment, injected tokens) are not in the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+
+import msgspec
+
+from vsched.errors import BadObject, Beyond
+from vsched.mirror.ingest.bounds import (
+    ADDED_LABELS_MAX,
+    CONTAINERS_MAX,
+    LABELS_MAX,
+    PART_BYTES_MAX,
+    PORTS_MAX,
+    bounded,
+    read,
+)
+from vsched.mirror.ingest.objects import is_revocable
+from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible
+from vsched.mirror.ingest.rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
+from vsched.mirror.wire.base import Wire
+from vsched.mirror.wire.pods import Container, Pod
+from vsched.model.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
+from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
+
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
+_NO_LABELS: Mapping[str, str] = {}
+
+
+class ContainerPort(Wire):
+    """A port of a container."""
+
+    container_port: int = 0
+    host_port: int | None = None
+    protocol: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+
+
+class Shaper:
+    """Reads the shapes of pods, remembering what it has read; bounded."""
+
+    MEMO_LIMIT = 4096
+    MEMO_BYTES = 32 << 10
+    """Specs with longer parts are known by a hash, and not kept themselves."""
+    LARGE_MAX = 256
+    """So many of those."""
+    TABLE_FLOOR = 2048
+    """Tables smaller than this are never swept."""
+
+    def __init__(self, axis: ResourceAxis, *, limits: bool = False) -> None:
+        self._asked = AskedColumns(axis)
+        self._known = KnownColumns(axis)
+        self._limits = limits
+        """Whether sums of limits are read, too: they set shapes apart that are one to a scheduler."""
+        self._table = ShapeTable()
+        self._memo: dict[Hashable, Shape] = {}
+        self._large: dict[int, Shape] = {}
+        """Of specs with long parts, by a hash of them."""
+        self._occupants: dict[int, Shape] = {}
+        """Of pods on nodes that cannot be used, by a hash of their spec."""
+        self._sweep_at = self.TABLE_FLOOR
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def shape(self, pod: Pod, strategy: Strategy | None = None) -> Shape:
+        """The shape of a pod; raises BadObject naming the field."""
+        key = (_key(pod), strategy)
+        shape = self._memo.get(key)
+        if shape is None:
+            shape = self._large.get(hash(key)) or self._read(pod, strategy)
+            if _length(pod) > self.MEMO_BYTES:
+                _keep(self._large, hash(key), shape, self.LARGE_MAX)
+                return shape
+            if len(self._memo) >= self.MEMO_LIMIT:
+                self._memo.clear()
+            self._memo[key] = shape
+        return shape
+
+    def occupant(self, pod: Pod) -> Shape:
+        """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
+        key = hash(_key(pod))  # what has thousands of containers is worked out once, and not kept itself
+        known = self._occupants.get(key)
+        if known is not None:
+            return known
+        request = request_of(pod, self._known)
+        found = self._table.shape(
+            request.amounts,
+            scoring_cpu=request.scoring_cpu,
+            scoring_memory=request.scoring_memory,
+            burst=request.burst,
+            limits=self._limits_of(pod, self._known),
+        )
+        _keep(self._occupants, key, found, self.LARGE_MAX)
+        return found
+
+    def nothing(self) -> Shape:
+        """What is known of a pod that asks for more than is read: nothing but that it is one."""
+        return self._table.shape(ONE_POD)
+
+    def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
+        """The interned label set of a pod."""
+        return self._table.labels(namespace, labels)
+
+    @property
+    def table(self) -> ShapeTable:
+        """Where shapes and label sets are interned."""
+        return self._table
+
+    @property
+    def overgrown(self) -> bool:
+        """Whether the tables have doubled since the last sweep."""
+        return len(self._table) + self._table.labels_count >= self._sweep_at
+
+    def sweep(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
+        """Forget what no pod uses any more."""
+        self._table.forget_unused(shapes, labels)
+        self._memo.clear()
+        self._large.clear()
+        self._occupants.clear()
+        self._sweep_at = max(self.TABLE_FLOOR, 2 * (len(shapes) + len(labels)))
+
+    def _read(self, pod: Pod, strategy: Strategy | None) -> Shape:
+        spec, metadata = pod.spec, pod.metadata
+        labels = metadata.labels or _NO_LABELS
+        _bound_parts(pod)
+        affinity = decoded(spec.affinity, Affinity, "spec.affinity")
+        request = request_of(pod, self._asked)
+        every = (*(spec.containers or ()), *(spec.init_containers or ()))
+        return self._table.shape(
+            request.amounts,
+            scoring_cpu=request.scoring_cpu,
+            scoring_memory=request.scoring_memory,
+            rules=rules_of(spec.node_selector, affinity, spec.tolerations, is_revocable(metadata)),
+            ports=_host_ports(pod),
+            affinity=pod_affinity_of(affinity, metadata.namespace or "default", labels),
+            spread=spread_of(spec.topology_spread_constraints, labels),
+            images=tuple(sorted(_tagged(container.image) for container in every if container.image)),
+            containers=len(every),
+            strategy=strategy,
+            burst=request.burst,
+            limits=self._limits_of(pod, self._asked),
+        )
+
+    def _limits_of(self, pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
+        return limits_of(pod, axis) if self._limits else ()
+
+
+def _keep(memo: dict[int, Shape], key: int, shape: Shape, most: int) -> None:
+    if len(memo) >= most:
+        memo.clear()
+    memo[key] = shape
+
+
+def bound_labels(pod: Pod) -> None:
+    """Raise Beyond where a pod has more labels than are read."""
+    most = LABELS_MAX + (ADDED_LABELS_MAX if pod.spec.node_name else 0)
+    read(pod.metadata.labels, most, "metadata.labels")
+
+
+def _parts(pod: Pod) -> list[tuple[str, msgspec.Raw]]:
+    """The parts of a spec that stay raw, by field."""
+    spec = pod.spec
+    return [
+        ("spec.affinity", spec.affinity),
+        ("spec.topologySpreadConstraints", spec.topology_spread_constraints),
+        ("spec.nodeSelector", spec.node_selector),
+        ("spec.tolerations", spec.tolerations),
+        ("spec.overhead", spec.overhead),
+        ("spec.resources", spec.resources),
+    ]
+
+
+def _length(pod: Pod) -> int:
+    """How many bytes the raw parts have."""
+    spec = pod.spec
+    every = (*(spec.containers or ()), *(spec.init_containers or ()))
+    inside = sum(len(bytes(one.resources)) + len(bytes(one.ports)) for one in every)
+    return inside + sum(len(bytes(raw)) for _, raw in _parts(pod))
+
+
+def _bound_parts(pod: Pod) -> None:
+    """Raise Beyond where a part of the spec is larger than what is read."""
+    spec = pod.spec
+    for at, raw in _parts(pod):
+        size = len(bytes(raw))
+        if size > PART_BYTES_MAX:
+            raise Beyond(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
+    bounded(len(spec.containers or ()) + len(spec.init_containers or ()), CONTAINERS_MAX, "spec.containers")
+    bound_resources(pod)
+
+
+def _key(pod: Pod) -> Hashable:
+    spec = pod.spec
+    affinity, spread = bytes(spec.affinity), bytes(spec.topology_spread_constraints)
+    namespace = pod.metadata.namespace if affinity else ""
+    # "atchLabelKeys" is in both matchLabelKeys and mismatchLabelKeys: terms that depend on the pod's own labels.
+    own = b"atchLabelKeys" in affinity or b"atchLabelKeys" in spread
+    return (
+        affinity,
+        spread,
+        namespace,
+        tuple(sorted((pod.metadata.labels or _NO_LABELS).items())) if own else None,
+        bytes(spec.node_selector),
+        bytes(spec.tolerations),
+        is_revocable(pod.metadata),
+        bytes(spec.overhead),
+        bytes(spec.resources),
+        spec.host_network,
+        tuple([_container_key(container) for container in spec.containers or ()]),
+        tuple([_container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
+        bool(spec.node_name),
+        _resize_key(pod) if spec.node_name else None,
+    )
+
+
+def _container_key(container: Container) -> Hashable:
+    return (
+        container.name,
+        container.image,
+        bytes(container.resources),
+        bytes(container.ports),
+        container.restart_policy,
+    )
+
+
+def _resize_key(pod: Pod) -> Hashable:
+    """What the kubelet has given each container; its names are those in the container keys."""
+    status = pod.status
+    found = status.container_statuses
+    if status.init_container_statuses:
+        found = [*(found or ()), *status.init_container_statuses]
+    if not found:
+        return None
+    given = [(one.name, bytes(one.allocated_resources), bytes(one.resources)) for one in found]
+    return tuple(given), resize_infeasible(pod)
+
+
+def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    return tuple(sorted(set(_ports(pod)), key=msgspec.structs.astuple))
+
+
+def _ports(pod: Pod) -> Iterator[HostPort]:
+    spec = pod.spec
+    listening = [("containers", position, found) for position, found in enumerate(spec.containers or ())]
+    listening += [
+        ("initContainers", position, found)
+        for position, found in enumerate(spec.init_containers or ())
+        if found.restart_policy == "Always"
+    ]
+    for field, position, container in listening:
+        at = f"spec.{field}[{position}].ports"
+        ports = decoded(container.ports, list[ContainerPort], at)
+        read(ports, PORTS_MAX, at)
+        for number, fields in enumerate(ports or ()):
+            port = _host_port(fields, bool(spec.host_network), f"{at}[{number}]")
+            if port is not None:
+                yield port
+
+
+def _host_port(fields: ContainerPort, host_network: bool, at: str) -> HostPort | None:
+    # The API server fills in hostPort for pods on the host's network; manifests from people may lack it.
+    port = fields.host_port or (fields.container_port if host_network else 0)
+    if not port:
+        return None
+    if not 0 < port < 65536:
+        raise BadObject(f"{at}.hostPort: {port} (expected 1 to 65535)")
+    protocol = fields.protocol or "TCP"
+    if protocol not in _PROTOCOLS:
+        raise BadObject(f"{at}.protocol: {protocol!r} is unknown (expected {', '.join(_PROTOCOLS)})")
+    address = fields.host_ip or ""
+    return HostPort(port, protocol, "0.0.0.0" if address in _EVERY_ADDRESS else address)
+
+
+def _tagged(image: str | None) -> str:
+    """The image name with its tag, as nodes list it."""
+    name = image or ""
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"

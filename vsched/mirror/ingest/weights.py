@@ -1,0 +1,55 @@
+"""Weights of namespaces and queues: what is beyond all measure counts as the most there is, with a remark."""
+
+from __future__ import annotations
+
+from vsched.errors import BadObject, BadQuantity
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks
+from vsched.model.quantity import UNLIMITED, parse_quantity
+
+NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
+HIERARCHY_WEIGHTS = "volcano.sh/hierarchy-weights"
+WEIGHT_MAX = 10**18
+QUEUE_WEIGHT_MAX = 65535
+
+
+def weight_of(quota: wire.ResourceQuota, remarks: Remarks) -> int:
+    """The namespace weight a ResourceQuota gives, 0 where it gives none that is a positive integer."""
+    text = str((quota.spec.hard or {}).get(NAMESPACE_WEIGHT, "0")).strip()
+    try:
+        thousandths, weight = parse_quantity(text, 1000), parse_quantity(text)
+    except BadQuantity:
+        if not (text.isascii() and text.isdigit()):
+            return 0
+        thousandths = weight = UNLIMITED  # digits without end
+    whole = thousandths % 1000 == 0 or thousandths >= UNLIMITED
+    if weight <= 0 or not whole:
+        return 0
+    return _at_most(weight, WEIGHT_MAX, f"spec.hard[{NAMESPACE_WEIGHT}]", text, remarks)
+
+
+def queue_weight_of(weight: int | None, remarks: Remarks) -> int:
+    """The weight of a queue among the others, 1 where it states none; raises BadObject."""
+    if weight is None:
+        return 1
+    if weight < 1:
+        raise BadObject(f"spec.weight: {weight} (expected 1 to {QUEUE_WEIGHT_MAX})")
+    return _at_most(weight, QUEUE_WEIGHT_MAX, "spec.weight", str(weight), remarks)
+
+
+def remark_hierarchy_weights(text: str, remarks: Remarks) -> None:
+    """Say which weights along a queue's path are more than count; ``drf`` takes them for the most there is."""
+    for part in text.split("/")[1:]:
+        try:
+            weight = float(part)
+        except ValueError:
+            continue
+        if weight > WEIGHT_MAX and "inf" not in part.lower():
+            at = f"metadata.annotations[{HIERARCHY_WEIGHTS}]"
+            remarks.append(f"{at}: {part[:40]!r} (expected {WEIGHT_MAX} at most): counts as {WEIGHT_MAX}")
+
+
+def _at_most(weight: int, most: int, where: str, text: str, remarks: Remarks) -> int:
+    if weight > most:
+        remarks.append(f"{where}: {text[:40]!r} (expected {most} at most): counts as {most}")
+    return min(weight, most)

@@ -1,0 +1,79 @@
+"""Objects that the mirror left out, wholly or but for an annotation, and why: for those who tell the owners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import NO_EFFECT
+
+BAD, NO_EFFECT_REASON = "BadObject", "NoEffect"
+"""What is wrong with an object: it says what makes no sense, or wishes for what is not built."""
+LONGEST = 1000
+"""Letters of what is said of an object: some of it quotes what its owner wrote."""
+NOTES_LIMIT = 4096
+"""How many objects of either sort are remembered; the oldest go first."""
+
+
+class Broken(NamedTuple):
+    """An object that was left out, and why."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    message: str
+    left_out: bool = True
+    """False where only an annotation cannot be used, or has no effect."""
+    reason: str = BAD
+
+
+Notes = dict[tuple[str, str], Broken]
+"""By kind and identity."""
+
+
+class ObjectNotes:
+    """Objects with something wrong, each in one of two tables."""
+
+    def __init__(self) -> None:
+        self.broken: Notes = {}
+        self.blemished: Notes = {}
+        """The same for objects that are used, but for an annotation."""
+        self.foreign: Notes = {}
+        """Pods of other schedulers, for those who ask why nothing is done for one."""
+
+    def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
+        """The object was left out."""
+        self.drop(kind, key)
+        _note(self.broken, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message))
+
+    def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, remarks: Sequence[str]) -> None:
+        """The object is used, but for what is remarked."""
+        self.drop(kind, key)
+        message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
+        reason = NO_EFFECT_REASON if all(remark.endswith(NO_EFFECT) for remark in remarks) else BAD
+        _note(
+            self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
+        )
+
+    def put_foreign(self, key: str, pod: wire.Pod) -> None:
+        """The pod is for another scheduler."""
+        self.drop("Pod", key)
+        metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
+        message = f"{wire.named('Pod', metadata)}: it is for another scheduler: spec.schedulerName is {scheduler}"
+        _note(self.foreign, key, Broken("Pod", metadata.namespace, metadata.name, metadata.uid, message))
+
+    def drop(self, kind: str, key: str) -> None:
+        """Nothing is wrong with the object any more, or it is gone."""
+        self.foreign.pop((kind, key), None)
+        self.broken.pop((kind, key), None)
+        self.blemished.pop((kind, key), None)
+
+
+def _note(notes: Notes, key: str, broken: Broken) -> None:
+    if len(notes) >= NOTES_LIMIT:
+        del notes[next(iter(notes))]
+    if len(broken.message) > LONGEST:
+        broken = broken._replace(message=f"{broken.message[: LONGEST - 1]}…")
+    notes[broken.kind, key] = broken

@@ -1,0 +1,1 @@
+"""What the mirror keeps of each kind of object."""

@@ -1,0 +1,248 @@
+"""What small objects mean for others: priority classes, queues, namespaces and their quotas.
+
+Nothing here walks pods or jobs; it answers what a priority or a default queue is, and says when answers changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+import msgspec
+
+from vsched.mirror.ingest.objects import QueueFacts
+from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
+from vsched.mirror.ingest.unsupported import asked_of_own_group, no_such_class
+from vsched.model.job import JobSpec, Judgement
+from vsched.model.queue import Namespace, PriorityClass, Queue
+
+USER_PRIORITY_MAX = 1_000_000_000
+"""The highest value Kubernetes lets users give a priority class; what is above belongs to the system."""
+SYSTEM_CLASSES = {
+    found.name: found
+    for found in (
+        PriorityClass("system-cluster-critical", 2_000_000_000),
+        PriorityClass("system-node-critical", 2_000_001_000),
+    )
+}
+"""Classes that every cluster has, told of or not."""
+
+
+class ClusterDefaults:
+    """Priority classes, queues and namespaces by name."""
+
+    def __init__(self, default_queue: str, ignored: frozenset[str] = frozenset()) -> None:
+        self._default_queue = default_queue
+        self.ignored = ignored
+        """What people have ignored of what is not supported."""
+        self._classes: dict[str, PriorityClass] = {}
+        self._published_classes: Mapping[str, PriorityClass] | None = None
+        self._queues: dict[str, QueueFacts] = {}
+        self._namespaces: dict[str, Namespace] = {}
+        self._weights: dict[str, dict[str, int]] = {}
+        """By namespace, then by quota."""
+        self._published_queues: Mapping[str, Queue] | None = None
+        self._published_namespaces: Mapping[str, Namespace] | None = None
+        self._range: tuple[Mapping[str, Queue], tuple[int, int]] | None = None
+        """The range of priorities, and the queues it was worked out for; a change of classes makes new ones."""
+        self._priorities_changed = False
+        self._default_queues_changed = False
+
+    def put_class(self, facts: PriorityClass) -> bool:
+        """A priority class as its object says it; True where that is new."""
+        if self._classes.get(facts.name) == facts:
+            return False
+        self._classes[facts.name] = facts
+        self._note_priorities()
+        return True
+
+    def put_queue(self, facts: QueueFacts) -> bool:
+        """A queue as its object says it; True where that is new."""
+        name = facts.queue.name
+        before = self._queues.get(name)
+        if before == facts:
+            return False
+        self._queues[name] = facts
+        self._published_queues = None
+        if before is None or before[1:] != facts[1:]:
+            self._note_priorities()
+        return True
+
+    def put_namespace(self, namespace: Namespace) -> bool:
+        """A namespace as its object says it; True where that is new."""
+        before = self._namespaces.get(namespace.name)
+        if before == namespace:
+            return False
+        self._namespaces[namespace.name] = namespace
+        self._published_namespaces = None
+        if (before.queue if before is not None else "") != namespace.queue:
+            self._default_queues_changed = True
+        return True
+
+    def put_weight(self, namespace: str, quota: str, weight: int) -> bool:
+        """The weight a quota gives its namespace, 0 for none; True where that is new."""
+        weights = self._weights.setdefault(namespace, {})
+        if weights.get(quota, 0) == weight:
+            return False
+        if weight:
+            weights[quota] = weight
+        else:
+            del weights[quota]
+        self._published_namespaces = None
+        return True
+
+    def drop(self, kind: str, key: str) -> bool:
+        """An object is gone; True where it was known."""
+        match kind:
+            case "PriorityClass":
+                known = self._classes.pop(key, None) is not None
+                self._note_priorities()
+                return known
+            case "Queue":
+                known = self._queues.pop(key, None) is not None
+                self._note_priorities()
+                return known
+            case "Namespace":
+                self._published_namespaces = None
+                self._default_queues_changed = True
+                return self._namespaces.pop(key, None) is not None
+            case "ResourceQuota":
+                return self.put_weight(key.partition("/")[0], key, 0)
+        return False
+
+    def queue_facts(self, name: str) -> QueueFacts | None:
+        """What the object of a queue says, None where there is none."""
+        return self._queues.get(name)
+
+    def columns(self) -> set[int]:
+        """Columns of what queues name."""
+        queues = [facts.queue for facts in self._queues.values()]
+        amounts = [one for queue in queues for one in (queue.capability, queue.deserved, queue.guarantee)]
+        amounts += [one for queue in queues for _, one in queue.group_limits or ()]
+        return {column for one in amounts for column, _ in one}
+
+    def queue_names(self) -> list[str]:
+        """Names of queues that have an object, sorted."""
+        return sorted(self._queues)
+
+    def take_priorities_changed(self) -> bool:
+        """Whether priorities may have changed since this was last asked."""
+        changed, self._priorities_changed = self._priorities_changed, False
+        return changed
+
+    def take_default_queues_changed(self) -> bool:
+        """Whether a namespace's default queue may have changed since this was last asked."""
+        changed, self._default_queues_changed = self._default_queues_changed, False
+        return changed
+
+    def judge_pod(self, name: str) -> tuple[int, str]:
+        """The priority of a pod that names a class and has none of its own, and why it waits where there is none."""
+        found = self._class(name)
+        if found is not None:
+            return found.value, ""
+        return DEFAULT_PRIORITY, no_such_class(name, self.ignored)
+
+    def judge(self, spec: JobSpec) -> Judgement:
+        """What a job is: its priority is that of its class, else its queue's, else the default class's, else 0.
+
+        Where a class is named that does not exist, the job waits for it, unless its queue gives it a priority.
+        """
+        unsupported = spec.unsupported
+        if not unsupported and (spec.implicit or spec.made):
+            unsupported = asked_of_own_group(dict(spec.annotations), self.ignored)
+        queue = self._queues.get(spec.queue)
+        lost = "" if queue is None else self._missing_class(queue)
+        of_queue = f"queue {spec.queue}: " if lost else ""
+        found = self._class(spec.priority_class)
+        if found is not None:
+            notice = f"{of_queue}{no_such_class(lost)}: the queue has priority 0" if lost else ""
+            return Judgement(found.value, unsupported, notice)
+        inherited = None if queue is None else self._queue_priority(queue)
+        priority = self._default_class_value() if inherited is None else inherited
+        if not lost and (not spec.priority_class or spec.class_only_named):
+            return Judgement(priority, unsupported)
+        missing, whose = (lost, of_queue) if lost else (spec.priority_class, "")
+        if inherited:
+            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its queue's priority holds")
+        waits = no_such_class(missing, self.ignored)
+        if not waits:
+            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its priority is {priority}")
+        if unsupported:
+            return Judgement(priority, unsupported)
+        return Judgement(priority, f"{whose}{waits}", awaits_class=missing)
+
+    def queue_of(self, namespace: str) -> str:
+        """The queue of jobs in a namespace that name none."""
+        found = self._namespaces.get(namespace)
+        return found.queue if found is not None and found.queue else self._default_queue
+
+    def priority_range(self, queues: Mapping[str, Queue]) -> tuple[int, int]:
+        """The lowest and the highest of what priority classes give and what these queues have; (0, 0) without any.
+
+        Classes above what users may define are the system's own: they count only where a queue has that priority.
+        """
+        if self._range is None or self._range[0] is not queues:
+            values = [found.value for found in self._classes.values() if found.value <= USER_PRIORITY_MAX]
+            values += [queue.priority for queue in queues.values()]
+            self._range = (queues, (min(values, default=0), max(values, default=0)))
+        return self._range[1]
+
+    def queues(self, wanted: Container[str], may_make_up: bool) -> Mapping[str, Queue]:
+        """Every queue with its priority. The default queue is made up where jobs want it and there is no object."""
+        if self._published_queues is None:
+            self._published_queues = {name: self._with_priority(facts) for name, facts in sorted(self._queues.items())}
+        default = self._default_queue
+        if may_make_up and default not in self._published_queues and default in wanted:
+            return {**self._published_queues, default: Queue(default)}
+        return self._published_queues
+
+    def classes(self) -> Mapping[str, PriorityClass]:
+        """Every priority class."""
+        if self._published_classes is None:
+            self._published_classes = dict(sorted(self._classes.items()))
+        return self._published_classes
+
+    def namespaces(self) -> Mapping[str, Namespace]:
+        """Every namespace that has an object or a weight."""
+        if self._published_namespaces is None:
+            names = sorted(self._namespaces.keys() | {name for name, weights in self._weights.items() if weights})
+            self._published_namespaces = {name: self._with_weight(name) for name in names}
+        return self._published_namespaces
+
+    def weight_of(self, namespace: str) -> int:
+        """The weight that quotas give a namespace."""
+        return max(self._weights.get(namespace, {}).values(), default=1)
+
+    def _note_priorities(self) -> None:
+        self._priorities_changed = True
+        self._published_queues = self._published_classes = None
+
+    def _queue_priority(self, facts: QueueFacts) -> int | None:
+        """What a queue's object or class says, None where neither says anything."""
+        if facts.priority is not None:
+            return facts.priority
+        found = self._class(facts.priority_class)
+        return None if found is None else found.value
+
+    def _class(self, name: str) -> PriorityClass | None:
+        return self._classes.get(name) or SYSTEM_CLASSES.get(name)
+
+    def _missing_class(self, facts: QueueFacts) -> str:
+        """The class that a queue is to have its priority from, and that does not exist; empty where all is well."""
+        if facts.priority is not None or not facts.priority_class or self._class(facts.priority_class) is not None:
+            return ""
+        return facts.priority_class
+
+    def _default_class_value(self) -> int:
+        return min((found.value for found in self._classes.values() if found.is_default), default=0)
+
+    def _with_priority(self, facts: QueueFacts) -> Queue:
+        priority, missing = self._queue_priority(facts) or 0, self._missing_class(facts)
+        queue = facts.queue
+        if (queue.priority, queue.missing_class) == (priority, missing):
+            return queue
+        return msgspec.structs.replace(queue, priority=priority, missing_class=missing)
+
+    def _with_weight(self, name: str) -> Namespace:
+        namespace = self._namespaces.get(name) or Namespace(name)
+        weight = self.weight_of(name)
+        return namespace if weight == namespace.weight else msgspec.structs.replace(namespace, weight=weight)

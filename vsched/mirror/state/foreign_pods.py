@@ -1,0 +1,79 @@
+"""Pods of other schedulers that name a PodGroup and have no node yet: nothing is done for them, and their gang waits.
+
+Who waits for the gang sees its pods, and is told whom they are for and whom this daemon serves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from vsched.mirror import wire
+from vsched.mirror.ingest.implicit import group_named
+
+OVER = ("Succeeded", "Failed")
+NAMED_MAX = 3
+"""So many schedulers are named."""
+LONGEST = 63
+"""Letters of a scheduler's name that are told."""
+
+
+class ForeignBooks:
+    """How many pods of which schedulers name which PodGroup."""
+
+    def __init__(self, served: Collection[str]) -> None:
+        self._served = " and ".join(sorted(name for name in served if name))
+        self._pods: dict[str, tuple[str, str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
+        self._told: dict[str, str] = {}
+        self._changed: set[str] = set()
+
+    def put(self, uid: str, pod: wire.Pod) -> str:
+        """A pod of another scheduler; the key of the job that it counts for, or did, empty where there is none."""
+        metadata = pod.metadata
+        group = group_named(metadata)
+        if not group or pod.spec.node_name or pod.status.phase in OVER:
+            return self.drop(uid)
+        key = f"{metadata.namespace or 'default'}/{group}"
+        said = key, (pod.spec.scheduler_name or "default-scheduler")[:LONGEST]
+        if self._pods.get(uid) == said:
+            return ""
+        self.drop(uid)
+        self._pods[uid] = said
+        self._counts.setdefault(key, Counter())[said[1]] += 1
+        self._changed.add(key)
+        return key
+
+    def drop(self, uid: str) -> str:
+        """The pod is gone, has a node, or is ours; the key of the job that it counted for, empty for none."""
+        key, scheduler = self._pods.pop(uid, ("", ""))
+        if key:
+            counts = self._counts[key]
+            counts[scheduler] -= 1
+            self._counts[key] = +counts
+            if not self._counts[key]:
+                del self._counts[key]
+            self._changed.add(key)
+        return key
+
+    def publish(self) -> Mapping[str, str]:
+        """What is to be said of the pods of each job, by its key; changes with the next call only."""
+        while self._changed:
+            key = self._changed.pop()
+            if counts := self._counts.get(key):
+                self._told[key] = self._said(counts)
+            else:
+                self._told.pop(key, None)
+        return self._told
+
+    def _said(self, counts: Mapping[str, int]) -> str:
+        total = sum(counts.values())
+        whose = sorted(counts, key=lambda name: (-counts[name], name))
+        if len(whose) == 1:
+            told = f"for scheduler {whose[0]}"
+        else:
+            parts = [f"{counts[name]} for {name}" for name in whose[:NAMED_MAX]]
+            parts += ["…"] if len(whose) > NAMED_MAX else []
+            told = f"for other schedulers ({', '.join(parts)})"
+        served = f" (this daemon serves {self._served})" if self._served else ""
+        return f"{total} of its pods {'is' if total == 1 else 'are'} {told}{served}"

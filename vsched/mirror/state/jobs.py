@@ -1,0 +1,300 @@
+"""The mirror's books of jobs: PodGroups with their tasks, in whatever order they were seen.
+
+Tasks may come before their PodGroup and stay after it; a job is shown once there is a PodGroup, or pods that stand for
+themselves. Jobs of a snapshot are frozen: the first change after it works on a clone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from vsched.mirror.ingest.implicit import Said, StandIn, joined, recorded
+from vsched.mirror.state.queue_usage import QueueSums
+from vsched.mirror.state.workloads import WorkloadBooks
+from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.task import Task
+
+_UNSEEN = JobSpec(namespace="", name="")
+"""The spec of a job whose PodGroup has not been seen; such a job is never shown."""
+_FEW = 64
+"""Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
+_REVIEWED = 500
+"""Jobs that are shown as changed in one snapshot though they have not: each costs a cycle about 30 us."""
+
+
+class Holders:
+    """Jobs with tasks that are bound or run, by queue: whom others might take from."""
+
+    def __init__(self) -> None:
+        self.by_queue: dict[str, dict[str, Job]] = {}
+        self._queues: dict[str, str] = {}
+        """The queue each of them is listed under."""
+
+    def put(self, key: str, job: Job | None) -> None:
+        """A job as it is now, None where it is gone."""
+        queue = job.spec.queue if job is not None and job.holding else None
+        before = self._queues.get(key)
+        if before is not None and before != queue:
+            del self._queues[key]
+            listed = self.by_queue[before]
+            del listed[key]
+            if not listed:
+                del self.by_queue[before]
+        if job is not None and queue is not None:
+            self._queues[key] = queue
+            self.by_queue.setdefault(queue, {})[key] = job
+
+
+class JobBooks:
+    """Every job by key, the sums over them, and what of them snapshots show."""
+
+    def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
+        self.sums = QueueSums()
+        self.published: dict[str, Job] = {}
+        self.strays: dict[str, Job] = {}
+        """Jobs with pods that name a PodGroup which does not exist, by key; no cycle does anything for them."""
+        self.active: Sequence[str] = ()
+        """Keys of published jobs that a cycle may do something for, sorted."""
+        self.nominated: dict[str, None] = {}
+        """Keys of published jobs with pending tasks that a node is kept for."""
+        self.admitted: dict[str, None] = {}
+        """Keys of published jobs that were admitted and do not hold all they were admitted for."""
+        self.reserving: dict[str, None] = {}
+        """Keys of published jobs with pending tasks that their queue keeps room for."""
+        self.holders = Holders()
+        self._judge = judge
+        self._default_queue_of = default_queue_of
+        self._jobs: dict[str, Job] = {}
+        self._groups: dict[str, JobSpec] = {}
+        self._implicit: dict[str, Said] = {}
+        """Jobs that pods stand for, by key."""
+        self.workloads = WorkloadBooks(self._respecify)
+        self._dirty: dict[str, None] = {}
+        self._unreviewed: dict[str, None] = {}
+        """Keys of jobs that are still to be shown as changed once."""
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def group(self, key: str) -> JobSpec | None:
+        """The PodGroup of this key as it is to be seen, None where there is none."""
+        return self._groups.get(key)
+
+    def group_keys(self) -> list[str]:
+        """Keys of all PodGroups, sorted."""
+        return sorted(self._groups)
+
+    def everyone(self) -> Iterator[Job]:
+        """Every job as it is now, those included whose PodGroup has not been seen; not to be changed."""
+        yield from self._jobs.values()
+
+    def tasks(self, key: str) -> list[Task] | None:
+        """The pods of a job as it is now, None where there is no such job."""
+        job = self._jobs.get(key)
+        return None if job is None else list(job.tasks.values())
+
+    def columns(self) -> set[int]:
+        """Columns of what PodGroups ask for."""
+        return {column for spec in self._groups.values() for column, _ in spec.min_resources or ()}
+
+    def set_group(self, key: str, spec: JobSpec | None) -> None:
+        """The PodGroup of this key now says this, None where it is gone."""
+        if spec is None:
+            self._groups.pop(key, None)
+        else:
+            self._groups[key] = spec
+        self._respecify(key)
+
+    def put(self, task: Task) -> None:
+        """Add a task to its job, or replace its earlier record."""
+        if task.job:
+            self._writable(task.job).put(task)
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {"jobs": len(self.published), "active_jobs": len(self.active), "workloads": len(self.workloads)}
+
+    def imply(self, task: Task, spec: JobSpec | None) -> None:
+        """The job that a pod stands for, None where it names a PodGroup or belongs to no job."""
+        said = self._implicit.get(task.job)
+        if spec is None:
+            if said is not None:
+                self._unsay(task, said)
+            return
+        if said is None:
+            said = self._implicit[task.job] = Said()
+        if said.put(task.uid, spec):
+            self._respecify(task.job)
+
+    def drop(self, task: Task) -> None:
+        """Take a task from its job."""
+        key = task.job
+        if not key:
+            return
+        self._writable(key).drop(task.uid)
+        said = self._implicit.get(key)
+        if said is not None:
+            self._unsay(task, said)
+        self._discard_empty(key)
+
+    def spec(self, key: str) -> JobSpec | None:
+        """The spec of a job, None where nobody has seen its PodGroup, or it is gone."""
+        job = self._jobs.get(key)
+        return None if job is None or job.spec is _UNSEEN else job.spec
+
+    def implicit_of(self, task: Task) -> JobSpec | None:
+        """What a pod said of the job it stands for."""
+        said = self._implicit.get(task.job)
+        return None if said is None else said.specs.get(task.uid)
+
+    def stand_in(self, key: str) -> StandIn | None:
+        """The job that pods stand for which name no PodGroup, None where there are none."""
+        job, remarks = self._jobs.get(key), list[str]()
+        spec = self._implicit_spec(key, remarks)
+        if job is None or spec is None:
+            return None
+        return StandIn(spec, job.tasks[self._implicit[key].speaker], remarks)
+
+    def reprice(self) -> None:
+        """Priority classes or queues changed: work out again what every job is by those."""
+        for key, job in list(self._jobs.items()):
+            if job.spec is not _UNSEEN and (found := self._judge(job.spec)) != job.judgement:
+                self._writable(key).judgement = found
+
+    def respecify_implicit(self) -> None:
+        """Default queues of namespaces changed: work out again what pods that stand for themselves belong to."""
+        for key in list(self._implicit):
+            self._respecify(key)
+
+    def review(self) -> None:
+        """Show every job as changed once more, some in each snapshot."""
+        self._unreviewed = dict.fromkeys(reversed(self.published))
+
+    def tell_again(self, key: str) -> bool:
+        """Show a job as changed once more, as something is to be said of it; True where there is one of this key."""
+        if key not in self._jobs:
+            return False
+        self._dirty[key] = None
+        return True
+
+    def publish(self) -> tuple[str, ...]:
+        """Bring ``published``, ``active`` and the sums up to date; returns the keys that changed or went, sorted."""
+        changed = self._publish_changed()
+        if not self._unreviewed:
+            return changed
+        reviewed = {self._unreviewed.popitem()[0] for _ in range(min(_REVIEWED, len(self._unreviewed)))}
+        return tuple(sorted(reviewed.intersection(self.published).union(changed)))
+
+    def _publish_changed(self) -> tuple[str, ...]:
+        if not self._dirty:
+            return ()
+        changed: list[str] = []
+        started: set[str] = set()
+        stopped: set[str] = set()
+        for key in sorted(self._dirty):
+            job = self._jobs.get(key)
+            was_stray = self.strays.pop(key, None) is not None
+            if job is None or job.spec is _UNSEEN:
+                if job is not None:
+                    job.frozen = True
+                    self.strays[key] = job
+                if self.published.pop(key, None) is None:
+                    if was_stray:
+                        changed.append(key)
+                    continue
+                self.sums.put(key, None)
+                self.holders.put(key, None)
+                self.nominated.pop(key, None)
+                self.admitted.pop(key, None)
+                self.reserving.pop(key, None)
+                stopped.add(key)
+            else:
+                job.frozen = True
+                self.published[key] = job
+                self.holders.put(key, job)
+                _note(self.nominated, key, job.nominated)
+                _note(self.reserving, key, 0 if job.kept_out else job.reserving)
+                claim = claim_of(job)
+                _note(self.admitted, key, len(claim.inqueue))
+                self.sums.put(key, claim)
+                (started if job.waits else stopped).add(key)
+            changed.append(key)
+        self._dirty.clear()
+        self.sums.publish()
+        self._activate(started, stopped)
+        return tuple(changed)
+
+    def _activate(self, started: set[str], stopped: set[str]) -> None:
+        if len(started) + len(stopped) > _FEW:
+            keys = set(self.active)
+            self.active = tuple(sorted((keys - stopped) | started))
+            return
+        active = list(self.active)
+        changed = False
+        for key in started:
+            position = bisect_left(active, key)
+            if position == len(active) or active[position] != key:
+                insort(active, key)
+                changed = True
+        for key in stopped:
+            position = bisect_left(active, key)
+            if position < len(active) and active[position] == key:
+                del active[position]
+                changed = True
+        if changed:
+            self.active = tuple(active)
+
+    def _respecify(self, key: str) -> None:
+        """Work out the spec of a job again: its PodGroup's, else what its pods stand for, else none."""
+        group, implied = self._groups.get(key), self._implicit_spec(key, [])
+        spec = group or implied
+        if group is not None and group.made and implied is not None:
+            spec = recorded(group, implied)
+        job = self._jobs.get(key)
+        if job is None and spec is None:
+            return
+        if job is not None and job.spec == (spec or _UNSEEN):
+            return
+        job = self._writable(key)
+        job.spec = spec or _UNSEEN
+        job.judgement = self._judge(job.spec) if spec is not None else PLAIN
+        self._discard_empty(key)
+
+    def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
+        said = self._implicit.get(key)
+        if said is None:
+            return None
+        spec, workload = said.specs[said.speaker], self.workloads.of(key)
+        if workload:
+            spec = joined(spec, workload, remarks)
+        return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
+
+    def _unsay(self, task: Task, said: Said) -> None:
+        if said.drop(task.uid):
+            if not said.specs:
+                del self._implicit[task.job]
+            self._respecify(task.job)
+
+    def _writable(self, key: str) -> Job:
+        self._dirty[key] = None
+        job = self._jobs.get(key)
+        if job is None:
+            job = self._jobs[key] = Job(key, _UNSEEN)
+        elif job.frozen:
+            job = self._jobs[key] = job.clone()
+        return job
+
+    def _discard_empty(self, key: str) -> None:
+        job = self._jobs.get(key)
+        if job is not None and job.spec is _UNSEEN and not job.tasks:
+            del self._jobs[key]
+
+
+def _note(keys: dict[str, None], key: str, count: int) -> None:
+    if count:
+        keys[key] = None
+    else:
+        keys.pop(key, None)

@@ -1,0 +1,326 @@
+"""The mirror's books of nodes: who is on which node, the sums, and the table made of them for a snapshot.
+
+Sums are plain integers kept by adding and subtracting; ``publish`` rewrites the columns of nodes that changed and
+nothing else. Pods on a node that has not been seen hold nothing until it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.mirror.ingest.objects import NodeFacts
+from vsched.mirror.state.node_usage import UsageBooks
+from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
+from vsched.model.placed import PlacedPods
+from vsched.model.quantity import MOST
+from vsched.model.resources import NOTHING, Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.status import HOLDS
+from vsched.model.task import Task
+from vsched.model.usage import Reading
+
+_FULL = 2 * MOST
+"""What is written of a sum at most: twice what any node has."""
+
+
+class NodeRecord:
+    """One node: what it is, what it has, and what its pods take."""
+
+    __slots__ = ("allocatable", "attributes", "memory", "milli_cpu", "name", "releasing", "tasks", "used")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.attributes: NodeAttributes | None = None
+        """None until the node itself has been seen."""
+        self.allocatable: Amounts = NOTHING
+        self.tasks: dict[str, Task] = {}
+        self.used: Vector = {}
+        self.releasing: Vector = {}
+        self.milli_cpu = 0
+        self.memory = 0
+
+
+class NodeBooks:
+    """Every node by name with its sums, the cluster's sums, and the published table."""
+
+    def __init__(self, axis: ResourceAxis) -> None:
+        self.axis = axis
+        self.total: Vector = {}
+        self.used: Vector = {}
+        self.capacity_version = 0
+        """Grows whenever what some node has to give changes."""
+        self._usage = UsageBooks()
+        self._placed = PlacedPods()
+        self._published_placed = PlacedPods()
+        self._records: dict[str, NodeRecord] = {}
+        self._known = 0
+        self._dirty: dict[str, None] = {}
+        self._attributes_changed = False
+        self._membership_changed = False
+        self._table = _empty_table(axis)
+
+    def __len__(self) -> int:
+        return self._known
+
+    def put(self, task: Task) -> None:
+        """Add a task that uses its node."""
+        record = self._record(task.node)
+        record.tasks[task.uid] = task
+        if record.attributes is not None:
+            self._book(record, task, 1)
+
+    def drop(self, task: Task) -> None:
+        """Take away a task that was added."""
+        record = self._records[task.node]
+        del record.tasks[task.uid]
+        if record.attributes is not None:
+            self._book(record, task, -1)
+        else:
+            self._discard_empty(record)
+
+    def move(self, old: Task | None, new: Task | None) -> None:
+        """Replace what a task held by what it holds now."""
+        self._usage.move(old, new)
+        held = old is not None and bool(old.node) and HOLDS[old.status].uses
+        holds = new is not None and bool(new.node) and HOLDS[new.status].uses
+        if old is not None and new is not None and held and holds and _same_burden(old, new):
+            self._records[new.node].tasks[new.uid] = new
+            return
+        if old is not None and held:
+            self.drop(old)
+        if new is not None and holds:
+            self.put(new)
+
+    def see(self, facts: NodeFacts) -> bool:
+        """Take note of a node object; True where it differs from what was known of it."""
+        attributes = facts.attributes
+        record = self._record(attributes.name)
+        before = record.attributes
+        if before == attributes and record.allocatable == facts.allocatable:
+            return False
+        subtract(self.total, record.allocatable)
+        add(self.total, facts.allocatable)
+        if record.allocatable != facts.allocatable:
+            self.capacity_version += 1
+            record.allocatable = facts.allocatable
+            self._dirty[record.name] = None
+        if before != attributes:
+            record.attributes = attributes
+            self._attributes_changed = True
+        if before is None:
+            self._known += 1
+            self._membership_changed = True
+            for task in record.tasks.values():
+                self._book(record, task, 1)
+        return True
+
+    def lose(self, name: str) -> bool:
+        """A node object is gone; True where it was known."""
+        record = self._records.get(name)
+        if record is None or record.attributes is None:
+            return False
+        for task in record.tasks.values():
+            self._book(record, task, -1)
+        subtract(self.total, record.allocatable)
+        self.capacity_version += 1
+        record.attributes, record.allocatable = None, NOTHING
+        self._known -= 1
+        self._membership_changed = True
+        self._discard_empty(record)
+        return True
+
+    def use(self, reading: Reading | None) -> None:
+        """What nodes really use by the latest reading; None where nobody collects it."""
+        self._usage.take(reading, lambda: (task for record in self._records.values() for task in record.tasks.values()))
+
+    def known(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
+        """Every node that has been seen, with what is allocatable there."""
+        for record in self._records.values():
+            if record.attributes is not None:
+                yield record.attributes, record.allocatable
+
+    def facts(self, name: str) -> NodeFacts | None:
+        """A node as its object says it, None where it has not been seen."""
+        record = self._records.get(name)
+        if record is None or record.attributes is None:
+            return None
+        return NodeFacts(record.attributes, record.allocatable)
+
+    def tasks(self, name: str) -> list[Task] | None:
+        """The pods on a node, None where the node has not been seen."""
+        record = self._records.get(name)
+        return None if record is None or record.attributes is None else list(record.tasks.values())
+
+    @property
+    def young(self) -> int:
+        """Pods whose load the latest reading lacks, wholly or in part."""
+        return len(self._usage)
+
+    def columns(self) -> set[int]:
+        """Columns of what nodes offer."""
+        return {column for record in self._records.values() for column, _ in record.allocatable}
+
+    def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
+        """The table and the placed pods as they are now, at the cost of what changed since the last call.
+
+        ``axis`` are the names that are published with it.
+        """
+        if self._membership_changed:
+            self._rearrange()
+        elif self._attributes_changed:
+            table = self._table
+            self._table = _with(table, statics=NodeStatics(self._attributes(table.statics.names)))
+        if self._table.width < len(self.axis):
+            self._widen()
+        if self._dirty:
+            self._rewrite()
+        self._membership_changed = self._attributes_changed = False
+        self._placed.publish(self._published_placed)
+        self._table.axis = axis
+        self._table.usage = self._usage.publish(self._table.statics)
+        return self._table, self._published_placed
+
+    def _record(self, name: str) -> NodeRecord:
+        record = self._records.get(name)
+        if record is None:
+            record = self._records[name] = NodeRecord(name)
+        return record
+
+    def _discard_empty(self, record: NodeRecord) -> None:
+        if record.attributes is None and not record.tasks:
+            del self._records[record.name]
+
+    def _book(self, record: NodeRecord, task: Task, sign: int) -> None:
+        shape = task.shape
+        shift = add if sign > 0 else subtract
+        shift(record.used, shape.request)
+        shift(self.used, shape.request)
+        if HOLDS[task.status].releasing:
+            shift(record.releasing, shape.request)
+        record.milli_cpu += sign * shape.scoring_cpu
+        record.memory += sign * shape.scoring_memory
+        self._placed.shift(task.labels, shape, record.name, sign)
+        self._dirty[record.name] = None
+
+    def _attributes(self, names: Iterable[str]) -> list[NodeAttributes]:
+        found = (self._records[name].attributes for name in names)
+        return [attributes for attributes in found if attributes is not None]
+
+    def _rearrange(self) -> None:
+        """Rows in the order of names again; amounts of nodes that stayed are carried over."""
+        names = sorted(name for name, record in self._records.items() if record.attributes is not None)
+        old = self._table
+        rows = old.statics.row
+        source = np.fromiter((rows.get(name, -1) for name in names), dtype=np.intp, count=len(names))
+        self._dirty.update((name, None) for name in names if name not in rows)
+
+        def carried(amounts: Ints) -> Ints:
+            if not len(old):
+                return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
+            return np.ascontiguousarray(amounts[:, source])
+
+        self._table = NodeTable(
+            self.axis,
+            NodeStatics(self._attributes(names)),
+            carried(old.allocatable),
+            carried(old.idle),
+            carried(old.releasing),
+            np.zeros((old.width, len(names)), dtype=np.int64),
+            carried(old.requested),
+            carried(old.scoring),
+        )
+
+    def _widen(self) -> None:
+        old = self._table
+        more = np.zeros((len(self.axis) - old.width, len(old)), dtype=np.int64)
+
+        def widened(amounts: Ints) -> Ints:
+            return np.concatenate((amounts, more))
+
+        self._table = NodeTable(
+            self.axis,
+            old.statics,
+            widened(old.allocatable),
+            widened(old.idle),
+            widened(old.releasing),
+            widened(old.pipelined),
+            widened(old.requested),
+            old.scoring,
+        )
+
+    def _rewrite(self) -> None:
+        table, row_of = self._table, self._table.statics.row
+        records = [self._records[name] for name in self._dirty if name in row_of]
+        self._dirty.clear()
+        if not records:
+            return
+        width = table.width
+        rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
+        allocatable = _dense([dict(record.allocatable) for record in records], width)
+        used = _dense([record.used for record in records], width)
+        table.allocatable[:, rows] = allocatable
+        table.requested[:, rows] = used
+        table.idle[:, rows] = allocatable - used
+        table.releasing[:, rows] = _dense([record.releasing for record in records], width)
+        table.scoring[:, rows] = _integers([[record.milli_cpu, record.memory] for record in records]).T
+
+
+def dense_vector(vector: Vector, width: int) -> list[int]:
+    """A sum with a place for every column."""
+    return [vector.get(column, 0) for column in range(width)]
+
+
+def _dense(vectors: list[Vector], width: int) -> Ints:
+    """Sums as ``int64[column, position]``."""
+    return _integers([dense_vector(vector, width) for vector in vectors]).T
+
+
+def _integers(values: list[list[int]]) -> npt.NDArray[np.int64]:
+    try:
+        found = np.array(values, dtype=np.int64)
+    except OverflowError:
+        # Absurd requests add up beyond int64.
+        found = np.array([[min(value, _FULL) for value in row] for row in values], dtype=np.int64)
+    # A cycle adds and subtracts: there has to be room for that.
+    return np.minimum(found, _FULL, out=found)
+
+
+def _same_burden(old: Task, new: Task) -> bool:
+    return (
+        old.node == new.node
+        and old.shape is new.shape
+        and old.labels is new.labels
+        and HOLDS[old.status].releasing is HOLDS[new.status].releasing
+    )
+
+
+def _with(table: NodeTable, statics: NodeStatics) -> NodeTable:
+    return NodeTable(
+        table.axis,
+        statics,
+        table.allocatable,
+        table.idle,
+        table.releasing,
+        table.pipelined,
+        table.requested,
+        table.scoring,
+    )
+
+
+def _empty_table(axis: ResourceAxis) -> NodeTable:
+    def nothing(resources: int) -> Ints:
+        return np.zeros((resources, 0), dtype=np.int64)
+
+    width = len(axis)
+    return NodeTable(
+        axis,
+        NodeStatics(()),
+        allocatable=nothing(width),
+        idle=nothing(width),
+        releasing=nothing(width),
+        pipelined=nothing(width),
+        requested=nothing(width),
+        scoring=nothing(2),
+    )

@@ -1,0 +1,109 @@
+"""The mirror's books of PodGroups: what the watch says of each, and over it the phases that were decided.
+
+What changes here reaches the books of jobs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from vsched.mirror.state.assumed import AssumedPhases
+from vsched.mirror.state.jobs import JobBooks
+from vsched.mirror.state.seen import Seen, as_number
+from vsched.model.job import JobSpec
+from vsched.model.plan import JobOutcome
+
+
+class GroupBooks:
+    """Every PodGroup by namespace and name, as the watch last said."""
+
+    def __init__(self, seen: Seen, jobs: JobBooks) -> None:
+        self._seen = seen
+        self._jobs = jobs
+        self._watched: dict[str, JobSpec] = {}
+        self._phases = AssumedPhases()
+
+    def put(self, key: str, watched: JobSpec) -> bool:
+        """A PodGroup as its object says it; True where that can matter to scheduling."""
+        before = self._jobs.group(key)
+        self._watched[key] = watched
+        self._show(key)
+        after = self._jobs.group(key)
+        return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
+
+    def ask_in_vain(self, spec: JobSpec) -> None:
+        """A PodGroup still asks for what is not supported, though the manifest it was told of with does not say so."""
+        key = f"{spec.namespace}/{spec.name}"
+        if key in self._watched:
+            changed = {"unsupported": spec.unsupported, "wishes": spec.wishes}
+            self._watched[key] = msgspec.structs.replace(self._watched[key], **changed)
+            self._show(key)
+
+    def drop(self, key: str) -> bool:
+        """A PodGroup is gone; True where it was known."""
+        self._phases.end(key)
+        known = self._watched.pop(key, None) is not None
+        self._jobs.set_group(key, None)
+        return known
+
+    def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
+        """Take the phases that a cycle decided for granted."""
+        for key, outcome in outcomes.items():
+            group = self._jobs.group(key)
+            if key not in self._watched or group is None or outcome.phase == group.phase:
+                continue
+            self._phases.begin(key, outcome.phase)
+            self._show(key)
+
+    def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
+        """The phases that a cycle decided are what the objects say."""
+        for key, outcome in outcomes.items():
+            watched = self._watched.get(key)
+            if watched is not None:
+                self._watched[key] = msgspec.structs.replace(watched, phase=outcome.phase)
+                self._show(key)
+
+    def status_written(self, key: str, resource_version: str) -> None:
+        """A status was written, in this version where the API server said which."""
+        self._phases.written(key, as_number(resource_version) or self._seen.version(key) + 1)
+        self._show(key)
+
+    def list_begins(self) -> None:
+        """A list of all PodGroups begins."""
+        self._phases.list_begins()
+
+    def status_failed(self, key: str) -> bool:
+        """A status could not be written: the phase is again what the watch last said; False where it was already."""
+        assumed = self._phases.end(key)
+        if assumed:
+            self._show(key)
+        return assumed
+
+    def uid(self, key: str) -> str:
+        """The uid of the object of this key, empty where there is none."""
+        group = self._watched.get(key)
+        return "" if group is None else group.uid
+
+    @property
+    def assumed(self) -> int:
+        """PodGroups whose phase the watch does not show yet."""
+        return len(self._phases)
+
+    def _show(self, key: str) -> None:
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._jobs.set_group(key, self._phases.overlay(key, watched, self._seen.version(key)))
+
+
+def _asks_otherwise(before: JobSpec, after: JobSpec) -> bool:
+    """Whether a PodGroup changed in more than what is written to its status."""
+    return before != msgspec.structs.replace(
+        after,
+        written_phase=before.written_phase,
+        conditions=before.conditions,
+        running=before.running,
+        succeeded=before.succeeded,
+        failed=before.failed,
+    )

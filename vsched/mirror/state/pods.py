@@ -1,0 +1,346 @@
+"""The mirror's books of pods: what the watch says of each, and over it what is assumed of it.
+
+What changes here reaches the books of nodes and jobs at once. Methods that take in news return whether it can matter
+to scheduling.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from vsched.errors import UNUSABLE
+from vsched.mirror import wire
+from vsched.mirror.accounts.namespaces import PartyBooks
+from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.state.assumed import AssumedTasks
+from vsched.mirror.state.durations import DurationBooks
+from vsched.mirror.state.jobs import JobBooks
+from vsched.mirror.state.nodes import NodeBooks
+from vsched.mirror.state.seen import Seen, as_number
+from vsched.model.durations import Learnt
+from vsched.model.job import JobSpec
+from vsched.model.plan import CycleReport
+from vsched.model.status import Status
+from vsched.model.task import Task
+from vsched.writes.limits import Recent
+
+TRIED_MAX = 10_000
+"""So many pods whose bindings failed are remembered."""
+UNLEARNT_MAX = 4096
+"""So many pods that have finished are remembered until the next snapshot, the last ones."""
+
+
+class PodBooks:
+    """Every pod that takes room or asks for it, by uid."""
+
+    def __init__(
+        self,
+        reader: PodReader,
+        seen: Seen,
+        nodes: NodeBooks,
+        jobs: JobBooks,
+        judge_class: Callable[[str], tuple[int, str]],
+        parties: PartyBooks | None = None,
+        on_arrival: Callable[[str], None] = lambda uid: None,
+        on_foreign: Callable[[Task], None] = lambda task: None,
+    ) -> None:
+        self._reader = reader
+        self._seen = seen
+        self._nodes = nodes
+        self._jobs = jobs
+        self._judge_class = judge_class
+        self._parties = parties
+        """None where nobody arbitrates."""
+        self._durations = DurationBooks()
+        self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
+        """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
+        self._on_arrival = on_arrival
+        """Told of a pod that was taken for bound, once the watch says what became of it."""
+        self._on_foreign = on_foreign
+        """Told of a pod of ours that somebody else has bound."""
+        self._tried: Recent[str, str] = Recent(TRIED_MAX)
+        """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
+        a yes."""
+        self._tasks: dict[str, Task] = {}
+        self._classless: dict[str, tuple[bool, str]] = {}
+        """Pods whose priority is that of the class they name; whether each is gated, and what it asks for in vain."""
+        self._assumed = AssumedTasks()
+
+    def get(self, uid: str) -> Task | None:
+        """The pod of this uid as it is to be seen, None where there is none."""
+        return self._tasks.get(uid)
+
+    # What the watch says
+
+    def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
+        """A pod as its object says it; raises BadObject, and then keeps no more of it than the room it takes."""
+        try:
+            facts = self._reader.read(pod)
+        except UNUSABLE:
+            self.drop(uid)
+            occupant = self._reader.occupant(pod)
+            if occupant is not None:
+                self._store(occupant)
+            raise
+        if facts is None:
+            return self.drop(uid)
+        remarks.extend(facts.remarks)
+        task = facts.task
+        if facts.needs_class:
+            self._classless[uid] = task.gated, task.unsupported
+            task = self._with_class(task)
+        else:
+            self._classless.pop(uid, None)
+        before = self._tasks.get(uid)
+        task = self._assumed.overlay(task, self._seen.version(uid))
+        if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
+            return False
+        if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
+            self._on_arrival(uid)
+        if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
+            self._on_foreign(task)
+        self._store(task)
+        self._jobs.imply(task, facts.implicit)
+        if task.finished and task.job and (before is None or not before.finished):
+            self._unlearnt.append(task)
+        return before is None or _matters(before, task)
+
+    def found_bound(self, uid: str, node: str) -> None:
+        """The API server says that the pod is on this node already; who else put it there unless we tried before?"""
+        task = self._tasks.get(uid)
+        if task is not None and self._tried.get(uid) != node:
+            self._on_foreign(task)
+
+    def _is_foreign(self, before: Task, after: Task) -> bool:
+        """Whether a pod that waited has a node which we did not choose."""
+        waited = before.status in (Status.PENDING, Status.BINDING) and bool(after.node)
+        return waited and after.node not in (before.node, self._tried.get(after.uid))
+
+    def learn(self) -> Mapping[str, Learnt]:
+        """How long pods ran, those included that have finished since the last call; valid until the next one."""
+        for task in self._unlearnt:
+            spec = self._jobs.spec(task.job)
+            if spec is not None:
+                self._durations.learn(spec, task)
+        self._unlearnt.clear()
+        return self._durations.publish()
+
+    def restore(self, task: Task, implicit: JobSpec | None) -> None:
+        """A pod as another mirror saw it, and the job it stands for where it names none."""
+        shape, labels = self._reader.shaper.table.adopt(task.shape, task.labels)
+        if shape is not task.shape or labels is not task.labels:
+            task = msgspec.structs.replace(task, shape=shape, labels=labels)
+        self._store(task)
+        self._jobs.imply(task, implicit)
+
+    def drop(self, uid: str) -> bool:
+        """A pod is gone, and all that was assumed of it; True where it was known."""
+        task = self._tasks.pop(uid, None)
+        self._assumed.drop(uid)
+        self._classless.pop(uid, None)
+        if task is None:
+            return False
+        self._nodes.move(task, None)
+        self._jobs.drop(task)
+        if self._parties is not None:
+            self._parties.move(task, None)
+        return True
+
+    def reprice(self) -> None:
+        """Priority classes changed: work out again the priority of pods that have their class's."""
+        for uid in self._classless:
+            task = self._tasks.get(uid)
+            if task is not None:
+                repriced = self._with_class(task)
+                if repriced is not task:
+                    self._store(repriced)
+        self._assumed.reprice(self._classless, self._with_class)
+
+    # What is decided
+
+    def awaits(self, uid: str) -> bool:
+        """Whether something is taken for granted of the pod that the watch does not show yet."""
+        return uid in self._assumed
+
+    def has_left(self, uid: str) -> bool:
+        """Whether the watch shows that a pod is on its way out, or no longer shows it."""
+        task = self._assumed.before(uid) or self._tasks.get(uid)
+        return task is None or task.status is Status.RELEASING
+
+    def assume(self, report: CycleReport) -> list[Task]:
+        """Take for granted what a cycle decided about pods; returns those that ran and are to leave."""
+        leaving: list[Task] = []
+        for bind in report.binds:
+            task = self._tasks.get(bind.uid)
+            if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
+                self._store(self._assumed.begin(task, Status.BINDING, bind.node))
+        for eviction in report.evictions:
+            task = self._tasks.get(eviction.uid)
+            if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
+                self._store(self._assumed.begin(task, Status.RELEASING, task.node))
+                if task.status is Status.RUNNING:
+                    leaving.append(task)
+        for nomination in report.nominations:
+            task = self._tasks.get(nomination.uid)
+            if task is not None and task.status is Status.PENDING and nomination.lasting:
+                self._store(self._assumed.nominate(task, nomination.node))
+        for opened in report.ungated:
+            task = self._tasks.get(opened.uid)
+            if task is not None and task.awaits_queue:
+                self._store(self._assumed.ungate(task))
+        return leaving
+
+    def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
+        """What a cycle decided about pods has come true: what is bound runs as of ``now``.
+
+        Who runs now and did not, and who ran, ready as far as is known, and is gone.
+        """
+        came, went = list[Task](), list[Task]()
+        for bind in report.binds:
+            task = self._tasks.get(bind.uid)
+            if task is not None and task.status is Status.PENDING:
+                self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
+                came.append(task)
+        for eviction in report.evictions:
+            leaving = self._assumed.before(eviction.uid) or self._tasks.get(eviction.uid)
+            if leaving is not None and leaving.status is Status.RUNNING and not leaving.unready:
+                went.append(leaving)
+            self.drop(eviction.uid)
+        for nomination in report.nominations:
+            task = self._tasks.get(nomination.uid)
+            if task is not None and nomination.lasting:
+                self._store(msgspec.structs.replace(task, nominated=nomination.node))
+        for opened in report.ungated:
+            task = self._tasks.get(opened.uid)
+            if task is not None:
+                self._store(msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True))
+        return came, went
+
+    def accept(self, uid: str) -> None:
+        """The API server said that it has bound the pod."""
+        self._assumed.accept(uid)
+
+    def list_begins(self) -> None:
+        """A list of all pods begins."""
+        self._assumed.list_begins()
+
+    def listed_unbound(self, uid: str) -> bool:
+        """The list shows the pod without a node; True where that ends a binding that was believed."""
+        return self._show(self._assumed.listed_unbound(uid))
+
+    def forget(self, uid: str) -> bool:
+        """A binding or an eviction failed; False where none was assumed."""
+        task = self._tasks.get(uid)
+        if task is not None and task.status is Status.BINDING:
+            self._tried.put(uid, task.node)
+        return self._show(self._assumed.end(uid))
+
+    def spare(self, uid: str) -> None:
+        """Do not offer the pod as a victim until ``unspare``, or until it is gone."""
+        task = self._tasks.get(uid)
+        if task is not None:
+            self._store(self._assumed.spare(task))
+
+    def unspare(self, uid: str) -> bool:
+        """The pod may be a victim again; False where it always was."""
+        return self._show(self._assumed.unspare(uid))
+
+    def nomination_written(self, uid: str, node: str, resource_version: str) -> None:
+        """A nomination was written, in this version where the API server said which."""
+        version = self._seen.version(uid)
+        self._show(self._assumed.nomination_written(uid, node, as_number(resource_version) or version + 1, version))
+
+    def nomination_failed(self, uid: str, node: str) -> None:
+        """A nomination cannot be written: the pod is nominated as the watch last said."""
+        self._show(self._assumed.nomination_failed(uid, node))
+
+    def ungate_failed(self, uid: str) -> bool:
+        """A gate could not be opened: the pod waits at it as the watch last said; False where it already did."""
+        return self._show(self._assumed.ungate_failed(uid))
+
+    # Sizes
+
+    def sweep_overgrown(self) -> None:
+        """Let go of shapes that no pod has any more, once there are many."""
+        if self._reader.shaper.overgrown:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Let go of shapes that no pod has any more."""
+        tasks = self._tasks.values()
+        self._reader.shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+
+    def columns(self) -> set[int]:
+        """Columns of what pods ask for."""
+        shapes = {task.shape for task in (*self._tasks.values(), *self._assumed.watched())}
+        return {column for shape in shapes for column, _ in shape.request}
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {
+            "tasks": len(self._tasks),
+            "assumed_tasks": len(self._assumed),
+            "assumed_nominations": self._assumed.nominations,
+            "spared_tasks": self._assumed.spared,
+            "assumed_ungated": self._assumed.ungated,
+            "shapes": len(self._reader.shaper),
+            "learnt_durations": len(self._durations),
+        }
+
+    # One pod
+
+    def _show(self, task: Task | None) -> bool:
+        """Store the pod as it is to be seen, if there is anything new to see."""
+        if task is None:
+            return False
+        self._store(task)
+        return True
+
+    def _store(self, task: Task) -> None:
+        before = self._tasks.get(task.uid)
+        if before is not None and before.job != task.job:
+            self._jobs.drop(before)
+        self._tasks[task.uid] = task
+        self._nodes.move(before, task)
+        self._jobs.put(task)
+        if self._parties is not None:
+            self._parties.move(before, task)
+
+    def _with_class(self, task: Task) -> Task:
+        """The pod with the priority of its class; where there is no such class, it waits for it."""
+        priority, missing = self._judge_class(task.priority_class)
+        gated, asked = self._classless[task.uid]
+        waits = task.status is Status.PENDING
+        unsupported = asked or (missing if waits else "")
+        if unsupported != task.unsupported:
+            task = msgspec.structs.replace(task, gated=gated or (waits and bool(unsupported)), unsupported=unsupported)
+        return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
+
+
+def _same(left: Task, right: Task) -> bool:
+    return msgspec.structs.astuple(left) == msgspec.structs.astuple(right)
+
+
+def _matters(before: Task, after: Task) -> bool:
+    """Whether a changed record can change a decision.
+
+    A new condition text cannot, nor a binding that arrived, a start, a longer cool-down, how long it is to run, or
+    whether it is ready: they open no way.
+    """
+    arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
+    as_before = msgspec.structs.replace(
+        after,
+        condition=before.condition,
+        status=before.status if arrived else after.status,
+        started=before.started,
+        protected_until=min(before.protected_until, after.protected_until),
+        expected=before.expected,
+        limit=before.limit,
+        endless=before.endless,
+        unready=before.unready,
+        finished=before.finished,
+    )
+    return not _same(before, as_before)

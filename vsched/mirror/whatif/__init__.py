@@ -1,0 +1,1 @@
+"""A cluster on paper: a mirror made from a snapshot, and changed."""

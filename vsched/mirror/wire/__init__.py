@@ -1,0 +1,250 @@
+"""API objects as typed structs decoded straight from bytes, with the fields vsched reads; everything else is skipped.
+
+Here are the kinds there are, and how one is read. Nothing here knows what a field means to a scheduler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vsched.errors import UNREADABLE, BadObject
+from vsched.kube import framing
+from vsched.kube.mending import mended
+from vsched.mirror.wire.arbitration import (
+    Allocation,
+    Bucket,
+    Consumer,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
+from vsched.mirror.wire.objects import (
+    Command,
+    DaemonSet,
+    Job,
+    Namespace,
+    Node,
+    PodDisruptionBudget,
+    PodGroup,
+    PriorityClass,
+    Queue,
+    ReplicaSet,
+    ReplicationController,
+    ResourceQuota,
+    Selecting,
+    Service,
+    StatefulSet,
+)
+from vsched.mirror.wire.pods import Pod
+from vsched.model.arbitration import ARBITRATOR_GROUP
+
+__all__ = [
+    "ARBITRATED",
+    "GROUPS",
+    "KINDS",
+    "NAMESPACED",
+    "Allocation",
+    "Bucket",
+    "CSIStorageCapacity",
+    "Command",
+    "Consumer",
+    "DaemonSet",
+    "Job",
+    "Malformed",
+    "Metadata",
+    "Namespace",
+    "Node",
+    "Object",
+    "OwnerReference",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodDisruptionBudget",
+    "PodGroup",
+    "PriorityClass",
+    "Queue",
+    "ReplicaSet",
+    "ReplicationController",
+    "ResourceQuota",
+    "Selecting",
+    "Service",
+    "StatefulSet",
+    "StorageClass",
+    "Workload",
+    "decode",
+    "identity_of",
+    "named",
+    "namespace_in",
+    "read",
+    "uid_of",
+]
+
+
+class Malformed(Wire):
+    """An object that could not be decoded: who it is, and one line that says what is wrong with it."""
+
+    kind: str
+    metadata: Metadata
+    message: str
+
+
+Workload = ReplicationController | ReplicaSet | StatefulSet | DaemonSet | Job
+"""What makes pods of one kind, and may say how they belong together."""
+
+Object = (
+    Pod
+    | Node
+    | PodGroup
+    | Queue
+    | PriorityClass
+    | Namespace
+    | ResourceQuota
+    | PodDisruptionBudget
+    | Selecting
+    | DaemonSet
+    | Job
+    | Consumer
+    | Allocation
+    | Bucket
+    | PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSIStorageCapacity
+    | Command
+    | Malformed
+)
+
+KINDS: dict[str, type[Wire]] = {
+    kind.__name__: kind
+    for kind in (
+        Pod,
+        Node,
+        PodGroup,
+        Queue,
+        PriorityClass,
+        Namespace,
+        ResourceQuota,
+        PodDisruptionBudget,
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
+        DaemonSet,
+        Job,
+        Consumer,
+        Allocation,
+        Bucket,
+        PersistentVolumeClaim,
+        PersistentVolume,
+        StorageClass,
+        CSIStorageCapacity,
+    )
+}
+"""Every kind the mirror keeps, by its name on the wire."""
+
+ARBITRATED = frozenset(
+    {
+        "Consumer",
+        "Allocation",
+        "Bucket",
+        "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
+        "CSIStorageCapacity",
+    }
+)
+"""The kinds of ``KINDS`` that matter to arbitration alone."""
+
+GROUPS = {
+    "PodGroup": "scheduling.volcano.sh",
+    "Queue": "scheduling.volcano.sh",
+    "PriorityClass": "scheduling.k8s.io",
+    "PodDisruptionBudget": "policy",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+    "Consumer": ARBITRATOR_GROUP,
+    "Allocation": ARBITRATOR_GROUP,
+    "Bucket": ARBITRATOR_GROUP,
+    "StorageClass": "storage.k8s.io",
+    "CSIStorageCapacity": "storage.k8s.io",
+}
+"""The API group of each kind that is not in the core group; others use the same names for other things."""
+
+NAMESPACED = frozenset(
+    {
+        "Pod",
+        "PodGroup",
+        "ResourceQuota",
+        "PodDisruptionBudget",
+        "Service",
+        "ReplicationController",
+        "ReplicaSet",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "Consumer",
+        "Allocation",
+        "PersistentVolumeClaim",
+        "CSIStorageCapacity",
+    }
+)
+"""The kinds of ``KINDS`` that live in a namespace."""
+
+HEEDED: dict[str, type[Wire]] = {"Command": Command}
+"""Kinds that are acted upon and not mirrored, by name on the wire."""
+
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
+}
+
+
+def identity_of(kind: str, metadata: Metadata) -> str:
+    """By what the mirror knows an object of ``KINDS``: the uid of a pod, else its name, with its namespace."""
+    if kind == "Pod":
+        return uid_of(metadata)
+    return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in NAMESPACED else metadata.name
+
+
+def namespace_in(key: str) -> str:
+    """The namespace in the name of an object that has one."""
+    return key.partition("/")[0]
+
+
+def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
+    """An object of ``kind`` (one of the two tables) from JSON; raises BadObject naming the object and the field."""
+    try:
+        found = _decoded(kind, data)
+    except UNREADABLE as error:
+        raise BadObject(f"{named(kind, _identity(data))}: {located(error)}") from None
+    if kind != "Pod":  # one that is on a node takes room there, whatever it is called: that is found out later
+        check_names(kind, found.metadata)
+    return found
+
+
+def read(kind: str, data: bytes | msgspec.Raw) -> Object:
+    """As ``decode``, but what cannot be used comes back as ``Malformed``, so that a stream goes on."""
+    try:
+        return decode(kind, data)
+    except BadObject as error:
+        return Malformed(kind, _identity(data), str(error))
+
+
+def _decoded(kind: str, data: bytes | msgspec.Raw) -> Object:
+    decoder = _DECODERS[kind]
+    try:
+        return decoder.decode(data)  # type: ignore[no-any-return]  # the table maps a kind to its struct
+    except msgspec.ValidationError:
+        raise
+    except UNREADABLE:  # perhaps only in a field that nobody reads
+        return decoder.decode(mended(bytes(data)))  # type: ignore[no-any-return]
+
+
+def _identity(data: bytes | msgspec.Raw) -> Metadata:
+    found = framing.identity_of(bytes(data))
+    return Metadata(found.name, found.namespace, found.uid, found.resource_version)

@@ -1,0 +1,132 @@
+"""The fields vsched reads of the objects of arbitration, and of the storage that is divided.
+
+What the arbitrator writes itself (Allocations, every status) stays raw: where it makes no sense, it is written again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, ResourceList, Wire
+
+
+class ConsumerSpec(Wire):
+    """What a namespace may hold at most, and what is kept for it."""
+
+    hard: ResourceList | None = None
+    reserved: ResourceList | None = None
+    weight: int | None = None
+    parent: str | None = None
+
+
+class Consumer(Wire):
+    """kube-arbitrator.incubator.k8s.io/v1 Consumer."""
+
+    metadata: Metadata
+    spec: ConsumerSpec = msgspec.field(default_factory=ConsumerSpec)
+    status: Raw = NO_BYTES
+
+
+class BucketSpec(Wire):
+    """What a group of namespaces may hold at most, and what is kept for it."""
+
+    hard: ResourceList | None = None
+    reserved: ResourceList | None = None
+    weight: int | None = None
+    parent: str | None = None
+
+
+class Bucket(Wire):
+    """kube-arbitrator.incubator.k8s.io/v1 Bucket."""
+
+    metadata: Metadata
+    spec: BucketSpec = msgspec.field(default_factory=BucketSpec)
+    status: Raw = NO_BYTES
+
+
+class Allocation(Wire):
+    """kube-arbitrator.incubator.k8s.io/v1 Allocation."""
+
+    metadata: Metadata
+    spec: Raw = NO_BYTES
+    status: Raw = NO_BYTES
+
+
+class AllocationSpec(Wire):
+    """What an Allocation says its namespace deserves, and of what."""
+
+    deserved: ResourceList | None = None
+    hard: ResourceList | None = None
+    reserved: ResourceList | None = None
+
+
+class Standing(Wire):
+    """The status of a Consumer, a Bucket or an Allocation: each has some of these."""
+
+    observed_generation: int | None = None
+    deserved: ResourceList | None = None
+    allocated: ResourceList | None = None
+    conditions: list[ObjectCondition] | None = None
+
+
+class StorageAsked(Wire):
+    """The resources of a claim."""
+
+    requests: ResourceList | None = None
+
+
+class VolumeClaimSpec(Wire):
+    """What a claim asks for, and of which class."""
+
+    storage_class_name: str | None = None
+    resources: StorageAsked = msgspec.field(default_factory=StorageAsked)
+
+
+class VolumeClaimStatus(Wire):
+    """What is set aside for a claim while it grows."""
+
+    allocated_resources: ResourceList | None = None
+
+
+class PersistentVolumeClaim(Wire):
+    """v1 PersistentVolumeClaim."""
+
+    metadata: Metadata
+    spec: VolumeClaimSpec = msgspec.field(default_factory=VolumeClaimSpec)
+    status: VolumeClaimStatus = msgspec.field(default_factory=VolumeClaimStatus)
+
+
+class VolumeSpec(Wire):
+    """How large a volume is, and of which class."""
+
+    capacity: ResourceList | None = None
+    storage_class_name: str | None = None
+
+
+class VolumeStatus(Wire):
+    """Whether a volume can be used."""
+
+    phase: str | None = None
+
+
+class PersistentVolume(Wire):
+    """v1 PersistentVolume."""
+
+    metadata: Metadata
+    spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
+    status: VolumeStatus = msgspec.field(default_factory=VolumeStatus)
+
+
+class StorageClass(Wire):
+    """storage.k8s.io/v1 StorageClass."""
+
+    metadata: Metadata
+    provisioner: str = ""
+
+
+class CSIStorageCapacity(Wire):
+    """storage.k8s.io/v1 CSIStorageCapacity: what is left of a class in one part of the cluster."""
+
+    metadata: Metadata
+    storage_class_name: str = ""
+    capacity: str | int | float | None = None

@@ -1,0 +1,195 @@
+"""Manifests from files or standard input, as typed wire objects: what ``vsched plan`` decides on.
+
+Reads what ``kubectl get -o yaml|json`` prints and what people write: single and multi-document YAML, JSON, lists. What
+the API server would fill in and cannot be missed (namespace, uid) is made up, the same way every time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+from typing import Any, NamedTuple, TextIO
+
+import msgspec
+import yaml
+
+from vsched import files
+from vsched.errors import BadInput, BadObject
+from vsched.mirror import wire
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
+
+STDIN = "-"
+_NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
+"""Uids made up for manifests are derived from this and the object's name."""
+_MAXIMUM_DEPTH = 100
+
+
+Name = tuple[str, str]
+"""Namespace and name of an object."""
+
+
+class Origin(NamedTuple):
+    """Where an object was read: file and document, or position in a list."""
+
+    file: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.place}"
+
+
+class Manifests(NamedTuple):
+    """Typed objects by kind, in the order they were read, and what was left aside."""
+
+    objects: dict[str, list[wire.Object]]
+    others: dict[str, list[dict[str, Any]]]
+    """Objects of kinds the mirror does not keep but the caller asked for, as they are."""
+    origins: dict[tuple[str, str, str], Origin]
+    """Where each typed object was read, by kind, namespace and name."""
+    ignored: dict[str, int]
+    """How many objects there were of each kind that nobody reads."""
+
+
+def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str, Any]]]:
+    """Every object in the files, lists taken apart; ``-`` is standard input. Raises BadInput with one line."""
+    for path in paths:
+        name = "stdin" if path == STDIN else path
+        try:
+            text = stdin.read() if path == STDIN else files.text(path)
+        except OSError as error:
+            raise BadInput(f"{name}: {error.strerror or error} (expected a readable file)") from None
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{name}: byte {error.start} is not UTF-8 (expected YAML or JSON text)") from None
+        for position, document in enumerate(_documents(name, text), 1):
+            yield from _objects(Origin(name, f"document {position}"), document)
+
+
+def decode_manifests(
+    objects: Iterable[tuple[Origin, dict[str, Any]]], wanted: frozenset[str] = frozenset()
+) -> Manifests:
+    """Objects the mirror keeps as typed structs, those of ``wanted`` kinds as they are, the rest counted.
+
+    Where an object is there twice the later one counts, as it would if they were applied in this order.
+    """
+    typed: dict[str, dict[Name, wire.Object]] = {kind: {} for kind in wire.KINDS}
+    others: dict[str, dict[Name, dict[str, Any]]] = {}
+    origins: dict[tuple[str, str, str], Origin] = {}
+    ignored: Counter[str] = Counter()
+    for origin, manifest in objects:
+        kind = manifest["kind"]
+        kept = kind in wire.KINDS and _is_of_group(kind, manifest)
+        if not kept and kind not in wanted:
+            ignored[kind] += 1
+            continue
+        manifest = _completed(origin, kind, manifest)
+        name = (manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"])
+        if kept:
+            typed[kind][name] = _decoded(origin, kind, manifest)
+            origins[kind, *name] = origin
+        else:
+            others.setdefault(kind, {})[name] = manifest
+    return Manifests(
+        {kind: list(found.values()) for kind, found in typed.items()},
+        {kind: list(found.values()) for kind, found in others.items()},
+        origins,
+        dict(sorted(ignored.items())),
+    )
+
+
+def made_up_uid(kind: str, namespace: str, name: str) -> str:
+    """A uid for an object that has none: the same for the same name."""
+    return str(uuid.uuid5(_NAMESPACE, f"{kind}/{namespace}/{name}"))
+
+
+def _documents(name: str, text: str) -> Iterator[Any]:
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            yield msgspec.json.decode(text)
+            return
+        except (msgspec.DecodeError, UnicodeError):
+            pass  # Flow-style YAML and several JSON documents in a row start like this, too.
+        except RecursionError:
+            raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
+    if is_too_deep(text):
+        raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)")
+    try:
+        check_aliases(text)
+        yield from yaml.load_all(text, Loader=KubernetesLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{name}:{mark.line + 1}" if mark is not None else name
+        raise BadInput(f"{where}: {error.problem or error.context} (expected YAML or JSON)") from None
+    except yaml.YAMLError as error:
+        raise BadInput(f"{name}: {' '.join(str(error).split())} (expected YAML or JSON)") from None
+    except RecursionError:
+        raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
+
+
+def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Origin, dict[str, Any]]]:
+    if document is None:
+        return
+    if isinstance(document, list) and depth == 0:
+        document = {"kind": "List", "items": document}
+    if not isinstance(document, dict):
+        raise BadObject(f"{origin}: {_kind_of(document)} (expected an object with a kind)")
+    kind = document.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise BadObject(f"{origin}: kind: missing (expected the kind of a Kubernetes object)")
+    if not (kind.endswith("List") and "items" in document):
+        yield origin, document
+        return
+    items = document["items"] or []
+    if not isinstance(items, list) or depth > _MAXIMUM_DEPTH:
+        raise BadObject(f"{origin}: items: {_kind_of(items)} (expected a list of objects)")
+    for position, item in enumerate(items):
+        if isinstance(item, dict) and "kind" not in item and kind != "List":
+            # In a typed list the kind is written once, on the list.
+            item = {"kind": kind.removesuffix("List"), **item}
+        yield from _objects(Origin(origin.file, f"{origin.place}, items[{position}]"), item, depth + 1)
+
+
+def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
+    version = manifest.get("apiVersion")
+    return not version or str(version).rpartition("/")[0] == wire.GROUPS.get(kind, "")
+
+
+def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+    metadata = manifest.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        raise BadObject(f"{origin}: {kind}: metadata.name: missing (expected text)")
+    metadata = {key: value for key, value in metadata.items() if value is not None}
+    namespace = ""
+    if kind in wire.NAMESPACED:
+        namespace = str(metadata.setdefault("namespace", "default") or "default")
+    metadata.setdefault("uid", made_up_uid(kind, namespace, name))
+    return {**manifest, "metadata": metadata}
+
+
+def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object:
+    try:
+        data = msgspec.json.encode(without_nulls(manifest))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise BadObject(f"{origin}: {kind} {manifest['metadata']['name']}: {error} (expected plain values)") from None
+    try:
+        return wire.decode(kind, data)
+    except BadObject as error:
+        raise BadObject(f"{origin}: {error}") from None
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy without null fields: to the API server they are fields that are not there."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is not a number")
+    return value
+
+
+def _kind_of(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number", bool: "a boolean"}
+    return names.get(type(value), "nothing" if value is None else type(value).__name__)

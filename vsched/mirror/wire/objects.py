@@ -1,0 +1,269 @@
+"""The fields vsched reads of all objects but pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, ResourceList, Wire
+
+
+class TaintFields(Wire):
+    """A taint of a node."""
+
+    key: str
+    effect: str
+    value: str | None = None
+
+
+class NodeSpec(Wire):
+    """What an administrator said about a node."""
+
+    unschedulable: bool | None = None
+    taints: list[TaintFields] | None = None
+
+
+class ContainerImage(Wire):
+    """An image that a node has."""
+
+    names: list[str] | None = None
+    size_bytes: int | None = None
+
+
+class NodeStatus(Wire):
+    """What a node has to give."""
+
+    allocatable: ResourceList | None = None
+    images: list[ContainerImage] | None = None
+
+
+class Node(Wire):
+    """v1 Node."""
+
+    metadata: Metadata
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class NetworkTopology(Wire):
+    """How close together the pods of a gang are to be."""
+
+    mode: str | None = None
+    highest_tier_allowed: int | None = None
+
+
+class SubGroup(Wire):
+    """A part of a gang that belongs together."""
+
+    network_topology: NetworkTopology | None = None
+
+
+class PodGroupSpec(Wire):
+    """What a gang needs."""
+
+    min_member: int | None = None
+    min_task_member: dict[str, int] | None = None
+    queue: str | None = None
+    priority_class_name: str | None = None
+    min_resources: ResourceList | None = None
+    network_topology: NetworkTopology | None = None
+    sub_group_policy: list[SubGroup] | None = None
+
+
+class PodGroupStatus(Wire):
+    """How far a gang has come."""
+
+    phase: str | None = None
+    conditions: list[ObjectCondition] | None = None
+    running: int | None = None
+    succeeded: int | None = None
+    failed: int | None = None
+
+
+class PodGroup(Wire):
+    """scheduling.volcano.sh/v1beta1 PodGroup."""
+
+    metadata: Metadata
+    spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
+    status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
+
+
+class Guarantee(Wire):
+    """What a queue is never refused."""
+
+    resource: ResourceList | None = None
+
+
+class NodeGroupTerms(Wire):
+    """Groups of nodes by name, that must or had better be (or not be) a queue's."""
+
+    required: list[str] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: list[str] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
+
+
+class QueueAffinity(Wire):
+    """Where a queue's pods belong."""
+
+    node_group_affinity: NodeGroupTerms | None = None
+    node_group_anti_affinity: NodeGroupTerms | None = None
+
+
+class QueueSpec(Wire):
+    """A queue's claims."""
+
+    weight: int | None = None
+    capability: ResourceList | None = None
+    deserved: ResourceList | None = None
+    guarantee: Guarantee | None = None
+    reclaimable: bool | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    parent: str | None = None
+    affinity: QueueAffinity | None = None
+    dequeue_strategy: str | None = None
+    extend_clusters: list[Any] | None = None
+
+
+class QueueStatus(Wire):
+    """Whether a queue takes work."""
+
+    state: str | None = None
+
+
+class Queue(Wire):
+    """scheduling.volcano.sh/v1beta1 Queue."""
+
+    metadata: Metadata
+    spec: QueueSpec = msgspec.field(default_factory=QueueSpec)
+    status: QueueStatus = msgspec.field(default_factory=QueueStatus)
+
+
+class Target(Wire):
+    """Which object a command is about."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Command(Wire):
+    """bus.volcano.sh/v1alpha1 Command."""
+
+    metadata: Metadata
+    action: str | None = None
+    target: Target | None = None
+
+
+class PriorityClass(Wire):
+    """scheduling.k8s.io/v1 PriorityClass."""
+
+    metadata: Metadata
+    value: int = 0
+    global_default: bool | None = None
+    preemption_policy: str | None = None
+
+
+class NamespaceStatus(Wire):
+    """Whether a namespace is on its way out."""
+
+    phase: str | None = None
+
+
+class Namespace(Wire):
+    """v1 Namespace."""
+
+    metadata: Metadata
+    status: NamespaceStatus = msgspec.field(default_factory=NamespaceStatus)
+
+
+class QuotaSpec(Wire):
+    """Hard limits, and which pods they are for."""
+
+    hard: ResourceList | None = None
+    scopes: list[str] | None = None
+    scope_selector: dict[str, Any] | None = None
+
+
+class QuotaStatus(Wire):
+    """The limits in force, and what counts against them already."""
+
+    hard: ResourceList | None = None
+    used: ResourceList | None = None
+
+
+class ResourceQuota(Wire):
+    """v1 ResourceQuota."""
+
+    metadata: Metadata
+    spec: QuotaSpec = msgspec.field(default_factory=QuotaSpec)
+    status: QuotaStatus = msgspec.field(default_factory=QuotaStatus)
+
+
+class BudgetSpec(Wire):
+    """Which pods a budget is about."""
+
+    selector: Raw = NO_BYTES
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class BudgetStatus(Wire):
+    """How many evictions a budget allows, which were granted and are on their way, and how many pods it goes by."""
+
+    observed_generation: int | None = None
+    disruptions_allowed: int | None = None
+    current_healthy: int | None = None
+    desired_healthy: int | None = None
+    disrupted_pods: dict[str, Any] | None = None
+
+
+class PodDisruptionBudget(Wire):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: Metadata
+    spec: BudgetSpec = msgspec.field(default_factory=BudgetSpec)
+    status: BudgetStatus = msgspec.field(default_factory=BudgetStatus)
+
+
+class SelectingSpec(Wire):
+    """Which pods an object means: a map of labels or a label selector, as its kind has it."""
+
+    selector: Raw = NO_BYTES
+    replicas: int | None = None
+    """How many pods a workload is to have; Services have no such number."""
+
+
+class Selecting(Wire):
+    """What selects pods by their labels."""
+
+    metadata: Metadata
+    spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
+
+
+class Service(Selecting):
+    """v1 Service."""
+
+
+class ReplicationController(Selecting):
+    """v1 ReplicationController."""
+
+
+class ReplicaSet(Selecting):
+    """apps/v1 ReplicaSet."""
+
+
+class StatefulSet(Selecting):
+    """apps/v1 StatefulSet."""
+
+
+class DaemonSet(Wire):
+    """apps/v1 DaemonSet, as far as it says something of the group of its pods."""
+
+    metadata: Metadata
+
+
+class Job(Wire):
+    """batch/v1 Job, as far as it says something of the group of its pods."""
+
+    metadata: Metadata

@@ -1,0 +1,89 @@
+"""The fields vsched reads of pods.
+
+Parts that only make sense together (affinity, resources, tolerations …) stay raw: ``ingest_shape`` decodes them once
+per distinct content.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, Timestamp, Wire
+
+
+class Container(Wire):
+    """A container of a pod, init container or not."""
+
+    name: str = ""
+    image: str | None = None
+    resources: Raw = NO_BYTES
+    ports: Raw = NO_BYTES
+    restart_policy: str | None = None
+
+
+class PodSpec(Wire):
+    """What a pod asks for."""
+
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
+    host_network: bool | None = None
+    restart_policy: str | None = None
+    active_deadline_seconds: int | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    scheduling_gates: list[dict[str, Any]] | None = None
+    node_selector: Raw = NO_BYTES
+    affinity: Raw = NO_BYTES
+    tolerations: Raw = NO_BYTES
+    topology_spread_constraints: Raw = NO_BYTES
+    overhead: Raw = NO_BYTES
+    resources: Raw = NO_BYTES
+    volumes: Raw = NO_BYTES
+    resource_claims: Raw = NO_BYTES
+    scheduling_group: Raw = NO_BYTES
+    workload_ref: Raw = NO_BYTES
+
+
+class ContainerStatus(Wire):
+    """How a container is, and what the kubelet has given it: differs from the spec during an in-place resize."""
+
+    name: str = ""
+    state: Raw = NO_BYTES
+    allocated_resources: Raw = NO_BYTES
+    resources: Raw = NO_BYTES
+
+
+class Terminated(Wire):
+    """How a container ended."""
+
+    finished_at: Timestamp | None = None
+
+
+class ContainerState(Wire):
+    """The part of a container's state that says when it ended."""
+
+    terminated: Terminated | None = None
+
+
+class PodStatus(Wire):
+    """Where a pod is on its way."""
+
+    phase: str | None = None
+    start_time: Timestamp | None = None
+    nominated_node_name: str | None = None
+    conditions: list[ObjectCondition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+
+
+class Pod(Wire):
+    """v1 Pod."""
+
+    metadata: Metadata
+    spec: PodSpec
+    status: PodStatus = msgspec.field(default_factory=PodStatus)

@@ -1,0 +1,1 @@
+"""Everything that leaves for the API server: bindings, evictions, statuses, conditions and Events."""

@@ -1,0 +1,222 @@
+"""What is said to the API server about jobs, queues and pods: paths and patch bodies. Pure.
+
+Patches carry no resourceVersion: each names only fields that belong to the scheduler, so there is nothing to lose to
+another writer, and a repeat is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.kube.paths import ApiResource
+from vsched.model.job import Condition
+from vsched.model.plan import Evict, JobOutcome
+from vsched.model.resources import format_amount
+from vsched.writes.writer import Write
+
+BATCH_GROUP = "scheduling.volcano.sh"
+BATCH_VERSION = f"{BATCH_GROUP}/v1beta1"
+GROUP_PATH = f"/apis/{BATCH_VERSION}"
+PODS, EVENTS = ApiResource("", "v1", "pods"), ApiResource("", "v1", "events")
+PODGROUPS = ApiResource(BATCH_GROUP, "v1beta1", "podgroups")
+QUEUES = ApiResource(BATCH_GROUP, "v1beta1", "queues", namespaced=False)
+
+
+class Reference(NamedTuple):
+    """Enough of an object to hang an Event on it."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+
+    def as_object(self) -> dict[str, str]:
+        """The reference as an Event's ``involvedObject``."""
+        fields = {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "resourceVersion": self.resource_version,
+        }
+        return {key: value for key, value in fields.items() if value}
+
+
+def pod_reference(namespace: str, name: str, uid: str) -> Reference:
+    return Reference("v1", "Pod", namespace, name, uid)
+
+
+def queue_reference(name: str, uid: str) -> Reference:
+    return Reference(BATCH_VERSION, "Queue", "", name, uid)
+
+
+def podgroup_reference(key: str, uid: str) -> Reference:
+    namespace, _, name = key.partition("/")
+    return Reference(BATCH_VERSION, "PodGroup", namespace, name, uid)
+
+
+def time_stamp(now: float) -> str:
+    """Seconds since the epoch as the API writes times."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
+    """Set a PodGroup's status; with or without a status subresource, as its definition has it."""
+    status: dict[str, Any] = {
+        "phase": outcome.phase,
+        "running": outcome.running,
+        "succeeded": outcome.succeeded,
+        "failed": outcome.failed,
+    }
+    listed = list(conditions)
+    if listed:
+        status["conditions"] = listed
+    return _podgroup_patch(outcome.key, status, subresource)
+
+
+def podgroup_complaint(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
+    """Say on a PodGroup that it cannot be used; whatever else its conditions said rests on what it no longer is."""
+    condition = {
+        "type": "Unschedulable",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time_stamp(now),
+    }
+    return _podgroup_patch(key, {"conditions": [condition]}, subresource)
+
+
+def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> Write:
+    namespace, _, name = key.partition("/")
+    path = PODGROUPS.path(namespace, name, "status" if subresource else "")
+    return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def podgroup_conditions(conditions: Iterable[Condition], now: float, transition: str) -> list[dict[str, str]]:
+    """Conditions with their times: those that have none begin now."""
+    return [
+        {
+            "type": condition.kind,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": time_stamp(condition.since or now),
+            "transitionID": transition,
+        }
+        for condition in conditions
+    ]
+
+
+def queue_write(
+    name: str,
+    allocated: Mapping[str, int],
+    before: Iterable[str],
+    counts: Mapping[str, int],
+    conditions: Iterable[Mapping[str, str]],
+    subresource: bool,
+) -> Write:
+    """Set a queue's status; resources in ``before`` that are no longer held are taken out of the object's map."""
+    amounts: dict[str, str | None] = {resource: None for resource in before if resource not in allocated}
+    amounts |= {resource: format_amount(resource, value) for resource, value in allocated.items()}
+    status = {"allocated": amounts, **counts, "conditions": list(conditions) or None}
+    return Write("queue", "PATCH", queue_path(name, subresource), orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def queue_path(name: str, subresource: bool) -> str:
+    """Where a queue is, or its status where that has a path of its own."""
+    return QUEUES.path(name=name, subresource="status" if subresource else "")
+
+
+def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:
+    """Set a pod's ``PodScheduled=False``; conditions merge by type, the uid makes it this pod or none."""
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": time_stamp(now),
+    }
+    return pod_status_write(namespace, name, uid, {"conditions": [condition]})
+
+
+def eviction_write(eviction: Evict) -> Write:
+    """Ask for a pod's eviction, within its disruption budget and with its own grace period."""
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": eviction.name, "namespace": eviction.namespace},
+        "deleteOptions": {"preconditions": {"uid": eviction.uid}},
+    }
+    return Write("eviction", "POST", _pod_path(eviction, "eviction"), orjson.dumps(body))
+
+
+def deletion_write(eviction: Evict) -> Write:
+    """Delete an evicted pod with its own grace period, whatever its disruption budget says."""
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": eviction.uid}}
+    return Write("eviction", "DELETE", _pod_path(eviction), orjson.dumps(body))
+
+
+def _pod_path(eviction: Evict, subresource: str = "") -> str:
+    return PODS.path(eviction.namespace, eviction.name, subresource)
+
+
+def taken_by(eviction: Evict) -> str:
+    """By which action a pod is evicted, and who takes its room where anybody does."""
+    return f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
+
+
+def disruption_write(eviction: Evict, now: float) -> Write:
+    """Say on an evicted pod why it goes (``DisruptionTarget``), for whoever judges how it ended."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": taken_by(eviction),
+        "lastTransitionTime": time_stamp(now),
+    }
+    return pod_status_write(eviction.namespace, eviction.name, eviction.uid, {"conditions": [condition]})
+
+
+def pod_status_write(namespace: str, name: str, uid: str, status: Mapping[str, Any]) -> Write:
+    """A strategic merge patch of a pod's status."""
+    body = orjson.dumps({"metadata": {"uid": uid}, "status": status})
+    return Write("pod", "PATCH", PODS.path(namespace, name, "status"), body, STRATEGIC_PATCH)
+
+
+def event_create(
+    about: Reference, name: str, severity: str, reason: str, message: str, component: str, count: int, now: float
+) -> Write:
+    """Create an Event about an object; cluster objects' Events live in ``default``."""
+    namespace = about.namespace or "default"
+    stamp = time_stamp(now)
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": about.as_object(),
+        "type": severity,
+        "reason": reason,
+        "message": message[:1024],
+        "count": count,
+        "firstTimestamp": stamp,
+        "lastTimestamp": stamp,
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }
+    return Write("event", "POST", EVENTS.path(namespace), orjson.dumps(body))
+
+
+def event_count(namespace: str, name: str, count: int, now: float, message: str | None = None) -> Write:
+    """Say that an Event happened again, and what is to be said of it now where that has changed."""
+    told = {} if message is None else {"message": message[:1024]}
+    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **told})
+    return Write("event", "PATCH", EVENTS.path(namespace or "default", name), body, STRATEGIC_PATCH)

@@ -1,0 +1,118 @@
+"""Bindings that the API server accepted, until the watch shows them: none is believed for ever.
+
+A server that was restored from a backup has forgotten what it accepted, and a watch may be late. So after a while the
+pod itself is asked for: one that has its node is waited for on, one that has none is decided again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import BadInput, Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError, NotFound
+from vsched.model.plan import Bind
+from vsched.together import together
+from vsched.writes.bodies import PODS
+
+
+class ConfirmationSettings(msgspec.Struct, frozen=True):
+    """How long bindings are believed."""
+
+    unconfirmed_seconds: float = 30.0
+    """How long after its acceptance a binding that the watch does not show is looked after, and then again."""
+    at_once: int = 16
+    """Pods that are asked for at the same time."""
+
+
+class Mirror(Protocol):
+    """What is asked of the mirror."""
+
+    def awaits(self, uid: str) -> bool: ...
+
+    def accepted(self, uid: str) -> None: ...
+
+    def forget(self, uid: str) -> bool: ...
+
+
+class _Waiting(NamedTuple):
+    due: float
+    bind: Bind
+
+
+class Confirmations:
+    """Looks after bindings that were accepted and are not shown."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        mirror: Mirror,
+        clock: Clock,
+        lost: Callable[[Bind], None],
+        settings: ConfirmationSettings,
+    ) -> None:
+        self._client = client
+        self._mirror = mirror
+        self._clock = clock
+        self._lost = lost
+        """Told of bindings that were accepted and are no more."""
+        self._settings = settings
+        self._waiting: deque[_Waiting] = deque()
+        """In the order in which they are due."""
+        self._wake = asyncio.Event()
+
+    def accepted(self, bind: Bind) -> None:
+        """The API server said that it has bound the pod."""
+        if self._mirror.awaits(bind.uid):  # else the watch was faster than the answer
+            self._mirror.accepted(bind.uid)
+            self._put(bind)
+
+    def _put(self, bind: Bind) -> None:
+        self._waiting.append(_Waiting(self._clock.monotonic() + self._settings.unconfirmed_seconds, bind))
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Look after what is due, until cancelled."""
+        while True:
+            while not self._waiting:
+                self._wake.clear()
+                await self._wake.wait()
+            await asyncio.sleep(max(0.0, self._waiting[0].due - self._clock.monotonic()))
+            await self._look(self._due())
+
+    def _due(self) -> list[Bind]:
+        """Some of those that are due and that the watch has not shown."""
+        found: list[Bind] = []
+        now = self._clock.monotonic()
+        while self._waiting and self._waiting[0].due <= now and len(found) < self._settings.at_once:
+            bind = self._waiting.popleft().bind
+            if self._mirror.awaits(bind.uid):
+                found.append(bind)
+        return found
+
+    async def _look(self, binds: list[Bind]) -> None:
+        bound = await together(*(self._is_bound(bind) for bind in binds))
+        for bind, stands in zip(binds, bound, strict=True):
+            if stands:
+                self._put(bind)
+            elif self._mirror.forget(bind.uid):
+                self._lost(bind)
+
+    async def _is_bound(self, bind: Bind) -> bool:
+        """Whether the pod has a node, as far as the API server says; not answering says nothing."""
+        try:
+            found = await self._client.get(PODS.path(bind.namespace, bind.name))
+        except (NotFound, BadInput):
+            return False
+        except (ApiError, Unavailable):
+            return True
+        metadata, spec = found.get("metadata"), found.get("spec")
+        if not isinstance(metadata, dict) or not isinstance(spec, dict):
+            return False
+        return metadata.get("uid") == bind.uid and bool(spec.get("nodeName"))

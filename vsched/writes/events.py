@@ -1,0 +1,156 @@
+"""Events on objects: what happens again is counted rather than repeated, and all of them fit a budget.
+
+An Event costs the API server as much as a binding, so Events are the first thing to give way. Those that say that all
+is well have the smaller part of the budget; what goes beyond it is dropped, and counted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.kube.paths import is_name
+from vsched.writes.bodies import Reference, event_count, event_create
+from vsched.writes.limits import Attempts, Recent, TokenBucket
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import Writer
+
+NORMAL, WARNING = "Normal", "Warning"
+
+
+class EventSettings(msgspec.Struct, frozen=True):
+    """The budget of Events."""
+
+    component: str = "vsched"
+    """Who says so: the Event's source."""
+    per_second: float = 50.0
+    burst: float = 200.0
+    workers: int = 4
+    limit: int = 5_000
+    """Events that may wait for their turn."""
+    repeat_seconds: float = 10.0
+    """How long repeats of a known Event are gathered before its count is written."""
+    reword_seconds: float = 300.0
+    """An Event with a cause is counted, and says the newest message, this seldom: often enough never to expire."""
+    remembered: int = 10_000
+    """Events whose repeats are counted; older ones are created anew."""
+    attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
+
+
+class EventKey(NamedTuple):
+    """Two Events with the same key are one Event that happened twice."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+    cause: str
+    """Its message, unless whoever says it has a word for what stays when the message counts something else."""
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """What is to be said, and how often it happened since it was last said."""
+
+    about: Reference
+    severity: str
+    message: str
+    times: int = 1
+    once: bool = False
+
+
+class Known(NamedTuple):
+    """An Event that exists: its name, how often it says it happened, and what it says."""
+
+    name: str
+    times: int
+    message: str
+    at: float
+    """When it was written last, by the monotonic clock."""
+    unsaid: int = 0
+    """How often it has happened since, without a word about it."""
+
+
+class EventRecorder:
+    """Takes Events at any rate and writes them within the budget."""
+
+    def __init__(self, writer: Writer, settings: EventSettings, clock: Clock) -> None:
+        self._writer = writer
+        self._settings = settings
+        self._clock = clock
+        self._known: Recent[EventKey, Known] = Recent(settings.remembered)
+        self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
+        bounds = LaneSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
+        self.lane: Lane[EventKey, Occurrence] = Lane(bounds, self._write)
+        self.dropped: Counter[str] = Counter()
+        """Events that were not written, by reason."""
+
+    def record(
+        self,
+        about: Reference,
+        severity: str,
+        reason: str,
+        message: str,
+        *,
+        cause: str = "",
+        once: bool = False,
+        again: bool = False,
+    ) -> None:
+        """Say something about an object, within the budget; what can happen only ``once`` is not remembered.
+
+        What is said for the same ``cause`` in other words is the same Event, brought up to date now and then. What the
+        object says already but for numbers is said ``again``: no Event is made of it, for the daemon before made one.
+        """
+        if severity == NORMAL and not self._spare.try_take():
+            self.dropped[reason] += 1
+            return
+        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause or message)
+        waiting, known = self.lane.get(key), self._known.get(key)
+        if again and waiting is None and known is None:
+            return
+        if cause and known and self._clock.monotonic() - known.at < self._settings.reword_seconds:
+            self._known.put(key, known._replace(unsaid=known.unsaid + 1))
+            return
+        occurrence = Occurrence(about, severity, message, 1 if waiting is None else waiting.times + 1, once)
+        wait_seconds = self._settings.repeat_seconds if known else 0.0
+        if not self.lane.put(key, occurrence, wait_seconds):
+            self.dropped[reason] += 1
+
+    async def _write(self, key: EventKey, occurrence: Occurrence) -> None:
+        known = self._known.get(key)
+        if known is not None and await self._count(key, known, occurrence):
+            return
+        about = key.name[:230] if is_name(key.name) else "unnamed"
+        name = f"{about}.{uuid.uuid4().hex[:16]}"
+        write = event_create(
+            occurrence.about,
+            name,
+            occurrence.severity,
+            key.reason,
+            occurrence.message,
+            self._settings.component,
+            occurrence.times,
+            self._clock.now(),
+        )
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.done:
+            if not occurrence.once:
+                self._known.put(key, Known(name, occurrence.times, occurrence.message, self._clock.monotonic()))
+        else:
+            self.dropped[key.reason] += occurrence.times
+
+    async def _count(self, key: EventKey, known: Known, occurrence: Occurrence) -> bool:
+        """Raise the count of an Event that exists, and have it say the newest message; False where it has expired."""
+        count = known.times + known.unsaid + occurrence.times
+        news = occurrence.message if occurrence.message != known.message else None
+        write = event_count(key.namespace, known.name, count, self._clock.now(), news)
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.done:
+            self._known.put(key, Known(known.name, count, occurrence.message, self._clock.monotonic()))
+            return True
+        self._known.drop(key)
+        return answer.code != 404

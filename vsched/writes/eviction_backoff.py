@@ -1,0 +1,100 @@
+"""Victims after their eviction was answered: spared for a while where it was refused, believed where it was granted.
+
+A refused victim is not offered again until its wait is over, which doubles with every refusal, so that decisions turn
+to other pods. A granted eviction that the watch never shows is not believed for ever.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from vsched.writes.limits import Recent
+from vsched.writes.workqueue import Lane, LaneSettings
+
+
+class ReprieveSettings(msgspec.Struct, frozen=True):
+    """How long victims are spared, and how long evictions are believed."""
+
+    first_seconds: float = 5.0
+    """The wait after the first refusal, doubling up to the ceiling."""
+    ceiling_seconds: float = 300.0
+    """Also the longest wait the API server may ask for."""
+    unconfirmed_seconds: float = 30.0
+    """How long an evicted pod counts as leaving before the watch shows its deletion."""
+    doubt_seconds: float = 5.0
+    """The same for an eviction whose answer never came."""
+    remembered: int = 50_000
+    """Pods whose refusals are counted."""
+
+
+class Mirror(Protocol):
+    """What is asked of the mirror."""
+
+    def forget(self, uid: str) -> bool: ...
+
+    def spare(self, uid: str) -> None: ...
+
+    def unspare(self, uid: str) -> None: ...
+
+
+class Due(Enum):
+    """What a pod waits for."""
+
+    END_OF_REPRIEVE = 1
+    CONFIRMATION = 2
+    CERTAINTY = 3
+
+
+class Reprieves:
+    """Counts refusals by pod and tells the mirror when their time has come."""
+
+    def __init__(self, mirror: Mirror, settings: ReprieveSettings) -> None:
+        self._mirror = mirror
+        self._settings = settings
+        self._refusals: Recent[str, int] = Recent(settings.remembered)
+        bounds = LaneSettings(workers=1, per_second=10_000.0, burst=10_000.0)
+        self._lane: Lane[str, Due] = Lane(bounds, self._write)
+
+    def granted(self, uid: str) -> None:
+        """The eviction was carried out, or the pod is gone: the watch will show it."""
+        self._refusals.drop(uid)
+        self._wait(uid, Due.CONFIRMATION, self._settings.unconfirmed_seconds)
+
+    def doubted(self, uid: str) -> None:
+        """The eviction may have been carried out: if so, the watch will show it soon; else it counts as refused."""
+        self._wait(uid, Due.CERTAINTY, self._settings.doubt_seconds)
+
+    def refused(self, uid: str, asked_seconds: float) -> None:
+        """The pod stays; it is no victim until its wait is over, or as long as the API server asks if that is more."""
+        refusals = (self._refusals.get(uid) or 0) + 1
+        self._refusals.put(uid, refusals)
+        if self._wait(uid, Due.END_OF_REPRIEVE, spared_seconds(self._settings, refusals, asked_seconds)):
+            self._mirror.spare(uid)
+        self._mirror.forget(uid)
+
+    def _wait(self, uid: str, due: Due, wait_seconds: float) -> bool:
+        self._lane.discard(uid)
+        return self._lane.put(uid, due, wait_seconds)
+
+    async def run(self) -> None:
+        """Tell the mirror what is due, until cancelled."""
+        await self._lane.run()
+
+    async def _write(self, uid: str, due: Due) -> None:
+        match due:
+            case Due.END_OF_REPRIEVE:
+                self._mirror.unspare(uid)
+            case Due.CONFIRMATION:
+                self._mirror.forget(uid)
+            case Due.CERTAINTY:
+                if self._mirror.forget(uid):
+                    self.refused(uid, 0.0)
+
+
+def spared_seconds(settings: ReprieveSettings, refusals: int, asked_seconds: float) -> float:
+    """How long a pod is spared after so many refusals, one or more."""
+    grown_seconds = settings.first_seconds * 2.0 ** min(refusals - 1, 16)
+    return min(settings.ceiling_seconds, max(grown_seconds, asked_seconds))

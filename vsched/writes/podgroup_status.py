@@ -1,0 +1,255 @@
+"""PodGroup statuses on their way to the API server: phase, counts and conditions, one write for many changes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import UNREADABLE, VschedError
+from vsched.framework.closing import NOTICE
+from vsched.model.advice import WOULD_START, about, headline_of
+from vsched.model.job import Condition, JobSpec
+from vsched.model.plan import JobOutcome
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
+from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts, Recent
+from vsched.writes.served import Served
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import Answer, Writer
+
+SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
+"""Condition types that are also told as an Event, with its severity."""
+
+
+class JobStatusSettings(msgspec.Struct, frozen=True):
+    """When a PodGroup's status is written."""
+
+    phase_seconds: float = 0.1
+    """A change of phase waits this long for more of the same."""
+    grace_seconds: float = 1.0
+    """Counts and conditions wait this long: in a burst most are out of date a moment later."""
+    reword_seconds: float = 30.0
+    """A message that changes while everything else stays is written this seldom: it counts nodes, and those change."""
+    rewords_per_second: float = 50.0
+    """Of all objects together: where many wait, each is reworded more seldom."""
+    inherited_seconds: float = 600.0
+    """What another daemon found to help stays this long while this one looks for itself."""
+    repeat_seconds: float = 3.0
+    """The same content is not written again before the watch had this long to show it."""
+    retry_ceiling_seconds: float = 60.0
+    """The longest wait after repeated failures for one object."""
+    lane: LaneSettings = LaneSettings(workers=8, per_second=500.0, burst=500.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
+    remembered: int = 50_000
+
+
+class Content(NamedTuple):
+    """What of an outcome reaches the object."""
+
+    phase: str
+    running: int
+    succeeded: int
+    failed: int
+    conditions: tuple[Condition, ...]
+
+    def without_messages(self) -> tuple[object, ...]:
+        """The content but for the words of its conditions."""
+        return (*self[:4], tuple((c.kind, c.status, c.reason) for c in self.conditions))
+
+
+class Written(NamedTuple):
+    """What was written last, and when (by the monotonic clock)."""
+
+    content: Content
+    at: float
+
+
+class Due(msgspec.Struct, frozen=True):
+    """An outcome with the identity of its object."""
+
+    outcome: JobOutcome
+    uid: str
+    known: tuple[Condition, ...]
+    """The conditions the object has, as far as the mirror knows."""
+
+
+Told = Callable[[str, str, str | None], None]
+"""Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+def version_of(answer: Answer) -> str | None:
+    """The resourceVersion in the answer to a write; None where it failed, empty where the answer does not say."""
+    if not answer.done:
+        return None
+    try:
+        return msgspec.json.decode(answer.body, type=_Object).metadata.resource_version
+    except UNREADABLE:
+        return ""
+
+
+def content_of(outcome: JobOutcome) -> Content:
+    return Content(outcome.phase, outcome.running, outcome.succeeded, outcome.failed, outcome.conditions)
+
+
+def spoken_by(spec: JobSpec) -> Content:
+    """The content an object has, as far as the mirror knows."""
+    return Content(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
+
+
+def _adds_advice(content: Content, before: Content) -> bool:
+    """Whether all that is new, but for numbers, is what would help: that is told once, and soon."""
+    pairs = zip(content.conditions, before.conditions, strict=True)
+    changed = [(new.message, old.message) for new, old in pairs if new.message != old.message]
+    return bool(changed) and all(
+        WOULD_START in new and WOULD_START not in old and about(headline_of(new)) == about(old) for new, old in changed
+    )
+
+
+def _loses_advice(content: Content, before: Content) -> bool:
+    """Whether all that is new is that nobody knows any more what would help."""
+    if content.without_messages() != before.without_messages():
+        return False
+    pairs = [(new.message, old.message) for new, old in zip(content.conditions, before.conditions, strict=True)]
+    return all(new == old or (WOULD_START in old and headline_of(old) == new) for new, old in pairs)
+
+
+def _says_again(condition: Condition, known: Iterable[Condition]) -> bool:
+    """Whether an object says so already, but for numbers and for what would help."""
+    return any(
+        (one.kind, one.status, one.reason) == (condition.kind, condition.status, condition.reason)
+        and about(headline_of(one.message)) == about(headline_of(condition.message))
+        for one in known
+    )
+
+
+def _on_its_way(outcome: JobOutcome) -> bool:
+    """Whether the gang's pods are placed and are only to start: a moment later one write says what two would say now.
+
+    A gang that was admitted and waits is told at once: controllers make its pods only then.
+    """
+    placed = 0 < outcome.min_member <= outcome.ready
+    return placed and outcome.phase in (Phase.INQUEUE, Phase.RUNNING) and outcome.running < outcome.ready
+
+
+class JobStatuses:
+    """Coalesces and writes the statuses of PodGroups."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        served: Served,
+        events: EventRecorder,
+        settings: JobStatusSettings,
+        clock: Clock,
+        told: Told,
+    ) -> None:
+        self._writer = writer
+        self._served = served
+        self._events = events
+        self._settings = settings
+        self._clock = clock
+        self._told = told
+        self._written: Recent[str, Written] = Recent(settings.remembered)
+        self._failures: Recent[str, int] = Recent(settings.remembered)
+        self._began: float | None = None
+        """When statuses were submitted first, by the monotonic clock."""
+        self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
+
+    def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
+        """Take note of what a job's status should be."""
+        key = outcome.key
+        job = snapshot.jobs.get(key)
+        if not outcome.changed or job is None or job.spec.implicit:
+            self.lane.discard(key)
+            return
+        content = content_of(outcome)
+        written = self._written.get(key)
+        if (
+            written is not None
+            and written.content == content
+            and self._clock.monotonic() < written.at + self._settings.repeat_seconds
+        ):
+            self.lane.discard(key)
+            return
+        before = written.content if written is not None else spoken_by(job.spec)
+        on_its_way = _on_its_way(outcome)
+        waiting = self.lane.get(key)
+        # What waits already may be a phase, which the mirror takes for written: that is never called back.
+        if waiting is None and written is None and self._may_look_yet() and _loses_advice(content, before):
+            return
+        if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
+            self.lane.discard(key)  # once only: what is on its way already keeps its place
+        wait_seconds = self._wait_seconds(key, content, before, on_its_way)
+        self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """These jobs are gone: nothing is to be written of them, and nothing to be known."""
+        for key in keys:
+            self.lane.discard(key)
+            self._written.drop(key)
+            self._failures.drop(key)
+
+    def _may_look_yet(self) -> bool:
+        """Whether this daemon, new as it is, may only not have found again what would help."""
+        if self._began is None:
+            self._began = self._clock.monotonic()
+        return self._clock.monotonic() < self._began + self._settings.inherited_seconds
+
+    def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
+        failures = self._failures.get(key)
+        if failures:
+            return min(self._settings.retry_ceiling_seconds, 2.0**failures)
+        if content.phase != before.phase and not on_its_way:
+            return self._settings.phase_seconds
+        if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
+            return max(self._settings.reword_seconds, len(self.lane) / self._settings.rewords_per_second)
+        return self._settings.grace_seconds
+
+    async def _write(self, key: str, due: Due) -> None:
+        answer = await self._send(due.outcome)
+        if answer.done:
+            self._failures.drop(key)
+            self._written.put(key, Written(content_of(due.outcome), self._clock.monotonic()))
+            self._say(due)
+        else:
+            if answer.code == 404:
+                # The object is gone, or its definition has changed under us.
+                self._served.forget()
+            self._failures.put(key, min(10, (self._failures.get(key) or 0) + 1))
+        self._told("PodGroup", key, version_of(answer))
+
+    async def _send(self, outcome: JobOutcome) -> Answer:
+        try:
+            subresource = await self._served.has("podgroups/status")
+        except VschedError as error:
+            return Answer(0, str(error))
+        conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
+        return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
+
+    def _say(self, due: Due) -> None:
+        reference = podgroup_reference(due.outcome.key, due.uid)
+        for condition in due.outcome.conditions:
+            if condition.status == "True" and condition.kind in SAYS and condition not in due.known:
+                message = condition.message or condition.reason
+                self._events.record(
+                    reference,
+                    SAYS[condition.kind],
+                    condition.kind,
+                    message,
+                    cause=due.outcome.code,
+                    again=_says_again(condition, due.known),
+                )

@@ -1,0 +1,256 @@
+"""Queue statuses on their way to the API server: what a queue holds, its PodGroups by phase, and what is wrong with it.
+
+The state of a queue is another's business: see ``vsched.controllers``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import UNREADABLE, VschedError
+from vsched.model.plan import CycleReport
+from vsched.model.queue import ROOT, Queue
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase
+from vsched.writes.bodies import queue_reference, queue_write, time_stamp
+from vsched.writes.events import WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.podgroup_status import Told, version_of
+from vsched.writes.served import Served
+from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.writer import Answer, Writer
+
+MISCONFIGURED = "Misconfigured"
+"""The condition of a queue with which something is wrong; there is none while all is well."""
+COUNTED = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
+"""Phases that a queue's status counts PodGroups of, under their names in lower case."""
+
+
+class QueueStatusSettings(msgspec.Struct, frozen=True):
+    """When a Queue's status is written."""
+
+    grace_seconds: float = 1.0
+    """Changes wait this long for more of the same."""
+    retry_ceiling_seconds: float = 60.0
+    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
+
+
+class QueueContent(NamedTuple):
+    """What of a queue reaches its object."""
+
+    allocated: tuple[tuple[str, int], ...]
+    counts: tuple[int, ...]
+    problem: tuple[str, str]
+    """Reason and message, empty while all is well."""
+
+
+class _WrittenStatus(msgspec.Struct):
+    allocated: dict[str, object] | None = None
+
+
+class _Written(msgspec.Struct):
+    """An answer that is a queue, as far as what it holds is concerned; others have no status, or a word for one."""
+
+    status: _WrittenStatus | str | None = None
+
+
+class PhaseCounts:
+    """How many PodGroups of each queue are in which phase; follows the reports, so its cost follows what changed."""
+
+    def __init__(self) -> None:
+        self._placed: dict[str, tuple[str, str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
+
+    def put(self, key: str, queue: str, phase: str) -> None:
+        """A PodGroup is in a phase, in a queue."""
+        before = self._placed.get(key)
+        if before != (queue, phase):
+            self.drop(key)
+            self._placed[key] = (queue, phase)
+            self._counts.setdefault(queue, Counter())[phase] += 1
+
+    def drop(self, key: str) -> None:
+        """A PodGroup is gone."""
+        before = self._placed.pop(key, None)
+        if before is not None:
+            counts = self._counts[before[0]]
+            counts[before[1]] -= 1
+            if not counts[before[1]]:
+                del counts[before[1]]
+            if not counts:
+                del self._counts[before[0]]
+
+    def of(self, queue: str) -> tuple[int, ...]:
+        """Counts of a queue in the order of ``COUNTED``."""
+        counts = self._counts.get(queue)
+        return tuple(counts[phase] for phase in COUNTED) if counts else (0,) * len(COUNTED)
+
+
+class QueueStatuses:
+    """Coalesces and writes the statuses of Queues."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        served: Served,
+        events: EventRecorder,
+        settings: QueueStatusSettings,
+        clock: Clock,
+        told: Told,
+    ) -> None:
+        self._writer = writer
+        self._served = served
+        self._events = events
+        self._settings = settings
+        self._clock = clock
+        self._told = told
+        self._counts = PhaseCounts()
+        self._asked: dict[str, QueueContent] = {}
+        """What was last put in the lane for each queue; bounded by the queues there are."""
+        self._shown: dict[str, set[str]] = {}
+        """Resources that each object names in what it says is allocated."""
+        self._problems: dict[str, tuple[tuple[str, str], float]] = {}
+        """What is wrong with queues, and since when."""
+        self._held: dict[str, dict[str, int]] = {}
+        self._queues: Mapping[str, Queue] = {}
+        """What ``_sums`` were worked out from."""
+        self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
+        self._failures: Counter[str] = Counter()
+        self.lane: Lane[str, QueueContent] = Lane(settings.lane, self._write)
+
+    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
+        """Take note of what each queue holds."""
+        self._count(snapshot, report)
+        allocated = self._allocated_by(
+            {name: found.allocated for name, found in report.queues.items()}, snapshot.queues
+        )
+        for name, outcome in report.queues.items():
+            uid = snapshot.queues[name].uid
+            if not uid:
+                continue  # made up by the mirror: there is no object to write to
+            problem = (outcome.problem_reason, outcome.problem)
+            self._note_problem(name, uid, problem)
+            content = QueueContent(allocated[name], self._counts.of(name), problem)
+            if self._asked.get(name) != content:
+                self._asked[name] = content
+                wait_seconds = self._settings.grace_seconds
+                if self._failures[name]:
+                    wait_seconds = min(self._settings.retry_ceiling_seconds, 2.0 ** self._failures[name])
+                self.lane.put(name, content, wait_seconds)
+        for name in self._asked.keys() - report.queues.keys():
+            self._forget(name)
+
+    def _allocated_by(
+        self, held: dict[str, dict[str, int]], queues: Mapping[str, Queue]
+    ) -> Mapping[str, tuple[tuple[str, int], ...]]:
+        """What each queue holds with all below it; worked out again when something changed."""
+        if held != self._held or queues is not self._queues:
+            self._held, self._queues = held, queues
+            self._sums = {name: tuple(sorted(sums.items())) for name, sums in with_ancestors(held, queues).items()}
+        return self._sums
+
+    def _count(self, snapshot: Snapshot, report: CycleReport) -> None:
+        for key, job in report.jobs.items():
+            if not job.implicit:
+                self._counts.put(key, job.queue, job.phase)
+        for key in snapshot.changed:
+            if key not in snapshot.jobs:
+                self._counts.drop(key)
+
+    def _note_problem(self, name: str, uid: str, problem: tuple[str, str]) -> None:
+        """Tell of a problem once, and again when it is another one."""
+        reason, message = problem
+        before = self._problems.get(name)
+        if not reason:
+            self._problems.pop(name, None)
+        elif before is None or before[0] != problem:
+            began = before[1] if before is not None else self._clock.now()
+            self._problems[name] = (problem, began)
+            self._events.record(queue_reference(name, uid), WARNING, reason, message)
+
+    def _forget(self, name: str) -> None:
+        self.lane.discard(name)
+        self._asked.pop(name, None)
+        self._shown.pop(name, None)
+        self._problems.pop(name, None)
+        del self._failures[name]
+
+    async def _write(self, name: str, content: QueueContent) -> None:
+        answer = await self._send(name, content)
+        held = {resource for resource, _ in content.allocated}
+        if answer.done and not _resources_in(answer) <= held:
+            # Left there by a scheduler before this one.
+            self._shown[name] = _resources_in(answer)
+            answer = await self._send(name, content)
+        if answer.done:
+            del self._failures[name]
+            self._shown[name] = held
+        else:
+            if answer.code == 404:
+                # The object is gone, or its definition has changed under us.
+                self._served.forget()
+            self._failures[name] = min(10, self._failures[name] + 1)
+            self._asked.pop(name, None)
+        self._told("Queue", name, version_of(answer))
+
+    async def _send(self, name: str, content: QueueContent) -> Answer:
+        try:
+            subresource = await self._served.has("queues/status")
+        except VschedError as error:
+            return Answer(0, str(error))
+        counts = {phase.lower(): count for phase, count in zip(COUNTED, content.counts, strict=True)}
+        write = queue_write(
+            name,
+            dict(content.allocated),
+            sorted(self._shown.get(name, ())),
+            counts,
+            self._conditions(name, content),
+            subresource,
+        )
+        return await self._writer.send(write, self._settings.attempts)
+
+    def _conditions(self, name: str, content: QueueContent) -> list[dict[str, str]]:
+        reason, message = content.problem
+        if not reason:
+            return []
+        known = self._problems.get(name)
+        since = known[1] if known is not None else self._clock.now()
+        condition = {"type": MISCONFIGURED, "status": "True", "reason": reason, "message": message}
+        return [condition | {"lastTransitionTime": time_stamp(since)}]
+
+
+def _resources_in(answer: Answer) -> set[str]:
+    """The resources that a queue is said to hold in the answer to a write."""
+    try:
+        status = msgspec.json.decode(answer.body, type=_Written).status
+    except UNREADABLE:
+        return set()
+    return set(status.allocated or ()) if isinstance(status, _WrittenStatus) else set()
+
+
+def with_ancestors(held: Mapping[str, dict[str, int]], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
+    """What each queue holds with all below it (reference 1.10), where there is a root; base units by resource."""
+    if ROOT not in queues:
+        return dict(held)
+    sums = {name: dict(amounts) for name, amounts in held.items()}
+    for name, amounts in held.items():
+        if not amounts:
+            continue
+        seen, above = {name}, parent_of(name, queues)
+        while above not in seen and above in sums:
+            for resource, value in amounts.items():
+                sums[above][resource] = sums[above].get(resource, 0) + value
+            seen.add(above)
+            above = parent_of(above, queues)
+    return sums
+
+
+def parent_of(name: str, queues: Mapping[str, Queue]) -> str:
+    """The queue above another: the root where none is named; the root is its own."""
+    return ROOT if name == ROOT else queues[name].parent or ROOT

@@ -1,0 +1,167 @@
+"""A lane of coalesced work: the latest value of each key, written when it is due, at a bounded rate by a few workers.
+
+A value put for a key that still waits replaces it; one put while the key is being written waits for that to end. So
+an object that changes faster than it can be written costs one write, with the latest content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import msgspec
+
+from vsched.writes.containment import tell
+from vsched.writes.limits import TokenBucket
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LaneSettings(msgspec.Struct, frozen=True):
+    """Bounds of one lane."""
+
+    workers: int
+    """Writes in flight at once."""
+    per_second: float
+    """Writes a second in the long run."""
+    burst: float
+    limit: int = 100_000
+    """Keys that may wait; a new key beyond it is refused and counted."""
+
+
+class Lane(Generic[K, V]):
+    """Keys that wait for their moment, and the workers that write them."""
+
+    def __init__(
+        self,
+        settings: LaneSettings,
+        write: Callable[[K, V], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._write = write
+        self._clock = clock
+        self._bucket = TokenBucket(settings.per_second, settings.burst, clock)
+        self._values: dict[K, V] = {}
+        self._due: list[tuple[float, int, K]] = []
+        self._tickets: dict[K, tuple[float, int]] = {}
+        """The heap entry that counts for each key, without the key; any other entry is stale."""
+        self._number = 0
+        self._writing: set[K] = set()
+        self._after: dict[K, tuple[V, float]] = {}
+        """Values put while their key was being written, with the time they are due."""
+        self._wake = asyncio.Event()
+        self._ended = asyncio.Event()
+        """Set whenever a write ended."""
+        self._hurried = False
+        self.refused = 0
+        """Keys turned away because the lane was full."""
+
+    def __len__(self) -> int:
+        return len(self._values) + len(self._after)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or is being written."""
+        return bool(self._values or self._writing)
+
+    def get(self, key: K) -> V | None:
+        """The value that waits for ``key``, or None."""
+        later = self._after.get(key)
+        return later[0] if later is not None else self._values.get(key)
+
+    def put(self, key: K, value: V, wait_seconds: float = 0.0) -> bool:
+        """Set what is to be written for ``key``; one that waits keeps its place unless this one is due sooner."""
+        due = self._clock() + wait_seconds
+        if key in self._writing:
+            later = self._after.get(key)
+            self._after[key] = (value, due if later is None else min(due, later[1]))
+            return True
+        if key in self._values:
+            if key in self._tickets and due < self._tickets[key][0]:
+                self._enter(key, value, due)
+            self._values[key] = value
+            return True
+        if len(self._values) >= self._settings.limit:
+            self.refused += 1
+            return False
+        self._enter(key, value, due)
+        return True
+
+    def _enter(self, key: K, value: V, due: float) -> None:
+        self._values[key] = value
+        self._number += 1
+        self._tickets[key] = (due, self._number)
+        heapq.heappush(self._due, (due, self._number, key))
+        self._wake.set()
+
+    def discard(self, key: K) -> None:
+        """Forget what waits for ``key``; a write already on its way is not called back."""
+        self._values.pop(key, None)
+        self._tickets.pop(key, None)
+        self._after.pop(key, None)
+
+    async def run(self) -> None:
+        """Write what is due, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._settings.workers):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            due, number, key = await self._next()
+            if not self._hurried:
+                await self._bucket.take()
+            if self._tickets.get(key) == (due, number):
+                await self._carry_out(key)
+
+    async def _next(self) -> tuple[float, int, K]:
+        """Wait for the first entry that is due, and take it off the heap."""
+        while True:
+            self._skip_stale()
+            wait_seconds = None
+            if self._due:
+                wait_seconds = 0.0 if self._hurried else self._due[0][0] - self._clock()
+                if wait_seconds <= 0.0:
+                    return heapq.heappop(self._due)
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(wait_seconds):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _skip_stale(self) -> None:
+        while self._due and self._tickets.get(self._due[0][2]) != self._due[0][:2]:
+            heapq.heappop(self._due)
+
+    async def _carry_out(self, key: K) -> None:
+        value = self._values.pop(key)
+        del self._tickets[key]
+        self._writing.add(key)
+        try:
+            await self._write(key, value)
+        except Exception as error:  # what one object holds must not keep all the others from being written
+            tell(error, f"what was to be written of {key!a} is dropped")
+        finally:
+            self._writing.discard(key)
+            self._ended.set()
+            later = self._after.pop(key, None)
+            if later is not None:
+                self._enter(key, *later)
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Write everything that waits now, without regard to when it is due or to the rate; counts what is left."""
+        self._hurried = True
+        self._wake.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(deadline_seconds):
+                while self.busy:
+                    self._ended.clear()
+                    await self._ended.wait()
+        return len(self) + len(self._writing)

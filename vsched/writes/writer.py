@@ -1,0 +1,138 @@
+"""The way out for every write to the API server: one gate, one rate limit, one rule about what is tried again.
+
+Knows paths and bytes, no objects and no decisions. What an answer means for the mirror is its caller's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vsched.errors import BadInput, Unavailable
+from vsched.kube.client import JSON, ApiClient
+from vsched.kube.errors import ApiError
+from vsched.writes.limits import Attempts, TokenBucket
+
+NO_ANSWER = 0
+"""The code of a write that reached nobody, or whose answer never came."""
+
+NOT_PERMITTED = -1
+"""The code of a write that was not sent, because this process may not write any more; never tried again."""
+
+UNSENT = -2
+"""The code of a write that cannot be put into a request at all; never tried again."""
+
+RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
+
+
+class Write(NamedTuple):
+    """One request that changes something."""
+
+    kind: str
+    """What it is about, for metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``."""
+    method: str
+    path: str
+    body: bytes
+    content_type: str = JSON
+
+
+class Answer(NamedTuple):
+    """How a write ended, after all attempts."""
+
+    code: int
+    """HTTP status, ``NO_ANSWER``, ``NOT_PERMITTED`` or ``UNSENT``."""
+    message: str = ""
+    body: bytes = b""
+    seconds: float = 0.0
+    """From the first attempt to the end, waits included."""
+    causes: tuple[str, ...] = ()
+    """The reasons a refusal gives one by one, such as ``DisruptionBudget``."""
+    asked_seconds: float = 0.0
+    """How long the API server asks to be left alone; 0 where it does not."""
+
+    attempts: int = 1
+
+    @property
+    def done(self) -> bool:
+        return 200 <= self.code < 300
+
+
+def may_help(answer: Answer) -> bool:
+    """Whether trying again may end otherwise, as far as the code says."""
+    return answer.code in RETRIED
+
+
+Tell = Callable[[str, int, float], None]
+"""Told of every single request: kind, code, seconds."""
+
+
+Permit = Callable[[], bool]
+"""Whether this process may write now; must not wait."""
+
+WITHOUT_PERMIT = Answer(NOT_PERMITTED, "not sent: this process does not lead")
+
+
+class Writer:
+    """Sends writes: in turn for the rate limit, behind a gate, again where trying again makes sense."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        bucket: TokenBucket,
+        tell: Tell = lambda kind, code, seconds: None,
+        permit: Permit = lambda: True,
+    ) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._tell = tell
+        self._permit = permit
+        self._open = asyncio.Event()
+        self._open.set()
+
+    def pause(self) -> None:
+        """Hold every write from now on, those between two attempts included; requests on the wire finish."""
+        self._open.clear()
+
+    def resume(self) -> None:
+        """Let writes pass again."""
+        self._open.set()
+
+    @property
+    def paused(self) -> bool:
+        return not self._open.is_set()
+
+    async def send(self, write: Write, attempts: Attempts, again: Callable[[Answer], bool] = may_help) -> Answer:
+        """The answer to a write, after as many attempts as are granted; ``again`` says which are worth another."""
+        began = time.perf_counter()
+        answer, made = await self._once(write), 1
+        if again(answer):
+            back_off = attempts.back_off()
+            while again(answer) and made < attempts.count:
+                await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
+                answer, made = await self._once(write), made + 1
+        return answer._replace(seconds=time.perf_counter() - began, attempts=made)
+
+    async def _once(self, write: Write) -> Answer:
+        if not self._open.is_set():
+            await self._open.wait()
+        await self._bucket.take()
+        if not self._permit():  # asked last of all: every wait is behind us
+            await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
+            return WITHOUT_PERMIT
+        began = time.perf_counter()
+        try:
+            found = await self._client.request(
+                write.method, write.path, body=write.body, content_type=write.content_type, attempts=1
+            )
+            answer = Answer(found.code, body=found.body)
+        except ApiError as error:
+            causes = tuple(cause.reason for cause in error.causes)
+            answer = Answer(error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0)
+        except Unavailable as error:
+            answer = Answer(NO_ANSWER, str(error))
+        except BadInput as error:
+            answer = Answer(UNSENT, f"not sent: {error}")
+        self._tell(write.kind, answer.code, time.perf_counter() - began)
+        return answer
