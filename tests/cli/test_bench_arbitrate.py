@@ -25,7 +25,7 @@ from vsched.cli.bench_arbitrate import (
 )
 from vsched.cli.bench_parties import NEWCOMER, Crowd, Realm, dealt, namespace_name
 from vsched.clock import FakeClock
-from vsched.daemon.admitting import Admission
+from vsched.daemon.arbitrate.admission import Admission
 from vsched.errors import BadInput, Unavailable
 from vsched.model.arbitration import SYSTEM_NAMESPACE
 from vsched.web.extender import extender_routes

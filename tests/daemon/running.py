@@ -9,7 +9,7 @@ from typing import Any
 
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.reload import PolicyInForce
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY

@@ -20,10 +20,10 @@ from tests.helm.releases import Released, secret_of, there
 from tests.support.prometheus import free_port
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
-from vsched.daemon.leading import LEADER_LABEL
+from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right, needed
-from vsched.daemon.policy_map import PolicyMap, map_key
+from vsched.daemon.policy.config_map import PolicyMap, map_key
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import FixedHeaders

@@ -29,7 +29,7 @@ from tests.helm.charts import (
 )
 from tests.helm.foreign import SCHEMAS
 from vsched.cli.run import command
-from vsched.daemon.leading import LEADER_LABEL
+from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import check, leader_pod_of
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text, load_text

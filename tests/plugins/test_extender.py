@@ -23,7 +23,7 @@ from tests.support.extending import (
     refusing,
 )
 from tests.support.small import SmallCluster
-from vsched.daemon.calling import Caller
+from vsched.daemon.loop.callouts import Caller
 from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, Vote
 from vsched.framework.holdings import Holdings

@@ -12,7 +12,7 @@ from vsched.cli.plan_live import fetched
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.reload import PolicyInForce
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

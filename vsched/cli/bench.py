@@ -16,7 +16,7 @@ from rich.table import Table
 from vsched.cli.bench_growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.cli.bench_taking import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.cli.bench_world import Crowd, World
-from vsched.daemon.tuning import listed, tuned
+from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy

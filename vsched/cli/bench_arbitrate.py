@@ -31,8 +31,8 @@ from vsched.cli.bench_parties import FULL, NEWCOMER, SLOT_MILLIS, Crowd, Realm, 
 from vsched.cli.book import spread_ms
 from vsched.cli.live import run_fast
 from vsched.clock import SystemClock
-from vsched.daemon.admitting import Admission
-from vsched.daemon.tuning import listed, tuned
+from vsched.daemon.arbitrate.admission import Admission
+from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from vsched.cli.bench_world import Crowd, World
-from vsched.daemon.tuning import listed
+from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 
 from vsched.cli.bench_world import metadata_of
-from vsched.daemon.tuning import listed
+from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire

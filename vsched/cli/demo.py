@@ -31,7 +31,7 @@ from vsched.cli.live import first_of, run_fast
 from vsched.cli.sender import Sender
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.tuning import listed, tuned
+from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.log import LogFormat, configure

@@ -27,7 +27,7 @@ from vsched.cli.plan_text import as_text
 from vsched.cli.plan_view import Document, Planned, as_document
 from vsched.cli.plan_workloads import decode_with_pods
 from vsched.cli.usage_file import read_usage
-from vsched.daemon.calling import Caller
+from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vsched.cli.plan_changes import Changes, Ran, changes_between
 from vsched.cli.plan_trial import Edit, Trial
 from vsched.cli.plan_view import Planned
-from vsched.daemon.calling import Caller
+from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
 from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle

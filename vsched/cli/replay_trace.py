@@ -23,7 +23,7 @@ import yaml
 from vsched.cli.children import child, scratch
 from vsched.cli.live import first_of, run_fast
 from vsched.cli.trace_run import Standing, replay, weights_of
-from vsched.daemon.tuning import tuned
+from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file

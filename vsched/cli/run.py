@@ -221,7 +221,7 @@ def command(
 ) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
     from vsched.daemon.serving import serve  # here, so that --help does not load numpy and aiohttp
-    from vsched.daemon.tuning import listed, tuned
+    from vsched.daemon.system.tuning import listed, tuned
     from vsched.kube.config import load_connection
     from vsched.settings.built_in import REGISTRY
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from vsched.clock import Clock
 from vsched.daemon.app import Daemon
+from vsched.daemon.loop.stepping import Steps
 from vsched.daemon.options import Options
-from vsched.daemon.stepping import Steps
-from vsched.daemon.tuning import listed
+from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

@@ -11,30 +11,30 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
-from vsched.daemon.arbitration import Arbitration
-from vsched.daemon.calling import Caller
-from vsched.daemon.deciding import decide_nothing, deciding
-from vsched.daemon.ending import wind_down
-from vsched.daemon.heartbeat import BEAT_SECONDS, Heartbeat
-from vsched.daemon.housekeeping import Housekeeping
-from vsched.daemon.leader import Election, LeaseElection, NoElection, led
-from vsched.daemon.leading import leader_signs
-from vsched.daemon.listening import Doors, Served
-from vsched.daemon.loop import Hands, Loop
-from vsched.daemon.numbers import Numbers, of_hands, of_watches
+from vsched.daemon.arbitrate.parts import Arbitration
+from vsched.daemon.lead.election import Election, LeaseElection, NoElection, led
+from vsched.daemon.lead.leader_address import leader_signs
+from vsched.daemon.loop.callouts import Caller
+from vsched.daemon.loop.decision import decide_nothing, deciding
+from vsched.daemon.loop.heartbeat import BEAT_SECONDS, Heartbeat
+from vsched.daemon.loop.housekeeping import Housekeeping
+from vsched.daemon.loop.outcomes import Outcomes
+from vsched.daemon.loop.shutdown import wind_down
+from vsched.daemon.loop.spine import Hands, Loop
+from vsched.daemon.observe.numbers import Numbers, of_hands, of_watches
+from vsched.daemon.observe.progress import Progress
+from vsched.daemon.observe.rival_schedulers import Rivals
+from vsched.daemon.observe.showing import Showing
+from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, check
-from vsched.daemon.outcomes import Outcomes
-from vsched.daemon.policy_map import PolicyMap, PolicyStatus
-from vsched.daemon.policy_reach import reach_of
-from vsched.daemon.progress import Progress
-from vsched.daemon.reaching import reach
-from vsched.daemon.reload import PolicyInForce, Reading, policy_of
-from vsched.daemon.rivals import Rivals
-from vsched.daemon.showing import Showing
+from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
+from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.policy.reload import PolicyInForce, Reading, policy_of
+from vsched.daemon.policy.usage import UsageCollector
+from vsched.daemon.system.first_contact import reach
+from vsched.daemon.system.listening import Doors, Served
 from vsched.daemon.tasks import LongLived
-from vsched.daemon.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
-from vsched.daemon.usage import UsageCollector
 from vsched.daemon.watches import awaited, reflectors
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry

@@ -14,9 +14,9 @@ from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.collectors.secrets import SECRETS
 from vsched.controllers.queue_controller import COMMANDS
-from vsched.daemon.leading import PODS, SLICES
+from vsched.daemon.lead.leader_address import PODS, SLICES
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of
-from vsched.daemon.policy_map import CONFIG_MAPS, map_key
+from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
 from vsched.mirror import wire

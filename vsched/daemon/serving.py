@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
-from vsched.daemon.notify import notifier
 from vsched.daemon.options import Options
-from vsched.daemon.policy_map import PolicyMap, map_key
-from vsched.daemon.policy_reach import reach_of
-from vsched.daemon.standing import status_line
-from vsched.daemon.supervision import Supervision, Watched, supervised
+from vsched.daemon.policy.config_map import PolicyMap, map_key
+from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.system.notify import notifier
+from vsched.daemon.system.status_line import status_line
+from vsched.daemon.system.supervision import Supervision, Watched, supervised
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

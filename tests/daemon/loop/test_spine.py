@@ -1,0 +1,174 @@
+"""The spine and what wakes it: order, supervision, stopping. With a real engine it is tested end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.support.small import SmallCluster
+from tests.writes.recording_server import recording, until, writer_to
+from vsched.clock import SystemClock
+from vsched.daemon.loop import spine
+from vsched.daemon.loop.spine import Hands, Loop
+from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.triggers import Reason, Trigger
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.mirror.notes import Broken
+from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.snapshot import Snapshot
+from vsched.writes.bindings import Dispatcher, DispatchSettings
+from vsched.writes.evictions import EvictionSettings, Evictor
+from vsched.writes.writeback import Writeback, WritebackSettings
+
+POLICY = Policy((), ())
+
+
+class SmallMirror:
+    """A mirror of one node; keeps what it is told to assume."""
+
+    def __init__(self) -> None:
+        self.snapshots = 0
+        self.assumed: list[CycleReport] = []
+        self.broken: dict[tuple[str, str], Broken] = {}
+
+    def snapshot(self, now: float) -> Snapshot:
+        self.snapshots += 1
+        return SmallCluster().node("n1").snapshot()
+
+    def assume(self, report: CycleReport) -> None:
+        self.assumed.append(report)
+
+
+class Running:
+    """A loop with everything around it."""
+
+    def __init__(
+        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: Lookout
+    ) -> None:
+        self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
+        self.lookout = lookout
+        self.turns = 0
+
+    def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
+        return self.telemetry.registry.get_sample_value(name, labels) or 0.0
+
+
+@asynccontextmanager
+async def looping(
+    decide: Callable[[Snapshot, Policy, Trace], CycleReport], period_seconds: float = 60.0
+) -> AsyncIterator[Running]:
+    async with recording() as (_, client):
+        mirror, telemetry, trigger = SmallMirror(), Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
+        writer = writer_to(client)
+        dispatcher = Dispatcher(writer, telemetry.outcome, DispatchSettings())
+        writeback = Writeback(
+            client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
+        )
+        evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
+        lookout = Lookout(trigger.pull)
+        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
+        running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry, lookout)
+        async with asyncio.TaskGroup() as group:
+            others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
+            task = group.create_task(running.loop.run())
+            yield running
+            running.loop.stop()
+            await asyncio.wait_for(task, 60.0)
+            for other in others:
+                other.cancel()
+
+
+def nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+    return CycleReport()
+
+
+async def test_what_a_session_decides_is_assumed_then_carried_out_and_told() -> None:
+    report = CycleReport(binds=(Bind("u", "ns", "p", "n1", "ns/g"),))
+    async with looping(lambda *_: report) as running:
+        running.trigger.pull()
+        await until(lambda: running.metric("vsched_pods_bound_total") == 1)
+        assert running.mirror.assumed == [report]
+        assert running.telemetry.findings.cycles == 1
+
+
+async def test_evictions_are_carried_out_as_bindings_are() -> None:
+    victim = Evict("v", "ns", "v", "n1", "ns/old", "reclaim", "ns/g")
+    report = CycleReport(evictions=(victim,), binds=(Bind("u", "ns", "p", "n1", "ns/g"),))
+    evicted = {"action": "reclaim", "verdict": "evicted"}
+    async with looping(lambda *_: report) as running:
+        running.trigger.pull()
+        await until(lambda: running.metric("vsched_pods_bound_total") == 1)
+        await until(lambda: running.metric("vsched_evictions_total", evicted) == 1)
+        assert running.mirror.assumed == [report]
+        assert running.metric("volcano_eviction_transactions_total", {"action": "reclaim"}) == 1
+
+
+async def test_changes_that_come_together_are_one_session() -> None:
+    async with looping(nothing) as running:
+        for _ in range(100):
+            running.trigger.pull()
+        await until(lambda: running.telemetry.findings.cycles == 1)
+        running.trigger.pull()
+        await until(lambda: running.telemetry.findings.cycles == 2)
+        assert running.mirror.snapshots == 2
+
+
+async def test_a_session_that_fails_is_told_and_the_next_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spine, "FIRST_PAUSE_SECONDS", 0.005)
+    attempts = 0
+
+    def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        nonlocal attempts
+        attempts += 1
+        if attempts <= 2:
+            raise ZeroDivisionError("a bug")
+        return CycleReport()
+
+    async with looping(decide, period_seconds=0.01) as running:
+        await until(lambda: running.telemetry.findings.cycles >= 1)
+        assert running.metric("vsched_cycle_exceptions_total") == 2
+
+
+async def test_a_session_under_way_is_finished_before_the_loop_ends() -> None:
+    def slowly(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        time.sleep(0.05)  # in the session's own thread, as a long decision would be
+        return CycleReport()
+
+    async with looping(slowly) as running:
+        running.trigger.pull()
+        await until(lambda: running.mirror.snapshots == 1)
+    assert len(running.mirror.assumed) == 1
+
+
+async def test_the_timer_starts_a_session_where_nothing_changes() -> None:
+    assert await Trigger(0.01, 0.0).next() is Reason.TIMER
+
+
+async def test_a_change_does_not_wait_for_the_timer() -> None:
+    trigger = Trigger(60.0, 0.0)
+    trigger.pull()
+    assert await asyncio.wait_for(trigger.next(), 60.0) is Reason.CHANGE
+
+
+async def test_a_change_during_the_window_belongs_to_the_session_that_follows() -> None:
+    trigger = Trigger(0.02, 0.005)
+    trigger.pull()
+    waiting = asyncio.create_task(trigger.next())
+    await asyncio.sleep(0)
+    trigger.pull()
+    assert await waiting is Reason.CHANGE
+    assert await trigger.next() is Reason.TIMER
+
+
+async def test_a_long_session_widens_the_window() -> None:
+    trigger = Trigger(60.0, 0.0)
+    trigger.pull()
+    began = time.monotonic()
+    await trigger.next(busy_seconds=0.2)
+    assert time.monotonic() - began >= 0.045

@@ -1,0 +1,170 @@
+"""Edits of the policy file while it is in force. That the daemon uses what is in force is tested end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.running import REGISTRY, until
+from vsched.clock import FakeClock
+from vsched.daemon.policy import reload
+from vsched.daemon.policy.reload import PolicyFile, Reading, policy_of
+from vsched.errors import BadPolicy
+
+GOOD = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+"""
+OTHER = GOOD.replace("enqueue, allocate, backfill", "enqueue, allocate")
+BROKEN = GOOD.replace("name: gang", "name: gnag")
+TURNS = 10
+"""Of the event loop, by when the directory is watched: the watch has no word for it, and takes one."""
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def rename_over(path: Path, text: str) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.rename(path)
+
+
+def swap_link(path: Path, text: str) -> None:
+    """As the kubelet does: a new directory, then the ``..data`` link moved over the old one."""
+    directory = path.parent
+    version = directory / f"..{len(list(directory.iterdir()))}"
+    version.mkdir()
+    (version / path.name).write_text(text, encoding="utf-8")
+    link = directory / "..data_tmp"
+    link.symlink_to(version.name)
+    link.rename(directory / "..data")
+    if not path.is_symlink():
+        path.unlink(missing_ok=True)
+        path.symlink_to(os.path.join("..data", path.name))
+
+
+@asynccontextmanager
+async def followed(path: Path) -> AsyncIterator[tuple[PolicyFile, list[Reading]]]:
+    policy, told = PolicyFile(path, REGISTRY, FakeClock()), list[Reading]()
+    task = asyncio.create_task(policy.follow(told.append))
+    try:
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        yield policy, told
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+@pytest.mark.parametrize("edit", [write, rename_over, swap_link], ids=lambda edit: edit.__name__)
+async def test_an_edit_is_in_force_without_being_looked_for(
+    edit: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reload, "LOOK_MS", 3_600_000)
+    path = tmp_path / "scheduler.yaml"
+    edit(path, GOOD)
+    async with followed(path) as (policy, told):
+        edit(path, OTHER)
+        await until(lambda: policy.policy.actions == ("enqueue", "allocate"))
+        assert policy.settings.generation == 2
+        assert [reading.ok for reading in told] == [True]
+        assert "actions" in told[0].text
+
+
+async def test_a_broken_edit_changes_nothing_and_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        before = policy.settings
+        write(path, BROKEN)
+        await until(lambda: told)
+        assert policy.settings is before
+        assert not told[0].ok
+        assert "gnag" in told[0].problems[0]
+        assert policy.to_dict()["lastReload"]["ok"] is False  # type: ignore[index]
+        assert policy.read() is None
+
+        write(path, GOOD)
+        await until(lambda: len(told) == 2)
+        assert told[1].ok
+        assert policy.settings is before
+
+
+async def test_a_file_that_vanishes_leaves_the_policy_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        path.unlink()
+        await until(lambda: told)
+        assert not told[0].ok
+        assert policy.policy.actions == ("enqueue", "allocate", "backfill")
+
+
+async def test_asking_reads_the_file_again_even_if_nothing_changed(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        policy.nudge()
+        await until(lambda: told)
+        assert told[0].text == "no change"
+        assert policy.settings.generation == 1
+
+
+def test_the_first_reading_must_succeed(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, BROKEN)
+    with pytest.raises(BadPolicy, match="gnag"):
+        PolicyFile(path, REGISTRY, FakeClock())
+
+
+async def test_without_a_file_the_built_in_policy_holds() -> None:
+    policy = policy_of(None, REGISTRY, FakeClock())
+    assert policy.read(asked=True) is None
+    assert policy.settings.source == "built-in"
+
+
+HUGE = {
+    "brackets in brackets": "a: " + "[" * 200_000,
+    "brackets that close": "a: [" + "[]," * 60_000 + "]",
+    "lists in lists": "- " * 50_000 + "a",
+    "aliases of aliases": "a0: &a0 [x]\n"
+    + "\n".join(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 9)}]" for at in range(1, 60)),
+    "as many values as there may be": "a: [" + "b," * 15_000 + "]",
+}
+
+
+@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE)
+async def test_a_policy_of_the_largest_size_does_not_hold_up_the_event_loop(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    write(path, GOOD)
+    async with followed(path) as (policy, told):
+        turns = 0
+
+        async def spin() -> None:
+            nonlocal turns
+            while not told:
+                turns += 1
+                await asyncio.sleep(0.001)
+
+        write(path, text)
+        began = time.monotonic()
+        policy.nudge()
+        await spin()
+        assert turns > 1 or time.monotonic() - began < 0.1
+        assert not told[0].ok
+        assert policy.policy.actions == ("enqueue", "allocate", "backfill")
+        assert all(len(problem) < 300 for problem in told[0].problems)
+        write(path, OTHER)
+        policy.nudge()
+        await until(lambda: policy.policy.actions == ("enqueue", "allocate"))

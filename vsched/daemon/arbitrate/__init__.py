@@ -1,0 +1,1 @@
+"""Arbitration in the daemon: its rounds, and what others ask of it."""

@@ -1,0 +1,174 @@
+"""Arbitration in the daemon: when a round is due, what becomes of its verdict, and what is known of the last one.
+
+What is deserved and who has to go is worked out in ``vsched.arbitrator``, in a worker thread and purely; here it is
+carried out. A round that fails is told, and tried again later: sessions go on under the limits of the last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from vsched.arbitrator.ceilings import by_column, ceilings_of, limits_in, pools_of
+from vsched.arbitrator.divide import divide
+from vsched.arbitrator.effects import Promise, Verdict
+from vsched.arbitrator.placing import Placing
+from vsched.arbitrator.reconcile import reconcile
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.clock import Clock
+from vsched.controllers.allocations import AllocationWriter
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.mirror.cache import Cache
+from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
+from vsched.model.counted import Counted, summed
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.resources import add
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Status
+from vsched.web.findings import Arbitrated
+from vsched.writes.evictions import Evictor
+
+LONGEST_PAUSE_SECONDS = 30.0
+"""Between two rounds that fail: the interval, doubling up to this."""
+SHARE = 2.0
+"""A round is followed by a pause of this many times what it took: sessions wait for it."""
+
+
+class Decided(NamedTuple):
+    """What one round comes to."""
+
+    division: Division
+    verdict: Verdict
+    ceilings: Mapping[str, Ceiling]
+    pools: Mapping[str, Pool]
+
+
+class Arbiter:
+    """Rounds of arbitration, one before a session whenever it is time."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        writer: AllocationWriter,
+        evictor: Evictor,
+        rules: ArbitrationRules,
+        placing: Placing,
+        clock: Clock,
+        telemetry: Telemetry,
+        nudge: Callable[[], None] = lambda: None,
+        granted: Callable[[], Mapping[str, Counted]] = dict,
+    ) -> None:
+        self._cache = cache
+        self._writer = writer
+        self._evictor = evictor
+        self._rules = rules
+        self._placing = placing
+        self._clock = clock
+        self._telemetry = telemetry
+        self._nudge = nudge
+        self._granted = granted
+        """What other schedulers were told they may place, by namespace, and is not seen yet."""
+        self._based_on: tuple[object, ...] = ()
+        """What the last round was decided on, in a few numbers."""
+        self._last_at = 0.0
+        """When the last round was, by the clock of snapshots; 0 where there was none."""
+        self._promised: Mapping[str, Promise] = {}
+        """Pods that the last round made room for, by uid."""
+        self._resting_until = 0.0
+        self._due_at = 0.0
+        """On the steady clock: no round before the first, one even if nothing has changed by the second."""
+        self._failures = 0
+        self._waking: asyncio.TimerHandle | None = None
+
+    async def arbitrate(self, snapshot: Snapshot) -> Snapshot:
+        """If it is time, divide the cluster, and carry out what follows; the snapshot that sessions are to go by.
+
+        Never raises what a round raises.
+        """
+        return with_granted(await self._arbitrate(snapshot), self._granted())
+
+    async def _arbitrate(self, snapshot: Snapshot) -> Snapshot:
+        began = self._clock.monotonic()
+        if began < self._resting_until:
+            self._wake_at(self._resting_until - began)
+            return snapshot
+        try:
+            return await self._round(snapshot, began)
+        except Exception as error:  # a round that fails must not keep sessions from placing pods
+            self._fail(error)
+            return snapshot
+
+    async def _round(self, snapshot: Snapshot, began: float) -> Snapshot:
+        arbitration = self._cache.arbitration()
+        based_on = (arbitration.version, *snapshot.total)
+        if began < self._due_at and based_on == self._based_on:
+            return snapshot
+        whole = replace(snapshot, arbitration=arbitration)
+        decided = await asyncio.to_thread(self.decide, whole)
+        division, verdict = decided.division, decided.verdict
+        after = self._carry_out(whole, arbitration, decided)
+        ended = self._clock.monotonic()
+        self._based_on, self._last_at, self._failures = based_on, snapshot.now, 0
+        self._resting_until = ended + max(self._rules.pause_seconds, SHARE * (ended - began))
+        self._due_at = began + self._rules.interval_seconds
+        self._telemetry.arbitrated(Arbitrated(snapshot.now, arbitration, division, verdict), ended - began)
+        return after
+
+    def decide(self, snapshot: Snapshot) -> Decided:
+        """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
+        division = divide(snapshot)
+        verdict = reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
+        ceilings = ceilings_of(division, snapshot.axis, lends=not verdict.promised)
+        return Decided(division, verdict, ceilings, pools_of(division, snapshot.axis))
+
+    def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: Decided) -> Snapshot:
+        verdict = decided.verdict
+        self._promised = verdict.promised
+        self._cache.set_ceilings(decided.ceilings, decided.pools)
+        self._writer.submit(verdict.effects, arbitration)
+        in_force = replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
+        evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
+        if not evictions:
+            return in_force
+        self._cache.assume(CycleReport(evictions=evictions))
+        self._evictor.submit(evictions)
+        # So that the session does not take the same pods' room once more, it has to see them leave.
+        seen = self._cache.snapshot(self._clock.now())
+        changed = sorted({*snapshot.changed, *seen.changed})
+        return replace(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous)
+
+    def _stays(self, eviction: Evict) -> bool:
+        """Whether nobody else has sent a pod away, nor has its eviction been refused, while the round was decided."""
+        task = self._cache.task(eviction.uid)
+        return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
+
+    def _fail(self, error: Exception) -> None:
+        pause_seconds = min(LONGEST_PAUSE_SECONDS, self._rules.interval_seconds * 2.0 ** min(self._failures, 16))
+        self._failures += 1
+        self._resting_until = self._clock.monotonic() + pause_seconds
+        self._telemetry.arbitration_failed(error, pause_seconds)
+
+    def _wake_at(self, wait_seconds: float) -> None:
+        """What has changed during the pause is looked at when it is over, not when the next period is."""
+        if self._waking is None:
+            self._waking = asyncio.get_running_loop().call_later(wait_seconds, self._woken)
+
+    def _woken(self) -> None:
+        self._waking = None
+        self._nudge()
+
+
+def with_granted(snapshot: Snapshot, granted: Mapping[str, Counted]) -> Snapshot:
+    """The same with what other schedulers are about to place counted as held: sessions do not give it away again."""
+    if not granted:
+        return snapshot
+    held, limits = dict(snapshot.held), dict(snapshot.held_limits)
+    for namespace, amounts in granted.items():
+        more = by_column(amounts, snapshot.axis)
+        held[namespace] = dict(held.get(namespace, {}))
+        add(held[namespace], more.items())
+        if limited := limits_in(amounts):
+            limits[namespace] = summed((limits.get(namespace, {}), limited))
+    return replace(snapshot, held=held, held_limits=limits)

@@ -1,0 +1,1 @@
+"""Which of several daemons acts, and how others find it."""

@@ -1,0 +1,1 @@
+"""Sessions: one after another, each decided and carried out."""

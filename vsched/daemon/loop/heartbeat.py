@@ -1,0 +1,37 @@
+"""Twice a second: how late the event loop is, and whether the services that plugins ask answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from vsched.daemon.loop.callouts import Caller
+from vsched.daemon.observe.telemetry import Telemetry
+
+BEAT_SECONDS = 0.5
+
+
+class Heartbeat:
+    """Beats as long as the event loop turns."""
+
+    def __init__(self, telemetry: Telemetry, caller: Caller) -> None:
+        self._telemetry = telemetry
+        self._caller = caller
+        self._call_problem = ""
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(BEAT_SECONDS)
+            self._telemetry.lag(max(0.0, time.perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
+            self._tell_of_calls()
+
+    def _tell_of_calls(self) -> None:
+        """Say once that an extender does not answer, and once that it does again."""
+        problem = self._caller.problem
+        if problem and not self._call_problem:
+            self._telemetry.worry("extender does not answer", problem=problem)
+        elif self._call_problem and not problem:
+            self._telemetry.note("extender answers again")
+        self._call_problem = problem

@@ -1,0 +1,67 @@
+"""The controllers a daemon runs beside its sessions, each of which can be switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vsched.controllers.gates import GateKeeper
+from vsched.controllers.podgroup_controller import PodGroupController
+from vsched.controllers.queue_controller import QueueController
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.options import Options
+from vsched.daemon.tasks import LongLived
+from vsched.daemon.watches import Both
+from vsched.kube.client import ApiClient
+from vsched.kube.deltas import PartsSink
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.writes.events import EventRecorder
+from vsched.writes.writer import Writer
+
+
+class Housekeeping:
+    """What a cluster without other controllers needs, as far as the options ask for it."""
+
+    def __init__(
+        self,
+        options: Options,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        telemetry: Telemetry,
+        cache: Cache,
+    ) -> None:
+        self.queues: QueueController | None = None
+        self.podgroups: PodGroupController | None = None
+        self.gates: GateKeeper | None = None
+        if options.schedule and options.queue_controller:
+            namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
+            self.queues = QueueController(client, writer, events, options.default_queue, namespaces, telemetry.worry)
+        if options.schedule and options.podgroup_controller:
+            names = frozenset(options.scheduler_names)
+            self.podgroups = PodGroupController(writer, events, cache, names, telemetry.worry)
+        if options.schedule and options.gate_controller:
+            self.gates = GateKeeper(writer, cache.ungate_failed, telemetry.worry)
+
+    @property
+    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+        """Who has to be told of objects besides the mirror, by kind."""
+        sinks: dict[str, PartsSink[wire.Object]] = {}
+        for controller in (self.queues, self.podgroups):
+            if controller is not None:
+                for kind, sink in controller.sinks.items():
+                    sinks[kind] = Both(sinks[kind], sink) if kind in sinks else sink
+        return sinks
+
+    @property
+    def tasks(self) -> tuple[LongLived, ...]:
+        """What runs for long."""
+        tasks = []
+        if self.queues is not None:
+            tasks.append(LongLived("queues", self.queues.run, "opens and closes queues as asked", acts=True))
+        if self.podgroups is not None:
+            what = "makes PodGroups for pods that name none"
+            tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
+        if self.gates is not None:
+            tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
+        return tuple(tasks)

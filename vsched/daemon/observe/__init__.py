@@ -1,0 +1,1 @@
+"""What a daemon counts, logs and shows of its work."""

@@ -1,0 +1,95 @@
+"""Everything for those who look closer: sights of sessions, and the pages and records made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from vsched.clock import Clock
+from vsched.daemon.observe.advisor import Advisor
+from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.observe.picturing import Picturing
+from vsched.daemon.observe.recordings import Recorder
+from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.options import Options
+from vsched.daemon.policy.reload import PolicyInForce
+from vsched.daemon.tasks import LongLived
+from vsched.framework.registry import Registry
+from vsched.model.advice import Advice
+from vsched.web.divisions import with_division
+from vsched.web.dumps import dump_routes
+from vsched.web.explanations import Unused, explanation_routes
+from vsched.web.feed import Feed
+from vsched.web.pods import Seen, pod_routes
+from vsched.web.recording import Whose
+from vsched.web.routes import Route
+from vsched.web.sights import Sight
+from vsched.web.static import front, page_routes, read_files
+from vsched.web.streaming import picture_routes
+
+
+class Showing:
+    """What a daemon has for people who ask; sessions do not wait for any of it."""
+
+    def __init__(
+        self,
+        options: Options,
+        registry: Registry,
+        clock: Clock,
+        telemetry: Telemetry,
+        pull: Callable[[], None],
+        policy: PolicyInForce,
+        role: Callable[[], str],
+        advise: Callable[[Mapping[str, Advice]], None],
+        unused: Unused,
+        seen: Seen,
+    ) -> None:
+        self.lookout = Lookout(pull, role)
+        self._advisor: Advisor | None = None
+        if options.advise and options.schedule:
+            self._advisor = Advisor(self.lookout, registry, advise, telemetry)
+        whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
+        self.recorder = Recorder(options.recordings, self.lookout, whose, clock, telemetry)
+        self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
+        self._findings = telemetry.findings
+        self._explanations = explanation_routes(self._look, registry, unused, self.lookout.at_rest.wait)
+        self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
+        self._files = read_files()
+        self._feed = Feed(clock)
+        self._picturing = Picturing(self._feed, self.lookout, policy, registry, clock, telemetry, role)
+
+    @property
+    def tasks(self) -> Sequence[LongLived]:
+        """What runs for long."""
+        says = "makes pictures of the cluster for those who watch"
+        tasks = [LongLived("pictures", self._picturing.run, says)]
+        tasks.append(LongLived("recordings", self.recorder.run, "packs cycles in which something looked wrong"))
+        if self._advisor is not None:
+            says = "finds what would let waiting jobs start"
+            tasks.append(LongLived("advice", self._advisor.run, says, acts=True))
+        return tasks
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """What is served at ``--listen-address``."""
+        looks = (*picture_routes(self._feed), *self._pods, *self._explanations)
+        return (*looks, *self._dumps, *page_routes(self._files))
+
+    def front(self, index: Route) -> Route:
+        """The page for browsers, the list of paths for everybody else."""
+        return front(self._files, index)
+
+    async def positions(self) -> Mapping[str, int]:
+        """The place of each waiting job in the order of its queue."""
+        return await self._feed.positions()
+
+    async def _look(self) -> Sight:
+        return with_division(await self.lookout.look(), self._findings)
+
+    def numbers(self) -> Numbers:
+        """How many watch."""
+        return {"vsched_watchers": {"": float(self._feed.watchers)}}
+
+    def close(self) -> None:
+        """Let those go who watch."""
+        self._feed.close()

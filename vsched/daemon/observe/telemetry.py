@@ -1,0 +1,368 @@
+"""The only narrator: everything the daemon counts, and every line it logs about its work, is told here.
+
+Decides nothing. Other rooms hand over facts; which number or line they become is this file's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from vsched.arbitrator.placing import ACTION as ARBITRATE
+from vsched.clock import Clock
+from vsched.collectors.poll import Standing
+from vsched.daemon.observe.summary import Summary
+from vsched.daemon.observe.transactions import Transactions
+from vsched.daemon.observe.wasted_evictions import GRANTED, Vain, kept_by, promised_by
+from vsched.daemon.policy.reload import Reading
+from vsched.daemon.triggers import Reason
+from vsched.kube.deltas import Statistics
+from vsched.log import logger
+from vsched.model.dump import Head
+from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.snapshot import Snapshot
+from vsched.model.task import Task
+from vsched.web.findings import Arbitrated, Findings
+from vsched.web.gauges import Gauges
+from vsched.web.history import History, session_row
+from vsched.web.metrics import Metrics
+from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
+from vsched.writes.limits import Recent, TokenBucket
+
+RESULTS = {
+    Verdict.BOUND: "scheduled",
+    Verdict.GONE: "error",
+    Verdict.REFUSED: "error",
+    Verdict.GAVE_UP: "error",
+    Verdict.DROPPED: "error",
+}
+"""How a placement ended, in the words of ``volcano_schedule_attempts_total``."""
+
+
+LINE_SECONDS = 1.0
+"""Between two lines about sessions."""
+FAILURES_PER_SECOND = 5.0
+"""Lines about failed bindings and evictions; an outage fails thousands."""
+MOST_AWAITED = 10_000
+"""Bindings whose way back through the watch is timed at once."""
+PREEMPT = "preempt"
+"""The action that Volcano's numbers of preemptions are about."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """How long the parts of one session took, in seconds."""
+
+    reason: Reason
+    snapshot: float
+    decide: float
+    handover: float
+
+    @property
+    def parts(self) -> tuple[float, float, float]:
+        return self.snapshot, self.decide, self.handover
+
+    @property
+    def total(self) -> float:
+        return sum(self.parts)
+
+
+class Telemetry:
+    """Counts and logs what happens."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        numbers: Callable[[], Mapping[str, Mapping[str, float]]] = dict,
+        task_of: Callable[[str], Task | None] = lambda uid: None,
+    ) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = Metrics(self.registry)
+        self.findings = Findings()
+        self.history = History()
+        self._clock = clock
+        self._log = logger("vsched")
+        self._created: dict[str, float] = {}
+        """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
+        self._accepted: Recent[str, float] = Recent(MOST_AWAITED)
+        """When bindings were accepted that the watch does not show yet, by the pod's uid."""
+        self._vain = Vain(task_of, self._useless)
+        self.follows = self._vain.follows
+        """Whether it is still open what becomes of evictions for a beneficiary."""
+        self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
+        """Told of evictions in vain: for whom, and the node they were from."""
+        self._transactions = Transactions()
+        self._last_failure = ""
+        self._last_quarrel = ""
+        """The error that arbitration last ended in, empty while it does not."""
+        self._summary = Summary()
+        self._quiet_until = 0.0
+        self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
+        self._unsaid = 0
+        """Failed bindings and evictions that were counted only."""
+        Gauges(self.findings, numbers).register(self.registry)
+
+    # -- sessions
+
+    def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
+        """A session has ended and been handed over."""
+        self._last_failure = ""
+        for key in self.findings.take(snapshot, report):
+            self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
+        self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
+        self._measure(report, timing)
+        for bind in report.binds:
+            self._assumed(snapshot, bind)
+        if report.evictions:
+            self.history.evictions.decided(snapshot.now, report.evictions, snapshot.jobs)
+            self._transactions.decided(self.findings.cycles, report.evictions)
+            self._vain.decided(report.evictions, kept_by(snapshot, report))
+        self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
+        if report.unschedulable:
+            self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
+        self._summary.add(report, timing.total)
+        self._say_summary()
+
+    def _say_summary(self) -> None:
+        """At most one line a second about sessions that did something: under load there are a hundred of them."""
+        summary = self._summary
+        if summary.placed + summary.evicted and self._clock.monotonic() >= self._quiet_until:
+            self._quiet_until = self._clock.monotonic() + LINE_SECONDS
+            self._summary = Summary()
+            self._log.info(
+                "sessions",
+                sessions=summary.sessions,
+                placed=summary.placed,
+                evicted=summary.evicted,
+                waiting=summary.waiting,
+                longest_ms=round(summary.longest_seconds * 1e3, 1),
+            )
+
+    def _measure(self, report: CycleReport, timing: Timing) -> None:
+        metrics = self.metrics
+        metrics.e2e.observe(timing.total * 1e3)
+        metrics.cycle.labels(timing.reason.value).observe(timing.decide)
+        metrics.snapshot.observe(timing.snapshot)
+        metrics.handover.observe(timing.handover)
+        for kind, name, seconds in report.spans:
+            match kind:
+                case "action":
+                    metrics.action.labels(name).observe(seconds * 1e3)
+                case "open":
+                    metrics.plugin.labels(name, "OnSessionOpen").observe(seconds * 1e3)
+                case "plugin":
+                    metrics.plugin_answers.labels(name).observe(seconds)
+                case "session":
+                    metrics.open_session.observe(seconds * 1e3)
+
+    def _assumed(self, snapshot: Snapshot, bind: Bind) -> None:
+        job = snapshot.jobs.get(bind.job)
+        task = job.tasks.get(bind.uid) if job is not None else None
+        if task is not None and task.created:
+            self._created[bind.uid] = task.created
+            self.metrics.task.labels("Assumed").observe(self._age_ms(task.created))
+
+    def _age_ms(self, created: float) -> float:
+        # The creation time stamp has whole seconds only, so an age may come out a little negative.
+        return max(0.0, self._clock.now() - created) * 1e3
+
+    def _count_victim(self, uid: str, *, evicted: bool) -> None:
+        """Victims of one beneficiary by one action of a session are one transaction, once one of them is evicted."""
+        transaction = self._transactions.answered(uid, evicted=evicted)
+        if transaction is None:
+            return
+        if not evicted:
+            self.history.refused(transaction.session)
+            return
+        self._summary.evicted += 1
+        if transaction.evicted == 1:
+            self.metrics.eviction_transactions.labels(transaction.action).inc()
+        if transaction.action == PREEMPT:
+            self.metrics.preemptions.inc(transaction.evicted == 1)
+            self.metrics.victims.set(transaction.evicted)
+
+    def _useless(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
+        for action, count in counts.items():
+            self.metrics.useless.labels(action).inc(count)
+        self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
+        self.on_useless(beneficiary, node)
+
+    def kept(self, head: Head, size: int) -> None:
+        """A cycle in which something looked wrong was kept."""
+        self.metrics.recordings.labels(head.why).inc()
+        fetch = f"vsched dump --recording {head.number}"
+        self._log.warning("cycle kept", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
+
+    def session_failed(self, error: Exception, pause_seconds: float) -> None:
+        """A session ended in an error: told in full the first time, counted ever after."""
+        self.metrics.failed_cycles.inc()
+        text = f"{type(error).__name__}: {error}"
+        if text == self._last_failure:
+            self._log.warning("session failed again", error=text, next_in_seconds=round(pause_seconds, 1))
+        else:
+            self._last_failure = text
+            self._log.error("session failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+
+    # -- arbitration
+
+    def arbitrated(self, found: Arbitrated, seconds: float) -> None:
+        """The cluster was divided among namespaces, and what follows was handed over."""
+        before = self.findings.arbitrated
+        self._last_quarrel = ""
+        self.findings.take_arbitrated(found)
+        self.metrics.arbitration.observe(seconds)
+        self.metrics.arbitrations.labels("success").inc()
+        self._vain.decided(found.verdict.evictions, promised_by(found.verdict))
+        known = before.verdict.overused if before is not None else {}
+        for namespace, overuse in found.verdict.overused.items():
+            if namespace not in known and self._complaints.try_take():
+                self._log.info("overused", namespace=namespace, short=overuse.claimants[:10])
+
+    def arbitration_failed(self, error: Exception, pause_seconds: float) -> None:
+        """A round of arbitration ended in an error: told in full the first time, counted ever after."""
+        self.metrics.arbitrations.labels("failure").inc()
+        text = f"{type(error).__name__}: {error}"
+        if text != self._last_quarrel:
+            self._last_quarrel = text
+            self._log.error("arbitration failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+
+    # -- writes
+
+    def request(self, kind: str, code: int, seconds: float) -> None:
+        """A write was answered, or not (code 0)."""
+        self.metrics.requests.labels(kind, str(code)).inc()
+        self.metrics.request_seconds.labels(kind).observe(seconds)
+
+    def answered(self, verb: str, code: int) -> None:
+        """Any request was answered, or not (code 0)."""
+        self.metrics.api_requests.labels(verb, str(code)).inc()
+
+    def awaiting(self, uid: str) -> None:
+        """A binding was accepted, and the watch does not show it yet."""
+        self._accepted.put(uid, self._clock.monotonic())
+
+    def arrived(self, uid: str) -> None:
+        """The watch shows what became of a pod that was to be bound."""
+        accepted_at = self._accepted.drop(uid)
+        if accepted_at is not None:
+            self.metrics.watch_lag.observe(self._clock.monotonic() - accepted_at)
+
+    def outcome(self, outcome: Outcome) -> None:
+        """A placement has been carried out, or not."""
+        created = self._created.pop(outcome.bind.uid, None)
+        self.metrics.bindings.labels(outcome.verdict.value).inc()
+        self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
+        self.metrics.bind_seconds.observe(outcome.seconds)
+        self.metrics.stage.labels("Bind").observe(outcome.seconds * 1e3)
+        if outcome.bound:
+            self.metrics.bound.inc()
+            self.history.bound += 1
+            if created is not None:
+                self.metrics.task.labels("Bound").observe(self._age_ms(created))
+            return
+        self._say_failed("binding failed", outcome.bind, outcome)
+
+    def binding_lost(self, bind: Bind) -> None:
+        """A placement was accepted, and the API server knows nothing of it any more."""
+        self.metrics.lost.inc()
+        if self._complaints.try_take():
+            told = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
+            self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=told)
+        else:
+            self._unsaid += 1
+
+    def eviction(self, outcome: EvictionOutcome) -> None:
+        """An eviction has been carried out, or not."""
+        eviction, verdict = outcome.eviction, outcome.verdict
+        self.metrics.evictions.labels(eviction.action, verdict.value).inc()
+        self.metrics.eviction_seconds.observe(outcome.seconds)
+        self._vain.answered(eviction, verdict)
+        self._count_victim(eviction.uid, evicted=verdict in GRANTED)
+        self.history.evicted += verdict is EvictionVerdict.EVICTED
+        said = "" if verdict in GRANTED else outcome.message
+        self.history.evictions.answered(self._clock.now(), eviction, verdict.value, said)
+        if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:
+            self.findings.arbitrated_away[eviction.namespace] += 1
+        if verdict in (EvictionVerdict.EVICTED, EvictionVerdict.GONE):
+            self._log.debug(
+                "eviction",
+                pod=f"{eviction.namespace}/{eviction.name}",
+                node=eviction.node,
+                verdict=verdict.value,
+                action=eviction.action,
+                beneficiary=eviction.beneficiary,
+            )
+            return
+        self._say_failed("eviction failed", eviction, outcome, action=eviction.action, beneficiary=eviction.beneficiary)
+
+    def _say_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
+        if not self._complaints.try_take():
+            self._unsaid += 1
+            return
+        unsaid, self._unsaid = self._unsaid, 0
+        self._log.warning(
+            event,
+            pod=f"{effect.namespace}/{effect.name}",
+            node=effect.node,
+            verdict=outcome.verdict.value,
+            code=outcome.code,
+            message=outcome.message,
+            unsaid=unsaid,
+            **fields,
+        )
+
+    # -- everything else
+
+    def reading(self, reading: Reading) -> None:
+        """The policy file was read."""
+        result = "success" if reading.ok else "failure"
+        self.metrics.reloads.labels(result).inc()
+        self.metrics.reloaded.labels(result).set(reading.at)
+        self.metrics.generation.set(reading.generation)
+        if reading.ok:
+            self._log.info("policy in force", generation=reading.generation, changes=reading.text)
+            for warning in reading.warnings:
+                self._log.warning("policy warning", warning=warning)
+        else:
+            self._log.error("policy refused, the last good one stays", problems=reading.problems)
+
+    def watch(self, statistics: Statistics) -> None:
+        """A watch is at something else, or has something new to complain of."""
+        resource = str(statistics.resource)
+        if statistics.problem:
+            self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
+        else:
+            self._log.debug("watch", resource=resource, state=statistics.state.value)
+
+    def usage(self, standing: Standing) -> None:
+        """A source of node usage does better or worse than before."""
+        fields = {"source": standing.source, "nodes": standing.nodes, "known": len(standing.measured)}
+        if standing.problem:
+            self._log.warning("node usage", state=standing.state.value, problem=standing.problem, **fields)
+        else:
+            self._log.info("node usage", state=standing.state.value, **fields)
+
+    def lag(self, seconds: float, tasks: int) -> None:
+        """The event loop was late by this much, and has so many tasks."""
+        self.metrics.loop_lag.observe(seconds)
+        self.metrics.loop_tasks.set(tasks)
+
+    def advised(self, results: Iterable[str], seconds: float) -> None:
+        """What searches for changes that help came to, and the processor time they took together."""
+        self.metrics.advice_seconds.inc(seconds)
+        for result in results:
+            self.metrics.advice.labels(result).inc()
+
+    def picture_failed(self, error: Exception) -> None:
+        """A picture for those who watch could not be made; sessions go on."""
+        self._log.error("picture failed", exc_info=error)
+
+    def note(self, event: str, **fields: object) -> None:
+        """A step of the daemon's own life: started, synced, stopping."""
+        self._log.info(event, **fields)
+
+    def worry(self, event: str, **fields: object) -> None:
+        """Something that a person should know of, though the daemon goes on."""
+        self._log.warning(event, **fields)

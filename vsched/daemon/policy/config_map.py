@@ -1,0 +1,227 @@
+"""A policy in a ConfigMap: read through the API, watched there, and told of on the object itself.
+
+The result of each reading is an Event on the ConfigMap and an annotation, which whoever leads writes. Writing the
+annotation is a change of the object, but not of the policy, so it leads to nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import msgspec
+import orjson
+
+from vsched.clock import Clock
+from vsched.daemon.policy.reload import PolicyInForce, Reading
+from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
+from vsched.framework.registry import Registry
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.deltas import BrokenObject, Delta
+from vsched.kube.errors import NotFound
+from vsched.kube.paths import ApiResource
+from vsched.kube.reflector import Reflector
+from vsched.mirror.wire.base import Metadata, Wire
+from vsched.settings import Settings, load_text
+from vsched.settings.load import MOST_BYTES
+from vsched.settings.reach import NOTHING, Reach
+from vsched.writes.bodies import Reference, time_stamp
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Write, Writer
+
+CONFIG_MAPS = ApiResource("", "v1", "configmaps")
+USUAL_KEY = "volcano-scheduler.conf"
+"""The key of Volcano's own ConfigMap."""
+STATUS = "vsched.io/policy-status"
+"""The annotation that says what became of the latest content."""
+ATTEMPTS = Attempts(5, first_seconds=0.2, ceiling_seconds=5.0)
+FIRST_WAIT = BackOffSettings(first_seconds=0.5, ceiling_seconds=5.0)
+MOST_TOLD = 1000
+"""Characters of an annotation's message."""
+
+
+class MapKey(NamedTuple):
+    """Where in the cluster the policy is."""
+
+    namespace: str
+    name: str
+    key: str = ""
+    """Empty for Volcano's, or for the only one there is."""
+
+    def __str__(self) -> str:
+        return f"configmap {self.namespace}/{self.name}"
+
+
+def map_key(text: str) -> MapKey:
+    """``NAMESPACE/NAME`` or ``NAMESPACE/NAME/KEY``; raises BadInput."""
+    parts = text.split("/")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise BadInput(f"--scheduler-configmap: {text!r} (expected NAMESPACE/NAME/KEY, or NAMESPACE/NAME)")
+    return MapKey(*parts)
+
+
+class ConfigMap(Wire):
+    """v1 ConfigMap."""
+
+    metadata: Metadata
+    data: dict[str, str] | None = None
+
+
+_DECODER = msgspec.json.Decoder(ConfigMap)
+
+
+class PolicyMap(PolicyInForce):
+    """The policy of a ConfigMap, and the sink of its watch."""
+
+    def __init__(
+        self, at: MapKey, found: ConfigMap, client: ApiClient, registry: Registry, clock: Clock, reach: Reach
+    ) -> None:
+        self.at = at
+        self.found: ConfigMap | None = found
+        """None once it is gone: the last good policy stays."""
+        self._client = client
+        self._seen = asyncio.Event()
+        """Set when the watch told of it."""
+        super().__init__(registry, clock, reach)
+
+    @classmethod
+    async def open(
+        cls,
+        at: MapKey,
+        client: ApiClient,
+        registry: Registry,
+        clock: Clock,
+        worry: Callable[..., None],
+        reach: Reach = NOTHING,
+    ) -> Self:
+        """Read it for the first time, waiting for the API server; raises BadInput, BadPolicy or ApiError."""
+        back_off = BackOff(FIRST_WAIT)
+        while True:
+            try:
+                answer = await client.request("GET", CONFIG_MAPS.path(at.namespace, at.name))
+                return cls(at, _DECODER.decode(answer.body), client, registry, clock, reach)
+            except NotFound:
+                raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
+            except UNREADABLE as error:
+                raise BadInput(f"--scheduler-configmap: {at}: {error}") from None
+            except Unavailable as error:
+                wait_seconds = back_off.next_seconds()
+                worry("API server does not answer", problem=str(error), again_in_seconds=round(wait_seconds, 1))
+                await asyncio.sleep(wait_seconds)
+
+    def _load(self, generation: int) -> Settings:
+        where = str(self.at)
+        if self.found is None:
+            raise BadPolicy([f"{where}: it is gone (the last good policy stays in force)"])
+        data = self.found.data or {}
+        key = self.at.key or (USUAL_KEY if USUAL_KEY in data or len(data) != 1 else next(iter(data)))
+        text = data.get(key)
+        if text is None:
+            there = f"it has {', '.join(sorted(data)[:10])}" if data else "it is empty"
+            raise BadPolicy([f"{where}: no key {key} ({there})"])
+        if len(text) > MOST_BYTES:
+            raise BadPolicy([f"{where} {key}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
+        return load_text(text, f"{where} {key}", self._registry, generation=generation, reach=self.reach)
+
+    def _is_fixed(self) -> bool:
+        return False
+
+    async def _watch(self, told: Callable[[Reading], None]) -> None:
+        selectors = {"fieldSelector": f"metadata.name={self.at.name}"}
+        reflector = Reflector(
+            self._client, CONFIG_MAPS, _DECODER.decode, self, namespace=self.at.namespace, selectors=selectors
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(reflector.run())
+            while True:
+                await self._seen.wait()
+                self._seen.clear()
+                await self._read(told)
+
+    # -- what the watch tells
+
+    def replace(self, items: list[ConfigMap], resource_version: str) -> None:
+        """This is all there is of it."""
+        self._see(items[0] if items else None)
+
+    def apply(self, delta: Delta, item: ConfigMap) -> None:
+        """It changed."""
+        self._see(None if delta is Delta.DELETED else item)
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """It cannot be read: the last good policy stays, and the reflector counts it."""
+
+    def _see(self, found: ConfigMap | None) -> None:
+        self.found = found
+        self._seen.set()
+
+
+class PolicyStatus:
+    """Says on the ConfigMap what became of its content, once this process leads."""
+
+    def __init__(self, policy: PolicyMap, writer: Writer, events: EventRecorder) -> None:
+        self._policy = policy
+        self._writer = writer
+        self._events = events
+        self._changed = asyncio.Event()
+        self._changed.set()
+
+    def told(self, reading: Reading) -> None:
+        """There was a reading: what ``run`` says next is about the latest."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Write what is new, until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            found, reading = self._policy.found, self._policy.last
+            if found is None:
+                continue
+            status = status_of(reading, self._policy.settings)
+            if _same((found.metadata.annotations or {}).get(STATUS, ""), status):
+                continue
+            self._say(found, reading)
+            await self._annotate(found, status)
+
+    def _say(self, found: ConfigMap, reading: Reading) -> None:
+        metadata = found.metadata
+        about = Reference("v1", "ConfigMap", metadata.namespace, metadata.name, metadata.uid)
+        if reading.ok:
+            self._events.record(about, NORMAL, "PolicyInForce", reading.text)
+        else:
+            self._events.record(about, WARNING, "PolicyRefused", "; ".join(reading.problems))
+
+    async def _annotate(self, found: ConfigMap, status: dict[str, object]) -> None:
+        metadata = found.metadata
+        annotations = {STATUS: orjson.dumps(status).decode()}
+        body = orjson.dumps({"metadata": {"uid": metadata.uid, "annotations": annotations}})
+        path = CONFIG_MAPS.path(metadata.namespace, metadata.name)
+        await self._writer.send(Write("configmap", "PATCH", path, body, MERGE_PATCH), ATTEMPTS)
+
+
+def status_of(reading: Reading, settings: Settings) -> dict[str, object]:
+    """The annotation: what is in force, and what became of the latest content."""
+    message = reading.text if reading.ok else "; ".join(reading.problems)
+    return {
+        "state": "InForce" if reading.ok else "Refused",
+        "message": message[:MOST_TOLD],
+        "sha256": settings.sha256,
+        "generation": reading.generation,
+        "time": time_stamp(reading.at),
+    }
+
+
+def _same(written: str, status: dict[str, object]) -> bool:
+    """Whether an annotation says so already: another process may have read the same at another time."""
+    try:
+        before = orjson.loads(written)
+    except UNREADABLE:
+        return False
+    if not isinstance(before, dict) or before.get("state") != status["state"]:
+        return False
+    key = "sha256" if status["state"] == "InForce" else "message"
+    return bool(before.get(key) == status[key])

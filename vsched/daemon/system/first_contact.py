@@ -1,0 +1,35 @@
+"""The first words with an API server: whether there is one at the address at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError, UnexpectedAnswer
+
+RETRY_SECONDS = 2.0
+"""Between two attempts."""
+
+
+async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event, turned: Callable[[], None]) -> None:
+    """Wait for an API server, or to be stopped; raises UnexpectedAnswer where something else is at its address."""
+    telemetry.note("starting", server=client.connection.server, source=client.connection.source)
+    while not stopping.is_set():
+        turned()
+        try:
+            await client.get("/version")
+        except UnexpectedAnswer:
+            raise
+        except Unavailable as error:
+            telemetry.worry("API server does not answer", problem=str(error), again_in_seconds=RETRY_SECONDS)
+        except ApiError:
+            return  # it answered; whether it lets us read is for the watches to find out
+        else:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RETRY_SECONDS):
+                await stopping.wait()

@@ -1,0 +1,38 @@
+"""How a daemon is doing, in one line for ``systemctl status``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vsched.daemon.policy.reload import Reading
+from vsched.model.snapshot import Snapshot
+from vsched.web.health import Check
+
+MOST_NAMED = 4
+"""Kinds that are named, of those that are waited for."""
+
+
+def status_line(ready: Check, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: Reading) -> str:
+    """From readiness, the sizes of the mirror, what the last session saw, and how the policy was read last."""
+    if not ready.ok:
+        return f"waits for the first lists: {_named(ready)}"
+    parts = [f"{sizes['nodes']:,} nodes", f"{sizes['tasks']:,} pods"]
+    if snapshot is not None:
+        parts.append(f"{_waiting(snapshot):,} waiting")
+    line = f"{ready.details['role']}: {', '.join(parts)}"
+    if not reading.ok:
+        line += f"; policy refused, the last good one stays: {reading.problems[0]}"
+    return line
+
+
+def _named(ready: Check) -> str:
+    missing = [kind for kind, listed in ready.details["synced"].items() if not listed]
+    missing = [kind for kind in missing if kind not in ready.details["absent"]]
+    more = len(missing) - MOST_NAMED
+    return ", ".join(missing[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _waiting(snapshot: Snapshot) -> int:
+    """Pods of ours that have no node, as the last session began."""
+    jobs = (snapshot.jobs.get(key) for key in snapshot.active)
+    return sum(len(job.pending) for job in jobs if job is not None)
