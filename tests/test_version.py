@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from vsched import __version__
 from vsched.cli import COMMANDS, cli
 from vsched.version import LIBRARIES, UNKNOWN, build, checked_out, commit, user_agent
-from vsched.web.metrics import Metrics
+from vsched.web.metrics.counters import Metrics
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -37,12 +37,12 @@ from vsched.cli.queue_source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
-from vsched.web.access import Access, Listed
-from vsched.web.limits import Limits, Port
-from vsched.web.routes import Route, as_json
-from vsched.web.server import serving
-from vsched.web.tls import ReloadingContext
-from vsched.web.tokens import TokenTable
+from vsched.web.pages.routes import Route, as_json
+from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.server import serving
+from vsched.web.serve.tls import ReloadingContext
+from vsched.web.serve.tokens import TokenTable
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
 AUTHORITY = CERTIFICATES / "authority.pem"

@@ -28,9 +28,9 @@ from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission
 from vsched.errors import BadInput, Unavailable
 from vsched.model.arbitration import SYSTEM_NAMESPACE
-from vsched.web.extender import extender_routes
 from vsched.web.findings import Findings
-from vsched.web.server import serving
+from vsched.web.pages.extender import extender_routes
+from vsched.web.serve.server import serving
 
 SMALL = Crowd(nodes=8, namespaces=12, pods=100, waiting=12, buckets=4, overused=3)
 ARGUMENTS = [

@@ -15,7 +15,7 @@ from tests.daemon.running import gang, node, nodes_of, until
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster
-from vsched.web.kept import Kept
+from vsched.web.pages.kept import Kept
 
 
 def read(name: str) -> bytes:

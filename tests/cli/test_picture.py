@@ -22,8 +22,8 @@ from vsched.cli.asking import Target
 from vsched.cli.picture import Events, View, views
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
-from vsched.web.deltas import delta
-from vsched.web.overview import Overview
+from vsched.web.overview.deltas import delta
+from vsched.web.overview.document import Overview
 
 SECONDS = 30.0
 

@@ -16,8 +16,8 @@ from vsched.cli.drawing import look_for
 from vsched.cli.top_document import as_document
 from vsched.cli.top_tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, rows_of
 from vsched.cli.top_view import as_line, as_picture, rates_of
-from vsched.web.history import History
-from vsched.web.overview import NodeRow, Overview, PolicyRow, QueueRow
+from vsched.web.overview.document import NodeRow, Overview, PolicyRow, QueueRow
+from vsched.web.overview.history import History
 
 NOW = 1010.0
 

@@ -13,10 +13,10 @@ import aiohttp
 from aiohttp import web
 
 from tests.support.answering import CERTIFICATES
-from vsched.web.access import Access
-from vsched.web.limits import Limits, Port
-from vsched.web.routes import Route, as_json
-from vsched.web.server import serving
+from vsched.web.pages.routes import Route, as_json
+from vsched.web.serve.access import Access
+from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.server import serving
 
 PEOPLE = Path(__file__).parents[1] / "web" / "data" / "people"
 """``alice`` (of team-a and viewers), ``expired`` and ``nameless``, certificates with keys, all of one ``authority``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from vsched.web.overview import (
+from vsched.web.overview.document import (
     JobRow,
     NamespaceRow,
     NodeRow,

@@ -10,9 +10,9 @@ from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
-from vsched.web.overview import Overview
-from vsched.web.pictures import Around, picture
-from vsched.web.sights import Sight
+from vsched.web.overview.document import Overview
+from vsched.web.overview.pictures import Around, picture
+from vsched.web.snapshots import Sight
 
 AROUND = Around(at=NOW, role="leader")
 JOBS = """

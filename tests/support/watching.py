@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import aiohttp
 import msgspec
 
-from vsched.web.deltas import Delta, apply
-from vsched.web.overview import Overview
+from vsched.web.overview.deltas import Delta, apply
+from vsched.web.overview.document import Overview
 
 SECONDS = 20.0
 """How long is waited for an event that is to come."""

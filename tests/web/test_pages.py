@@ -17,10 +17,10 @@ from vsched.errors import BadInput
 from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.status import Status
 from vsched.web.findings import Findings
-from vsched.web.gauges import Gauges
-from vsched.web.health import Health
-from vsched.web.routes import Sources, health_routes, public_routes
-from vsched.web.server import parse_address, serving
+from vsched.web.metrics.gauges import Gauges
+from vsched.web.pages.health import Health
+from vsched.web.pages.routes import Sources, health_routes, public_routes
+from vsched.web.serve.server import parse_address, serving
 
 WHY = "0/2 nodes are available: 2 Insufficient cpu."
 

@@ -179,7 +179,7 @@ async def expect_leader(daemon: ApiClient) -> None:
 
 def expect_role(where: str, role: str) -> None:
     """Raise Idle unless a daemon of this role decides; where none is said, nothing is."""
-    from vsched.web.sights import idle_of
+    from vsched.web.snapshots import idle_of
 
     if role and (idle := idle_of(role)):
         raise Idle(f"{where}: {idle}")

@@ -36,9 +36,9 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
-from vsched.web.extender import asking_of, extender_routes
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.server import serving
+from vsched.web.pages.extender import asking_of, extender_routes
+from vsched.web.serve.server import serving
 
 EPILOG = """\b
 Examples:

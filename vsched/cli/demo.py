@@ -37,7 +37,7 @@ from vsched.kube.client import ApiClient
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
-from vsched.web.server import parse_address
+from vsched.web.serve.server import parse_address
 from vsched.writes.bindings import Verdict
 
 EPILOG = """\b

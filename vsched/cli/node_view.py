@@ -11,7 +11,7 @@ from rich.text import Text
 from vsched.cli.columns import NODE, NODE_STATE, Rows, named
 from vsched.cli.drawing import Look, bar
 from vsched.framework.wording import counted
-from vsched.web.overview import NodeRow, Overview
+from vsched.web.overview.document import NodeRow, Overview
 
 STATE_STYLES = {"cordoned": "yellow", "notready": "red", "tainted": "magenta"}
 SHOWN = 3

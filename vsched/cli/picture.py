@@ -14,8 +14,8 @@ from vsched.cli.asking import Target, address_of, ask_daemon, daemon_client, exp
 from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
-from vsched.web.deltas import Delta, apply
-from vsched.web.overview import Overview
+from vsched.web.overview.deltas import Delta, apply
+from vsched.web.overview.document import Overview
 
 SILENCE_SECONDS = 40.0
 """A stream that says nothing for so long is dead: it has a sign of life every 15 seconds."""

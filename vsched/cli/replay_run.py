@@ -21,7 +21,7 @@ from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.version import build
-from vsched.web.recording import error_text, policy_of
+from vsched.web.pages.recording import error_text, policy_of
 
 Span = tuple[str, str, float]
 """Kind, name, seconds."""

@@ -10,7 +10,7 @@ from vsched.cli.asking import Target, asking
 from vsched.cli.output import print_document, showing_as
 
 if TYPE_CHECKING:
-    from vsched.web.overview import Overview
+    from vsched.web.overview.document import Overview
 
 EPILOG = """\b
 Examples:

@@ -10,7 +10,7 @@ import msgspec
 
 from vsched.cli.node_view import as_document as node_document
 from vsched.model.resources import format_amount
-from vsched.web.overview import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
+from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
 
 Document = dict[str, Any]
 

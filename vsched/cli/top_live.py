@@ -25,7 +25,7 @@ from vsched.cli.top_tables import TABS, Screen, rows_of
 from vsched.cli.top_view import as_line, as_picture
 from vsched.clock import SystemClock
 from vsched.printable import one_printable_line, printable_json
-from vsched.web.overview import Overview
+from vsched.web.overview.document import Overview
 
 FRAME_SECONDS = 1.0
 """Ages grow though nothing comes."""

@@ -14,8 +14,8 @@ from vsched.cli.node_view import by_name
 from vsched.cli.top_tables import SHOWN, TABS, Screen, body
 from vsched.framework.wording import counted
 from vsched.sim.ages import short_duration
-from vsched.web.overview import Overview, SessionRow
-from vsched.web.sights import STOPPING, idle_of
+from vsched.web.overview.document import Overview, SessionRow
+from vsched.web.snapshots import STOPPING, idle_of
 
 HEAT_FROM = 8
 """Cells below which a line of heat says nothing."""

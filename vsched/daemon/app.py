@@ -42,9 +42,9 @@ from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
-from vsched.web.health import Health
-from vsched.web.pods import Seen
-from vsched.web.routes import Sources, health_routes, public_routes
+from vsched.web.pages.health import Health
+from vsched.web.pages.pods import Seen
+from vsched.web.pages.routes import Sources, health_routes, public_routes
 from vsched.writes.bind_backoff import Setbacks
 from vsched.writes.bindings import Dispatcher, DispatchSettings
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings

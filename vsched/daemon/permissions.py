@@ -22,7 +22,7 @@ from vsched.kube.lease_record import LEASES
 from vsched.mirror import wire
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
-from vsched.web.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
+from vsched.web.serve.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 
 When = Callable[[Options], bool]
 

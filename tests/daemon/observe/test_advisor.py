@@ -24,7 +24,7 @@ from vsched.model.advice import Advice, about, advised
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-from vsched.web.sights import Sight
+from vsched.web.snapshots import Sight
 
 QUICK = AdvisorSettings(round_seconds=0.02, part=1.0, patience_seconds=0.0)
 

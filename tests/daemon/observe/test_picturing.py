@@ -20,9 +20,9 @@ from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe import picturing
 from vsched.sim.cluster import Cluster
-from vsched.web.feed import Feed
 from vsched.web.findings import Findings
-from vsched.web.overview import Overview
+from vsched.web.overview.document import Overview
+from vsched.web.overview.feed import Feed
 
 HERE = {"listen_address": "127.0.0.1:0"}
 TOKEN = "a-token-of-sixteen-letters"

@@ -42,7 +42,7 @@ from vsched.plugins import PLUGINS
 from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-from vsched.web.recording import Whose, policy_of, replay
+from vsched.web.pages.recording import Whose, policy_of, replay
 
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 

@@ -33,7 +33,7 @@ from vsched.model.status import Phase
 from vsched.model.usage import Reading
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.web.sights import Sight
+from vsched.web.snapshots import Sight
 
 ALL = {**SITUATIONS, **MORE}
 KEY = "default/b"

@@ -24,7 +24,7 @@ from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import PATIENCE_SECONDS, RELOAD_SECONDS, STATUS_SECONDS, Supervision, Watched
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
-from vsched.web.health import Check
+from vsched.web.pages.health import Check
 
 Facts = dict[str, str]
 

@@ -6,7 +6,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from vsched.web.overview import (
+from vsched.web.overview.document import (
     JobRow,
     NamespaceRow,
     NodeRow,

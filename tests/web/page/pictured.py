@@ -12,17 +12,17 @@ from aiohttp import web
 
 from tests.web.page.fleets import fleet, later
 from vsched.clock import SystemClock
-from vsched.web.access import Access
-from vsched.web.deltas import delta
-from vsched.web.events import event
 from vsched.web.evictions import Evictions
-from vsched.web.feed import Feed
-from vsched.web.overview import Overview
-from vsched.web.pods import Seen, pod_routes
-from vsched.web.routes import Route, as_json
-from vsched.web.server import serving
-from vsched.web.static import front, page_routes, read_files
-from vsched.web.streaming import picture_routes
+from vsched.web.overview.deltas import delta
+from vsched.web.overview.document import Overview
+from vsched.web.overview.events import event
+from vsched.web.overview.feed import Feed
+from vsched.web.overview.streaming import picture_routes
+from vsched.web.pages.pods import Seen, pod_routes
+from vsched.web.pages.routes import Route, as_json
+from vsched.web.pages.static import front, page_routes, read_files
+from vsched.web.serve.access import Access
+from vsched.web.serve.server import serving
 
 
 class Going:

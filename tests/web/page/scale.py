@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.browser import chromium, sitting
 from tests.web.page.pictured import Going, pictured
-from vsched.web.static import read_files
+from vsched.web.pages.static import read_files
 
 TIMED = """async (milliseconds) => {
   const host = document.getElementById("jobs-grid");

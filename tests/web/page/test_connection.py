@@ -11,9 +11,9 @@ import pytest
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
 from vsched.clock import SystemClock
-from vsched.web.access import Access, Listed
-from vsched.web.pictures import Around, bare_picture
-from vsched.web.tokens import TokenTable
+from vsched.web.overview.pictures import Around, bare_picture
+from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.tokens import TokenTable
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)

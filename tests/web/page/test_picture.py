@@ -18,8 +18,8 @@ from tests.support.overviews import orders, overviews
 from tests.web.page.fleets import fleet
 from tests.web.page.pictured import Going, pictured
 from vsched.cli.drawing import short
-from vsched.web.deltas import Delta, delta
-from vsched.web.overview import JobRow, NamespaceRow, NodeRow, Overview, QueueRow, SessionRow
+from vsched.web.overview.deltas import Delta, delta
+from vsched.web.overview.document import JobRow, NamespaceRow, NodeRow, Overview, QueueRow, SessionRow
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)

@@ -14,9 +14,9 @@ from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.framework.registry import Registry
 from vsched.mirror.cache import Cache
-from vsched.web.extender import extender_routes
-from vsched.web.routes import Route
-from vsched.web.webhook import webhook_routes
+from vsched.web.pages.extender import extender_routes
+from vsched.web.pages.routes import Route
+from vsched.web.pages.webhook import webhook_routes
 from vsched.writes.events import EventRecorder
 from vsched.writes.evictions import Evictor
 from vsched.writes.writer import Writer

@@ -18,7 +18,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.sights import Sight
+from vsched.web.snapshots import Sight
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback

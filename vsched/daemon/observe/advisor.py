@@ -27,8 +27,8 @@ from vsched.framework.registry import Registry
 from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
 from vsched.model.status import Phase
-from vsched.web.divisions import with_division
-from vsched.web.sights import Sight
+from vsched.web.pages.divisions import with_division
+from vsched.web.snapshots import Sight
 
 PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))
 """What passes by itself, and what nobody here can say a change about."""

@@ -17,13 +17,13 @@ from vsched.daemon.policy.reload import PolicyInForce
 from vsched.errors import Unavailable
 from vsched.explain.order import waiting_order
 from vsched.framework.registry import Registry
-from vsched.web.deltas import Delta
-from vsched.web.events import Piece, event
-from vsched.web.feed import Feed
-from vsched.web.overview import Overview, PolicyRow
-from vsched.web.pictures import Around, bare_picture, following, nothing_changed, picture
-from vsched.web.routes import aside
-from vsched.web.sights import LEADER, STOPPING, Sight
+from vsched.web.overview.deltas import Delta
+from vsched.web.overview.document import Overview, PolicyRow
+from vsched.web.overview.events import Piece, event
+from vsched.web.overview.feed import Feed
+from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
+from vsched.web.pages.routes import aside
+from vsched.web.snapshots import LEADER, STOPPING, Sight
 
 PERIOD_SECONDS = 1.0
 """Between the beginnings of two pictures."""

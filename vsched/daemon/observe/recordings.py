@@ -18,10 +18,10 @@ from vsched.model.dump import Recording, pack
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.kept import Kept, Ring
-from vsched.web.metrics import KEPT
-from vsched.web.recording import Whose, error_text, recording_of
-from vsched.web.sights import Sight
+from vsched.web.metrics.counters import KEPT
+from vsched.web.pages.kept import Kept, Ring
+from vsched.web.pages.recording import Whose, error_text, recording_of
+from vsched.web.snapshots import Sight
 
 EXCEPTION, NO_PROGRESS, USELESS = KEPT
 REST_SECONDS = 60.0

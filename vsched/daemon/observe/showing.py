@@ -16,16 +16,16 @@ from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.tasks import LongLived
 from vsched.framework.registry import Registry
 from vsched.model.advice import Advice
-from vsched.web.divisions import with_division
-from vsched.web.dumps import dump_routes
-from vsched.web.explanations import Unused, explanation_routes
-from vsched.web.feed import Feed
-from vsched.web.pods import Seen, pod_routes
-from vsched.web.recording import Whose
-from vsched.web.routes import Route
-from vsched.web.sights import Sight
-from vsched.web.static import front, page_routes, read_files
-from vsched.web.streaming import picture_routes
+from vsched.web.overview.feed import Feed
+from vsched.web.overview.streaming import picture_routes
+from vsched.web.pages.divisions import with_division
+from vsched.web.pages.dumps import dump_routes
+from vsched.web.pages.explanations import Unused, explanation_routes
+from vsched.web.pages.pods import Seen, pod_routes
+from vsched.web.pages.recording import Whose
+from vsched.web.pages.routes import Route
+from vsched.web.pages.static import front, page_routes, read_files
+from vsched.web.snapshots import Sight
 
 
 class Showing:

@@ -12,7 +12,7 @@ from vsched.model.dump import Call
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.sights import LEADER, STARTING, Sight, idle_of
+from vsched.web.snapshots import LEADER, STARTING, Sight, idle_of
 
 PATIENCE_SECONDS = 10.0
 """How long is waited for a session: long ones take a second, and one may be under way."""

@@ -25,9 +25,9 @@ from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.gauges import Gauges
-from vsched.web.history import History, session_row
-from vsched.web.metrics import Metrics
+from vsched.web.metrics.counters import Metrics
+from vsched.web.metrics.gauges import Gauges
+from vsched.web.overview.history import History, session_row
 from vsched.writes.bindings import Outcome, Verdict
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 from vsched.writes.limits import Recent, TokenBucket

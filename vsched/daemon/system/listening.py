@@ -16,14 +16,14 @@ from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
-from vsched.web.access import Access, Listed, Permissions, Tokens
-from vsched.web.limits import Limits, Port
-from vsched.web.renewal import Renewal
-from vsched.web.reviews import AccessReviews, TokenReviews
-from vsched.web.routes import Route
-from vsched.web.server import serving
-from vsched.web.tls import Callers, ReloadingContext
-from vsched.web.tokens import TokenTable
+from vsched.web.pages.routes import Route
+from vsched.web.serve.access import Access, Listed, Permissions, Tokens
+from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.renewal import Renewal
+from vsched.web.serve.reviews import AccessReviews, TokenReviews
+from vsched.web.serve.server import serving
+from vsched.web.serve.tls import Callers, ReloadingContext
+from vsched.web.serve.tokens import TokenTable
 
 
 class Served(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from vsched.daemon.policy.reload import Reading
 from vsched.model.snapshot import Snapshot
-from vsched.web.health import Check
+from vsched.web.pages.health import Check
 
 MOST_NAMED = 4
 """Kinds that are named, of those that are waited for."""

@@ -1,0 +1,209 @@
+"""The pages that explain, over HTTP: what is known, what is not, what is left out, and too many who ask at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.errors import Unavailable
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.notes import Broken
+from vsched.settings.built_in import REGISTRY
+from vsched.web.pages.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
+from vsched.web.serve.server import serving
+from vsched.web.snapshots import Look, Sight
+
+TEXT = """
+    node n1 cpu=9
+    queue research capability=cpu:4
+    job ns/train queue=research min=1 phase=Inqueue pods=1 cpu=5
+    job ns/other queue=research min=1 pods=1 cpu=1
+    job far/serve min=1 pods=1 cpu=20
+"""
+LEFT_OUT = (
+    Broken("PodGroup", "ns", "broken", "u1", "PodGroup ns/broken: spec.minMember: expected an integer, got -1"),
+    Broken("Pod", "ns", "foreign", "u2", "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other"),
+    Broken("Queue", "", "odd", "u3", "Queue odd: spec.weight: expected an integer, got 0"),
+)
+Get = Any
+
+
+def sight() -> Sight:
+    snapshot = mirror(manifests(TEXT)).snapshot(NOW)
+    return Sight(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 7)
+
+
+async def look() -> Sight:
+    return sight()
+
+
+@asynccontextmanager
+async def pages(
+    look: Look = look, left_out: Iterable[Broken] = LEFT_OUT, longest_seconds: float = LONGEST_SECONDS
+) -> AsyncIterator[Get]:
+    """The pages at one address; gives a function from a path to code, document and headers."""
+    routes = explanation_routes(look, REGISTRY, lambda: left_out, lambda seconds: None, longest_seconds)
+    async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
+
+        async def get(path: str) -> tuple[int, dict[str, Any], Any]:
+            async with session.get(f"http://127.0.0.1:{port}{path}") as answer:
+                return answer.status, await answer.json(), answer.headers
+
+        yield get
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "state", "message"),
+    [
+        pytest.param(
+            "/explain/ns/train", "PodGroup", "never", "queue research may hold 4 cpu at most: 5 asked", id="a PodGroup"
+        ),
+        pytest.param(
+            "/explain/ns/train.0",
+            "Pod",
+            "never",
+            "queue research may hold 4 cpu at most: 5 asked",
+            id="a pod",
+        ),
+        pytest.param("/explain/ns/other", "PodGroup", "starting", "has its places, and is about to start", id="placed"),
+        pytest.param(
+            "/explain/ns/train?kind=podgroup&changes=false",
+            "PodGroup",
+            "never",
+            "queue research may hold 4 cpu at most: 5 asked",
+            id="of one kind, without a search",
+        ),
+        pytest.param(
+            "/explain-queue/research",
+            "Queue",
+            "never",
+            "1 job waits, ns/train first: queue research may hold 4 cpu at most: 5 asked",
+            id="a queue",
+        ),
+    ],
+)
+async def test_what_is_known_is_explained(path: str, kind: str, state: str, message: str) -> None:
+    async with pages() as get:
+        code, found, _ = await get(path)
+
+    assert code == 200
+    assert (found["kind"], found["state"], found["message"]) == (kind, state, message)
+    assert bool(found["changes"]) is (state == "never" and "changes=false" not in path)
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        pytest.param(
+            "/explain/ns/trian",
+            "no pod or PodGroup ns/trian is known here; did you mean ns/train",
+            id="a slip of the pen",
+        ),
+        pytest.param(
+            "/explain/ns/serve",
+            "no pod or PodGroup ns/serve is known here; did you mean far/serve",
+            id="in another namespace",
+        ),
+        pytest.param("/explain/ns/xyzzy", "no pod or PodGroup ns/xyzzy is known here", id="nothing like it"),
+        pytest.param(
+            "/explain/ns/train?kind=Pod", "no pod ns/train is known here: it is a PodGroup", id="another kind"
+        ),
+        pytest.param(
+            "/explain/ns/broken",
+            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is left out)",
+            id="malformed",
+        ),
+        pytest.param(
+            "/explain/ns/foreign",
+            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is left out)",
+            id="of another scheduler",
+        ),
+        pytest.param(
+            "/explain-queue/reserch", "no queue reserch is known here; did you mean research?", id="a queue misspelt"
+        ),
+        pytest.param(
+            "/explain-queue/odd",
+            "Queue odd: spec.weight: expected an integer, got 0 (so it is left out)",
+            id="a bad queue",
+        ),
+    ],
+)
+async def test_what_is_not_known_is_told_apart(path: str, error: str) -> None:
+    async with pages() as get:
+        code, found, _ = await get(path)
+
+    assert code == 404
+    assert found["error"].startswith(error)
+
+
+@pytest.mark.parametrize("path", ["/explain/ns/train?kind=Node", "/explain/ns/train?changes=maybe"])
+async def test_questions_that_are_none_are_refused(path: str) -> None:
+    async with pages() as get:
+        code, found, _ = await get(path)
+
+    assert code == 400
+    assert "expected" in found["error"]
+
+
+async def test_a_daemon_that_decides_nothing_says_so() -> None:
+    async def nothing() -> Sight:
+        raise Unavailable("no session within 10 s")
+
+    async with pages(nothing) as get:
+        code, found, headers = await get("/explain/ns/train")
+
+    assert (code, found["error"], headers["Retry-After"]) == (503, "no session within 10 s", "2")
+
+
+async def test_too_many_at_once_are_sent_away_and_the_others_answered() -> None:
+    open_ = asyncio.Event()
+
+    async def slowly() -> Sight:
+        await open_.wait()
+        return sight()
+
+    async with pages(slowly) as get, asyncio.TaskGroup() as group:
+        asked = [group.create_task(get("/explain/ns/other")) for _ in range(MOST_AT_ONCE + 3)]
+        sent_away = asyncio.as_completed(asked)
+        for _ in range(3):
+            await next(sent_away)
+        open_.set()
+    codes = sorted(one.result()[0] for one in asked)
+
+    assert codes == [200] * MOST_AT_ONCE + [503] * 3
+
+
+@pytest.mark.parametrize("path", ["/explain/ns/train", "/explain/ns/train.0", "/explain-queue/research"])
+async def test_an_explanation_that_takes_too_long_ends_and_gives_its_thread_back(path: str) -> None:
+    async with pages(longest_seconds=0.0) as get:
+        answers = [await get(path) for _ in range(5)]
+        assert {code for code, _, _ in answers} == {503}
+        assert answers[0][1] == {"error": "it takes longer than 0 s to explain: too much waits"}
+        assert answers[0][2]["Retry-After"] == "2"
+    async with pages() as get:
+        code, _, _ = await asyncio.wait_for(get(path), 60.0)
+        assert code == 200, "threads are free again"
+
+
+async def test_whoever_goes_away_leaves_no_work_behind() -> None:
+    """Nobody waits for the answer any more, so the thread stops in the midst of a session."""
+    began, goes_on = threading.Event(), threading.Event()
+
+    async def slow() -> Sight:
+        began.set()
+        await asyncio.to_thread(goes_on.wait, 60.0)
+        return sight()
+
+    async with pages(slow) as get:
+        asked = asyncio.create_task(get("/explain/ns/train"))
+        await asyncio.to_thread(began.wait, 60.0)
+        asked.cancel()
+        goes_on.set()
+        await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(EXPLAINING, lambda: None), 60.0)

@@ -1,0 +1,1 @@
+"""Metrics: counters as things happen, gauges as they are asked for."""

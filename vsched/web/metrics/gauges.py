@@ -1,0 +1,159 @@
+"""Gauges worked out when they are asked for: of queues, jobs, namespaces, the mirror and the lines of waiting work.
+
+Because each scrape starts from nothing, a queue, a job or a namespace that is gone has no series left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from vsched.model.counted import NOTHING, Counted, counted_scale
+from vsched.model.plan import QueueOutcome
+from vsched.model.resources import ResourceAxis, Vector, add
+from vsched.model.snapshot import Snapshot
+from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.job_gauges import MOST_NAMESPACES, of_jobs
+from vsched.web.metrics.meanings import meaning_of
+
+Amounts = Mapping[str, int]
+
+
+class Gauges(Collector):
+    """What the last cycle found out, and a few numbers of its owner, as gauges."""
+
+    def __init__(self, findings: Findings, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._findings = findings
+        self._numbers = numbers
+
+    def register(self, registry: CollectorRegistry) -> None:
+        """Be asked at every scrape of this registry."""
+        registry.register(self)
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: names are known only when collected, and nothing else may use them."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family, fresh."""
+        for name, by_label in self._numbers().items():
+            yield _family(name, by_label)
+        snapshot = self._findings.snapshot
+        if snapshot is not None:
+            yield from _queues(snapshot, self._findings.queues)
+            yield from of_jobs(snapshot, self._findings)
+        if self._findings.arbitrated is not None:
+            yield from _namespaces(self._findings.arbitrated, dict(self._findings.arbitrated_away))
+
+
+def _family(name: str, by_label: Mapping[str, float]) -> Metric:
+    """One of the owner's numbers, by its only label; a name that ends in ``_total`` only ever grows."""
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    family = kind(name, meaning_of(name), labels=("name",))
+    for label, value in by_label.items():
+        family.add_metric((label,), value)
+    return family
+
+
+def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[Metric]:
+    for kind, amounts_of in _QUEUE_AMOUNTS.items():
+        cpu = GaugeMetricFamily(f"volcano_queue_{kind}_milli_cpu", f"cpu {kind} of a queue", labels=("queue_name",))
+        memory = GaugeMetricFamily(
+            f"volcano_queue_{kind}_memory_bytes", f"memory {kind} of a queue", labels=("queue_name",)
+        )
+        scalars = GaugeMetricFamily(
+            f"volcano_queue_{kind}_scalar_resources", f"others {kind} of a queue", labels=("queue_name", "resource")
+        )
+        for name, outcome in queues.items():
+            amounts = amounts_of(snapshot, outcome)
+            cpu.add_metric((name,), amounts.get("cpu", 0))
+            memory.add_metric((name,), amounts.get("memory", 0))
+            for resource, value in amounts.items():
+                if resource not in ("cpu", "memory", "pods"):
+                    scalars.add_metric((name, resource), value)
+        yield from (cpu, memory, scalars)
+    for kind, number_of in _QUEUE_NUMBERS.items():
+        family = GaugeMetricFamily(f"volcano_queue_{kind}", f"{kind} of a queue", labels=("queue_name",))
+        for name, outcome in queues.items():
+            family.add_metric((name,), number_of(outcome))
+        yield family
+
+
+def _named(axis: ResourceAxis, held: Vector) -> dict[str, int]:
+    return {axis.names[column]: value for column, value in held.items() if value}
+
+
+def _request(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    books = snapshot.books.get(outcome.name)
+    if books is None:
+        return {}
+    total = books.allocated.copy()
+    add(total, books.pending.items())
+    return _named(snapshot.axis, total)
+
+
+def _inqueue(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    books = snapshot.books.get(outcome.name)
+    return {} if books is None else _named(snapshot.axis, books.inqueue)
+
+
+def _capacity(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
+    """What the queue's own spec limits it to; what that comes to in the cluster is its real capacity."""
+    queue = snapshot.queues.get(outcome.name)
+    return {} if queue is None else _named(snapshot.axis, dict(queue.capability))
+
+
+_QUEUE_AMOUNTS: dict[str, Callable[[Snapshot, QueueOutcome], Amounts]] = {
+    "allocated": lambda _, outcome: outcome.allocated,
+    "request": _request,
+    "deserved": lambda _, outcome: outcome.deserved,
+    "capacity": _capacity,
+    "real_capacity": lambda _, outcome: outcome.capability,
+    "inqueue": _inqueue,
+}
+_QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
+    "share": lambda outcome: outcome.share,
+    "weight": lambda outcome: outcome.weight,
+    "overused": lambda outcome: float(outcome.overused),
+}
+
+
+def _namespaces(found: Arbitrated, evicted: Mapping[str, int]) -> Iterator[Metric]:
+    """What each namespace deserves and holds, in whole units (cores, bytes, pods), and how arbitration treats it."""
+    listed = sorted(found.division.namespaces)[:MOST_NAMESPACES]
+    for what, amounts_of in _NAMESPACE_AMOUNTS.items():
+        says = f"{what} of a namespace, in cores, bytes and numbers"
+        family = GaugeMetricFamily(f"vsched_namespace_{what}", says, labels=("namespace", "resource"))
+        for namespace in listed:
+            for resource, value in amounts_of(found, namespace).items():
+                family.add_metric((namespace, resource), value / counted_scale(resource))
+        yield family
+    overused = GaugeMetricFamily(
+        "vsched_namespace_overused_seconds",
+        "For how long a namespace has used more than it deserves while another is short.",
+        labels=("namespace",),
+    )
+    taken = CounterMetricFamily(
+        "vsched_namespace_evictions_total", "Pods of a namespace that arbitration evicted.", labels=("namespace",)
+    )
+    for namespace in listed:
+        overuse = found.verdict.overused.get(namespace)
+        overused.add_metric((namespace,), 0.0 if overuse is None else max(0.0, found.now - overuse.since))
+        taken.add_metric((namespace,), evicted.get(namespace, 0))
+    yield from (overused, taken)
+
+
+def _held(found: Arbitrated, namespace: str) -> Counted:
+    party = found.arbitration.parties.get(namespace)
+    return NOTHING if party is None else party.held
+
+
+_NAMESPACE_AMOUNTS: dict[str, Callable[[Arbitrated, str], Counted]] = {
+    "deserved": lambda found, namespace: found.division.namespaces[namespace].deserved,
+    "allocated": _held,
+    "reserved": lambda found, namespace: found.division.namespaces[namespace].reserved,
+    "hard": lambda found, namespace: found.division.namespaces[namespace].hard,
+}

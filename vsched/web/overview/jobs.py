@@ -1,0 +1,107 @@
+"""Jobs in a picture, and what they add up to for queues and namespaces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vsched.model.job import USER, Job
+from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import Phase, Status
+from vsched.web.overview.document import JobRow
+
+MOST_JOBS = 10_000
+MOST_CHARACTERS = 64
+"""Of a user's name: annotations may be as long as objects."""
+
+Pair = tuple[str, str]
+"""Queue and namespace."""
+
+
+@dataclass(slots=True)
+class Jobs:
+    """Rows, and counts of all jobs whether they have a row or not."""
+
+    rows: dict[str, JobRow] = field(default_factory=dict)
+    waiting: Counter[Pair] = field(default_factory=Counter)
+    """Jobs that wait for their minimum."""
+    listed: Counter[Pair] = field(default_factory=Counter)
+    """Jobs that wait or run."""
+    running: int = 0
+    """Jobs that have their minimum."""
+    pods_waiting: int = 0
+    left_out: int = 0
+
+
+def job_rows(
+    snapshot: Snapshot,
+    report: CycleReport,
+    outcomes: Mapping[str, JobOutcome],
+    positions: Mapping[str, int],
+    columns: Sequence[int],
+) -> Jobs:
+    """Every job that waits or runs; one whose pods are all bound and about to start is among the latter."""
+    found = Jobs()
+    rows = []
+    for key, job in snapshot.jobs.items():
+        row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns)
+        if row.phase == Phase.COMPLETED and not row.pending and not row.running:
+            continue
+        pair = (row.queue, job.spec.namespace)
+        found.listed[pair] += 1
+        found.pods_waiting += row.pending
+        if row.waits:
+            found.waiting[pair] += 1
+        else:
+            found.running += 1
+        rows.append(row)
+    found.left_out = max(0, len(rows) - MOST_JOBS)
+    found.rows = {row.key: row for row in (_first(rows) if found.left_out else rows)}
+    return found
+
+
+def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns: Sequence[int]) -> JobRow:
+    """One job, as its outcome has it where there is one."""
+    spec, request = job.spec, job.pending_request
+    asked = tuple([request.get(column, 0) for column in columns])
+    if outcome is None:
+        pending, running = len(job.pending), job.counts[Status.RUNNING]
+        counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
+        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, user_of(job))
+    return JobRow(
+        key=job.key,
+        queue=spec.queue,
+        phase=outcome.phase,
+        priority=job.priority,
+        min_member=outcome.min_member,
+        ready=outcome.ready,
+        pending=outcome.pending,
+        running=outcome.running,
+        created=spec.created,
+        position=position,
+        reason=outcome.code,
+        message=outcome.message,
+        request=asked if outcome.pending else (0,) * len(columns),
+        user=user_of(job),
+    )
+
+
+def user_of(job: Job) -> str:
+    """Whose job it is: what its PodGroup says, else its first pod; empty where nobody says so."""
+    for key, value in job.spec.annotations:
+        if key == USER:
+            return value[:MOST_CHARACTERS]
+    first = next(iter(job.tasks.values()), None)
+    pairs = () if first is None else first.labels.pairs
+    return next((value[:MOST_CHARACTERS] for key, value in pairs if key == USER), "")
+
+
+def _first(rows: Iterable[JobRow]) -> list[JobRow]:
+    """As many as are listed: those that wait in the order of their queues, then those that run by name."""
+
+    def rank(row: JobRow) -> tuple[bool, float, str]:
+        return not row.pending, float("inf") if row.position is None else row.position, row.key
+
+    return sorted(rows, key=rank)[:MOST_JOBS]

@@ -1,0 +1,182 @@
+"""The whole picture of a session. Pure, for any thread; its tables of rows are made in the modules beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from vsched.model.arbitration import Award
+from vsched.model.plan import JobOutcome
+from vsched.model.resources import CPU, MEMORY, PODS, scale_of
+from vsched.model.snapshot import Snapshot
+from vsched.version import build
+from vsched.web.overview.deltas import Delta, delta
+from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
+from vsched.web.overview.jobs import Jobs, job_rows
+from vsched.web.overview.nodes import Held, held_after, node_rows
+from vsched.web.overview.queues import namespace_rows, queue_rows
+from vsched.web.snapshots import Sight
+
+MOST_RESOURCES = 8
+ALWAYS = (CPU, MEMORY)
+CLEARLY = 0.1
+"""A resource takes the place of another among those shown once so much more of it is held: columns keep their place."""
+
+
+class Around(NamedTuple):
+    """What a picture shows besides the session it is made of."""
+
+    at: float
+    """Seconds since the epoch."""
+    role: str
+    policy: PolicyRow | None = None
+    sessions: tuple[SessionRow, ...] = ()
+    bound: int = 0
+    evicted: int = 0
+    foreign: int = 0
+    """Pods of ours that another scheduler has bound."""
+    outcomes: Mapping[str, JobOutcome] = {}
+    """The last one of each job; those of the session itself go before."""
+    positions: Mapping[str, int] = {}
+    """In the order of its queue, of each job that waits."""
+    awards: Mapping[str, Award] = {}
+    """By namespace, where the cluster is divided among them."""
+    weights: Mapping[str, int] = {}
+    """Of namespaces, as the cluster is divided among them; those that queues know where it is not."""
+
+    def besides_sessions(self) -> Around:
+        """What does not change from session to session where nothing happens."""
+        return self._replace(at=0.0, sessions=(), outcomes={})
+
+
+def picture(sight: Sight, around: Around, before: Overview | None = None) -> Overview:
+    """The cluster as a session left it; ``before`` is the last picture, whose columns keep their places if they can."""
+    snapshot = sight.snapshot
+    held = held_after(snapshot, sight.report.binds)
+    columns = shown_columns(snapshot, held, before)
+    jobs = job_rows(snapshot, sight.report, around.outcomes, around.positions, columns)
+    return Overview(
+        number=0 if before is None else before.number,
+        at=around.at,
+        version=build().version,
+        role=around.role,
+        resources=tuple(_resource(snapshot, held, column) for column in columns),
+        queues=queue_rows(snapshot, sight.report, jobs, columns),
+        namespaces=namespace_rows(snapshot, sight.report, jobs, around.awards, around.weights, columns),
+        nodes=node_rows(snapshot, held, columns),
+        jobs=jobs.rows,
+        sessions=around.sessions,
+        policy=around.policy,
+        counts=_counts(around, len(snapshot.nodes), held.total[PODS], jobs),
+    )
+
+
+def nothing_changed(before: Sight, after: Sight) -> bool:
+    """Whether a picture of the later session would show what that of the earlier one does; costs far less than one."""
+    was, found = before.snapshot, after.snapshot
+    return (
+        was.nodes.statics is found.nodes.statics
+        and was.nodes.usage is found.nodes.usage
+        and was.jobs == found.jobs
+        and was.queues == found.queues
+        and was.namespaces == found.namespaces
+        and before.policy is after.policy
+        and not after.report.binds
+        and not before.report.binds
+        and before.report.queues == after.report.queues
+        and before.report.namespaces == after.report.namespaces
+        and np.array_equal(was.nodes.idle, found.nodes.idle)
+        and _equal(before.report.jobs, after.report.jobs)
+    )
+
+
+def _equal(was: Mapping[str, JobOutcome], found: Mapping[str, JobOutcome]) -> bool:
+    """As ``==`` has it, but one at a time: other threads are to have their turn."""
+    return len(was) == len(found) and all(was.get(key) == outcome for key, outcome in found.items())
+
+
+def bare_picture(around: Around) -> Overview:
+    """Of a daemon that decides nothing, so that there is no session to show."""
+    counts = _counts(around, 0, 0, Jobs())
+    return Overview(
+        0, around.at, build().version, around.role, (), {}, {}, {}, {}, around.sessions, around.policy, counts
+    )
+
+
+def following(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
+    """The picture with its number, and how it differs from the one before; that one where nothing does."""
+    if before is None:
+        return replace(found, number=1), None
+    found = replace(found, number=before.number + 1)
+    change = delta(before, found)
+    return (before, None) if change is not None and change.empty else (found, change)
+
+
+def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]:
+    return {
+        "nodes": nodes,
+        "pods_running": pods,
+        "pods_waiting": jobs.pods_waiting,
+        "jobs_running": jobs.running,
+        "jobs_waiting": sum(jobs.waiting.values()),
+        "bound_total": around.bound,
+        "evicted_total": around.evicted,
+        "bound_by_others": around.foreign,
+        "jobs_left_out": jobs.left_out,
+    }
+
+
+# -- resources
+
+
+def shown_columns(snapshot: Snapshot, held: Held, before: Overview | None) -> tuple[int, ...]:
+    """Columns of the resources that are shown: cpu, memory, then those of which most is held, pods at the end."""
+    names, total = snapshot.axis.names, snapshot.total
+    known = [found.name for found in before.resources] if before is not None else []
+    others = [
+        column for column in range(len(total)) if column not in (*ALWAYS, PODS) and _matters(snapshot, held, column)
+    ]
+
+    def rank(column: int) -> tuple[float, str]:
+        stays = CLEARLY if names[column] in known else 0.0
+        return -(_part(held.total[column], total[column]) + stays), names[column]
+
+    ranked = _settled(sorted(others, key=rank)[: MOST_RESOURCES - len(ALWAYS) - 1], snapshot, held, known)
+    return (*ALWAYS, *ranked, PODS)
+
+
+def _settled(columns: Sequence[int], snapshot: Snapshot, held: Held, known: Sequence[str]) -> list[int]:
+    """The same in the order of the picture before, unless another one has clearly become the scarcest."""
+    names, total = snapshot.axis.names, snapshot.total
+    if {names[column] for column in columns} != set(known[len(ALWAYS) : -1]):
+        return sorted(columns, key=lambda column: (-_part(held.total[column], total[column]), names[column]))
+    kept = sorted(columns, key=lambda column: known.index(names[column]))
+    parts = [_part(held.total[column], total[column]) for column in kept]
+    if parts and max(parts) > parts[0] + CLEARLY:
+        scarcest = kept.pop(parts.index(max(parts)))
+        return [scarcest, *kept]
+    return kept
+
+
+def _matters(snapshot: Snapshot, held: Held, column: int) -> bool:
+    """Whether anybody would miss it: what nodes have only for volumes or as disk, once somebody holds some of it."""
+    return bool(held.total[column] or ("/" in snapshot.axis.names[column] and snapshot.total[column]))
+
+
+def _part(held: int, total: int) -> float:
+    return held / total if total else float(held > 0)
+
+
+def _resource(snapshot: Snapshot, held: Held, column: int) -> Resource:
+    name = snapshot.axis.names[column]
+    return Resource(name, unit_of(name), int(snapshot.total[column]), held.total[column])
+
+
+def unit_of(name: str) -> str:
+    """How a whole number of base units of a resource reads."""
+    if scale_of(name) == 1000:
+        return "milli"
+    return "one" if name == "pods" else "bytes"

@@ -1,0 +1,153 @@
+"""Queues and namespaces in a picture: the tree, and what everybody holds, deserves and may hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from vsched.model.arbitration import Award
+from vsched.model.plan import CycleReport, NamespaceOutcome, QueueOutcome
+from vsched.model.quantity import UNLIMITED
+from vsched.model.queue import ROOT
+from vsched.model.queue_tree import lineage, tree
+from vsched.model.snapshot import Snapshot
+from vsched.web.overview.document import NamespaceRow, QueueRow
+from vsched.web.overview.jobs import Jobs, Pair
+
+DIGITS = 4
+"""Of shares: what changes beyond them is not worth telling."""
+
+Amounts = tuple[int | None, ...]
+
+
+def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Sequence[int]) -> dict[str, QueueRow]:
+    """Every queue by name, with all that is below it."""
+    parents = tree(snapshot.queues)
+    names = [snapshot.axis.names[column] for column in columns]
+    outcomes = {
+        name: report.queues.get(name) or QueueOutcome(name, queue.weight) for name, queue in snapshot.queues.items()
+    }
+    allocated = {name: [found.allocated.get(resource, 0) for resource in names] for name, found in outcomes.items()}
+    held = {name: [0] * len(names) for name in parents}
+    listed, waiting = Counter[str](), Counter[str]()
+    own_listed, own_waiting = _by_queue(jobs.listed), _by_queue(jobs.waiting)
+    for name in parents:
+        for above in (name, *lineage(name, parents)):
+            held[above] = [mine + more for mine, more in zip(held[above], allocated[name], strict=True)]
+            listed[above] += own_listed[name]
+            waiting[above] += own_waiting[name]
+    deserved = {name: _deserved(found, names) for name, found in outcomes.items()}
+    shares = {name: found.share for name, found in outcomes.items()}
+    if _flat(outcomes):
+        deserved, shares = _summed(deserved, shares, held, parents)
+    return {
+        name: QueueRow(
+            name=name,
+            parent=parents[name],
+            state=queue.state,
+            weight=queue.weight,
+            priority=queue.priority,
+            share=round(shares[name], DIGITS),
+            overused=outcomes[name].overused and name != ROOT,  # all of the cluster is its own
+            allocated=tuple(held[name]),
+            deserved=deserved[name],
+            guarantee=_stated(queue.guarantee, {}, columns, names),
+            capability=_stated(queue.capability, outcomes[name].capability, columns, names),
+            jobs=listed[name],
+            waiting=waiting[name],
+            problem=outcomes[name].problem,
+        )
+        for name, queue in snapshot.queues.items()
+    }
+
+
+def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:
+    found = Counter[str]()
+    for (queue, _), count in counts.items():
+        found[queue] += count
+    return found
+
+
+def _flat(outcomes: Mapping[str, QueueOutcome]) -> bool:
+    """Whether the policy divides among queues as if none were below another."""
+    return any(found.allocated for found in outcomes.values()) and not any(found.subtree for found in outcomes.values())
+
+
+def _summed(
+    deserved: Mapping[str, Amounts],
+    shares: Mapping[str, float],
+    held: Mapping[str, Sequence[int]],
+    parents: Mapping[str, str],
+) -> tuple[dict[str, Amounts], dict[str, float]]:
+    """What queues deserve with all that is below them, as what they hold is told, and their shares of that."""
+    sums, above_others = dict(deserved), set[str]()
+    for name in parents:
+        for above in lineage(name, parents):
+            above_others.add(above)
+            sums[above] = tuple(
+                [
+                    own if own is None else own + (more or 0)
+                    for own, more in zip(sums[above], deserved[name], strict=True)
+                ]
+            )
+    parts = {name: _part(held[name], sums[name]) for name in above_others if any(deserved[name])}
+    return sums, {**shares, **parts}
+
+
+def _part(held: Iterable[int], deserved: Iterable[int | None]) -> float:
+    """The largest part that is held of what is deserved of anything; all of it where it is nothing."""
+    pairs = zip(held, deserved, strict=True)
+    return max((mine / due if due else float(mine > 0) for mine, due in pairs if due is not None), default=0.0)
+
+
+def _deserved(outcome: QueueOutcome, names: Sequence[str]) -> Amounts:
+    """What it deserves of each; None where nobody says, which is not the same as nothing."""
+    return tuple([_limit(outcome.deserved.get(name)) for name in names])
+
+
+def _stated(
+    stated: Iterable[tuple[int, int]], comes_to: Mapping[str, int], columns: Sequence[int], names: Sequence[str]
+) -> Amounts:
+    """What a queue states, zeros included, or rather what that comes to where it comes to something else."""
+    said = dict(stated)
+    return tuple([_limit(comes_to.get(name, said.get(column))) for column, name in zip(columns, names, strict=True)])
+
+
+def _limit(amount: int | None) -> int | None:
+    return None if amount is None or amount >= UNLIMITED else amount
+
+
+# -- namespaces
+
+
+def namespace_rows(
+    snapshot: Snapshot,
+    report: CycleReport,
+    jobs: Jobs,
+    awards: Mapping[str, Award],
+    weights: Mapping[str, int],
+    columns: Sequence[int],
+) -> dict[str, NamespaceRow]:
+    """What each namespace holds of each queue, where it holds something or waits for it."""
+    names = [snapshot.axis.names[column] for column in columns]
+    outcomes = {(found.queue, found.namespace): found for found in report.namespaces.values()}
+    shown = {}
+    for pair in sorted({pair for pair, found in outcomes.items() if found.allocated} | jobs.listed.keys()):
+        queue, namespace = pair
+        known = snapshot.namespaces.get(namespace)
+        weight = 1 if known is None else known.weight
+        found = outcomes.get(pair) or NamespaceOutcome(queue, namespace, weight, 0.0)
+        shown[f"{queue}/{namespace}"] = NamespaceRow(
+            queue=queue,
+            namespace=namespace,
+            weight=weights.get(namespace, found.weight),
+            share=round(found.share, DIGITS),
+            allocated=tuple([found.allocated.get(name, 0) for name in names]),
+            waiting=jobs.waiting[pair],
+            deserved=_awarded(awards.get(namespace), names),
+        )
+    return shown
+
+
+def _awarded(award: Award | None, names: Sequence[str]) -> Amounts:
+    return tuple([None if award is None else award.deserved.get(name) for name in names])

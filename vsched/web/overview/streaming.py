@@ -1,0 +1,107 @@
+"""``/overview`` and ``/events``: the picture for those who ask once, and for those who go on watching."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from aiohttp import hdrs, web
+
+from vsched.errors import Unavailable
+from vsched.web.overview.events import (
+    FIRST_WORDS,
+    HEARTBEAT,
+    OTHER_WORDS,
+    GzipStream,
+    Piece,
+    PlainStream,
+    gzipped,
+    takes_gzip,
+)
+from vsched.web.overview.feed import PATIENCE_SECONDS, Feed
+from vsched.web.pages.routes import Route, as_json, aside
+from vsched.web.serve.lasting import Lasting, Stay
+
+HEARTBEAT_SECONDS = 15.0
+UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}
+"""For those in between: not to be kept, not to be changed, not to be held back."""
+
+
+def picture_routes(
+    feed: Feed, heartbeat_seconds: float = HEARTBEAT_SECONDS, patience_seconds: float = PATIENCE_SECONDS
+) -> list[Route]:
+    """The two paths."""
+
+    async def overview(request: web.Request) -> web.StreamResponse:
+        try:
+            found = await aside(partial(feed.document.of, await feed.fresh(patience_seconds)))
+        except Unavailable as error:
+            return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+        zipped = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
+        headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if zipped else {})
+        body = await aside(lambda: gzipped(found)) if zipped else found.plain
+        return web.Response(body=body, content_type="application/json", headers=headers)
+
+    async def events(request: web.Request) -> web.StreamResponse:
+        if request.method == hdrs.METH_HEAD:
+            return web.Response(content_type="text/event-stream", headers=UNTOUCHED)
+        if feed.full:
+            return as_json({"error": f"{feed.watchers} watch already"}, 503, {"Retry-After": "5"})
+        return EventStream(feed, request, heartbeat_seconds)
+
+    return [
+        Route("/overview", overview, "the whole picture, as the page shows it"),
+        Route("/events", events, "the same as server-sent events: the whole, then what changes"),
+    ]
+
+
+class EventStream(Lasting):
+    """Pictures for one reader, until they go or have to.
+
+    A reader that is slow holds up nobody, and nothing piles up for it: once it has taken what it was sent, it is told
+    how things are by then.
+    """
+
+    def __init__(self, feed: Feed, request: web.Request, heartbeat_seconds: float) -> None:
+        zipped = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
+        super().__init__(headers=UNTOUCHED | ({"Content-Encoding": "gzip"} if zipped else {}))
+        self.content_type = "text/event-stream"
+        self._feed = feed
+        self._frame: GzipStream | PlainStream = GzipStream() if zipped else PlainStream()
+        named = request.headers.get("Last-Event-ID", "")
+        self._known = feed.number_of(named)
+        self._astray = bool(named) and (self._known is None or feed.since(self._known) is None)
+        """Whether they have a picture that cannot be gone on with."""
+        self._heartbeat_seconds = heartbeat_seconds
+
+    async def last(self, stay: Stay) -> None:
+        feed, frame = self._feed, self._frame
+        with feed.watching():
+            await stay.send(frame.begin() + frame.add(OTHER_WORDS if self._astray else FIRST_WORDS))
+            said = time.monotonic()
+            turn = feed.turn
+            # What is shown is not told as news to somebody new if nobody has looked for a while.
+            news = await self._news() if feed.is_fresh else []
+            while await stay.allowed():
+                # Pictures that are found to hold still say nothing, however many there are.
+                silence_seconds = time.monotonic() - said
+                if not news and silence_seconds >= self._heartbeat_seconds:
+                    news = [HEARTBEAT]
+                for found in news:
+                    await stay.send(frame.add(found))
+                    said, silence_seconds = time.monotonic(), 0.0
+                if feed.closed:
+                    break
+                turned = await stay.wait(turn, self._heartbeat_seconds - silence_seconds)
+                turn = feed.turn
+                news = await self._news() if turned else []
+        await stay.send(frame.end())
+
+    async def _news(self) -> list[Piece]:
+        """What this reader does not know yet, and from now on does."""
+        latest = self._feed.latest
+        if latest is None:
+            return []
+        path = self._feed.since(self._known)
+        self._known = latest.number
+        return [await aside(partial(self._feed.whole.of, latest))] if path is None else path

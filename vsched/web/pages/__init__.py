@@ -1,0 +1,1 @@
+"""The routes of a daemon and what each answers."""

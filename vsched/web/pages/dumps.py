@@ -1,0 +1,139 @@
+"""The pages of recordings: a cycle right now, and those that were kept because something looked wrong.
+
+What is answered is a file: gzipped JSON, as ``vsched replay`` reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from vsched.errors import Unavailable
+from vsched.framework.registry import Registry
+from vsched.model.dump import Recording, decode, pack
+from vsched.web.pages.kept import Kept, Ring
+from vsched.web.pages.recording import Whose, anonymous, recording_of
+from vsched.web.pages.routes import Handler, Route, as_json, aside
+from vsched.web.snapshots import Look
+
+GZIP = "application/gzip"
+MOST_WAITING = 4
+"""Of those who want a recording made: each takes a second of a core in a large cluster, and they are made in turn."""
+
+
+def dump_routes(look: Look, ring: Ring, whose: Whose, registry: Registry) -> Sequence[Route]:
+    """``/dump`` and ``/recordings``; a recording is made of the next session, which is had to start."""
+    turns = Turns()
+    return [
+        Route(
+            "/dump",
+            _dump(look, whose, registry, turns),
+            "a cycle, to be run again by vsched replay: gzipped JSON",
+            private=True,
+        ),
+        Route("/recordings", _list(ring), "cycles that were kept because something looked wrong", private=True),
+        Route("/recordings/{number}", _one(ring, registry, turns), "one of them, as /dump has it", private=True),
+    ]
+
+
+class Turns:
+    """One recording is made at a time; a few may wait for their turn."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._waiting = 0
+
+    async def __aenter__(self) -> None:
+        if self._waiting >= MOST_WAITING:
+            raise Unavailable(f"{self._waiting} recordings are being made already")
+        self._waiting += 1
+        try:
+            await self._lock.acquire()
+        except BaseException:
+            self._waiting -= 1
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._waiting -= 1
+        self._lock.release()
+
+
+def _dump(look: Look, whose: Whose, registry: Registry, turns: Turns) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        hidden = _flag(request, "anonymous")
+        if hidden is None:
+            return _bad_flag()
+        if not whose.decides:
+            return as_json({"error": "this daemon places no pods (--no-schedule): it has no cycle to run again"}, 404)
+        try:
+            async with turns:
+                sight = await look()
+                recording = recording_of(sight, whose)
+                data = await aside(lambda: pack(anonymous(recording, registry) if hidden else recording))
+        except Unavailable as error:
+            return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+        return _file(data, sight.number, hidden)
+
+    return answer
+
+
+def _list(ring: Ring) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return as_json({"recordings": [_line(kept) for kept in ring]})
+
+    return answer
+
+
+def _line(kept: Kept) -> dict[str, Any]:
+    head = kept.head
+    return {
+        "number": head.number,
+        "at": head.at,
+        "why": head.why,
+        "says": head.says,
+        "error": head.error,
+        "times": kept.times,
+        "last": kept.last or head.at,
+        "bytes": len(kept.data),
+    }
+
+
+def _one(ring: Ring, registry: Registry, turns: Turns) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        hidden, number = _flag(request, "anonymous"), request.match_info["number"]
+        if hidden is None:
+            return _bad_flag()
+        kept = ring.get(int(number)) if number.isdecimal() and len(number) < 19 else None
+        if kept is None:
+            return as_json({"error": f"no recording {number} is kept here (/recordings lists those that are)"}, 404)
+        data = kept.data
+        if hidden:
+            try:
+                async with turns:
+                    data = await aside(lambda: pack(_hidden(kept.data, registry)))
+            except Unavailable as error:
+                return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+        return _file(data, kept.head.number, hidden)
+
+    return answer
+
+
+def _hidden(data: bytes, registry: Registry) -> Recording:
+    return anonymous(decode(data), registry)
+
+
+def _file(data: bytes, number: int, hidden: bool) -> web.Response:
+    name = f"vsched-{number}{'-anonymous' if hidden else ''}.json.gz"
+    return web.Response(body=data, content_type=GZIP, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _flag(request: web.Request, name: str) -> bool | None:
+    """What a flag of the query says, None where that cannot be said."""
+    return {"": True, "true": True, "1": True, "false": False, "0": False}.get(request.query.get(name, "false"))
+
+
+def _bad_flag() -> web.Response:
+    return as_json({"error": "anonymous: expected true or false"}, 400)

@@ -1,0 +1,228 @@
+"""The pages that explain: why a pod, a PodGroup or a queue waits, as of a session that starts when one asks.
+
+What would help is found by simulation, for as long as whoever asks is made to wait for it: a second of work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+from itertools import islice
+from threading import Event
+from typing import TypeVar
+
+from aiohttp import web
+from msgspec import to_builtins
+
+from vsched.errors import Unavailable
+from vsched.explain.changes import SIMULATIONS_MAX
+from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue, kinds_of
+from vsched.explain.records import Explanation
+from vsched.explain.simulation import Asked, Spent
+from vsched.framework.answers import Repeating
+from vsched.framework.registry import Registry
+from vsched.mirror.notes import Broken
+from vsched.web.pages.routes import Handler, Route, as_json
+from vsched.web.snapshots import Look, Sight
+
+T = TypeVar("T")
+Make = Callable[[Sight, Asked], Explanation | None]
+"""Makes an explanation of a session; asks now and then whether it is over."""
+Unused = Callable[[], Iterable[Broken]]
+"""Objects that nothing is done for, and why."""
+
+EXPLAINING = ThreadPoolExecutor(2, "explain")
+"""Explanations are made here, two at a time: searches take longer than pages, and pages are not to wait for them."""
+MOST_AT_ONCE = 16
+"""Of explanations asked for and not made yet."""
+SEARCH_SECONDS = 1.0
+"""Of a core, for what would help."""
+ESTIMATE_SECONDS = 1.0
+"""Of a core, for when it may start."""
+SEARCH_LONGEST_SECONDS = 3.0
+"""By the clock, on a machine that is busy."""
+LONGEST_SECONDS = 20.0
+"""By the clock, from when it is asked for to when its thread is given back, whatever it is doing."""
+REST_SECONDS = 0.05
+"""How long a search stands aside for a session, each time it comes upon one."""
+NAMES_MAX = 5_000
+"""So many names are compared with one that is not known."""
+CLOSE_MAX = 3
+
+KINDS = {"": "", "pod": POD, "podgroup": POD_GROUP, "pg": POD_GROUP}
+"""What ``?kind=`` may be, in small letters."""
+SEARCHES = {"": True, "true": True, "1": True, "false": False, "0": False}
+"""What ``?changes=`` may be."""
+
+
+class Explainer:
+    """Makes explanations, a few at once."""
+
+    def __init__(
+        self,
+        look: Look,
+        registry: Registry,
+        unused: Unused,
+        at_rest: Callable[[float], object],
+        longest_seconds: float,
+    ) -> None:
+        self._look = look
+        self._longest_seconds = longest_seconds
+        self._registry = registry
+        self._unused = unused
+        self._at_rest = at_rest
+        """Waits until no session is under way, for so many seconds at most."""
+        self._asked = 0
+
+    async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
+        """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
+
+        def make(sight: Sight, over: Asked) -> Explanation | None:
+            simulations = SIMULATIONS_MAX if search else 0
+            return explain(
+                sight.snapshot,
+                sight.policy,
+                self._registry,
+                sight.report,
+                namespace,
+                name,
+                kind=kind,
+                callout=Repeating(sight.calls),
+                simulations=simulations,
+                spent=self._spent(),
+                foreseen=self._spent(ESTIMATE_SECONDS) if search else None,
+                over=over,
+            )
+
+        sight, found = await self._made(make)
+        if found is not None:
+            return found
+        left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
+        told = next((one.message for one in left_out if not kind or one.kind == kind), "")
+        if told:
+            return f"{told} (so it is left out)"
+        what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
+        if kind and (others := kinds_of(sight.snapshot, sight.report, f"{namespace}/{name}")):
+            return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
+        close = await self._aside(lambda: close_names(sight, namespace, name))
+        return f"no {what} {namespace}/{name} is known here{_meant(close)}"
+
+    async def of_queue(self, name: str, search: bool) -> Explanation | str:
+        """The explanation of a queue, else why there is none; raises Unavailable."""
+
+        def make(sight: Sight, over: Asked) -> Explanation | None:
+            return explain_queue(
+                sight.snapshot,
+                sight.policy,
+                self._registry,
+                sight.report,
+                name,
+                callout=Repeating(sight.calls),
+                simulations=SIMULATIONS_MAX if search else 0,
+                spent=self._spent(),
+                over=over,
+            )
+
+        sight, found = await self._made(make)
+        if found is not None:
+            return found
+        left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
+        if told := next(left_out, ""):
+            return f"{told} (so it is left out)"
+        queues = list(islice(sight.snapshot.queues, NAMES_MAX))
+        close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
+        return f"no queue {name} is known here{_meant(close)}"
+
+    async def _made(self, make: Make) -> tuple[Sight, Explanation | None]:
+        if self._asked >= MOST_AT_ONCE:
+            raise Unavailable(f"{self._asked} explanations are being made already")
+        self._asked += 1
+        until, ended = time.monotonic() + self._longest_seconds, Event()
+        try:
+            sight = await self._look()
+            return sight, await self._aside(lambda: make(sight, lambda: ended.is_set() or time.monotonic() > until))
+        except Spent:
+            raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
+        finally:
+            ended.set()  # nobody waits for it any more: its thread is for others
+            self._asked -= 1
+
+    async def _aside(self, make: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(EXPLAINING, make)
+
+    def _spent(self, most: float = SEARCH_SECONDS) -> Callable[[], bool]:
+        """Whether a search has had its time, counted from its first question; asked in the thread that searches."""
+        until: list[float] = []
+
+        def spent() -> bool:
+            if not until:
+                until.extend((time.thread_time() + most, time.monotonic() + SEARCH_LONGEST_SECONDS))
+            self._at_rest(REST_SECONDS)
+            return time.thread_time() > until[0] or time.monotonic() > until[1]
+
+        return spent
+
+
+def explanation_routes(
+    look: Look,
+    registry: Registry,
+    unused: Unused,
+    at_rest: Callable[[float], object],
+    longest_seconds: float = LONGEST_SECONDS,
+) -> Sequence[Route]:
+    """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds)
+    return [
+        Route("/explain/{namespace}/{name}", _explain(explainer), "why a pod or a PodGroup waits; ?kind=, ?changes="),
+        Route("/explain-queue/{name}", _explain_queue(explainer), "why the jobs of a queue wait; ?changes="),
+    ]
+
+
+def _explain(explainer: Explainer) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        namespace, name = request.match_info["namespace"], request.match_info["name"]
+        kind = KINDS.get(request.query.get("kind", "").lower())
+        search = SEARCHES.get(request.query.get("changes", "").lower())
+        if kind is None:
+            return as_json({"error": "?kind=: expected Pod or PodGroup"}, 400)
+        if search is None:
+            return as_json({"error": "?changes=: expected true or false"}, 400)
+        return await _answered(explainer.of(namespace, name, kind, search))
+
+    return answer
+
+
+def _explain_queue(explainer: Explainer) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        search = SEARCHES.get(request.query.get("changes", "").lower())
+        if search is None:
+            return as_json({"error": "?changes=: expected true or false"}, 400)
+        return await _answered(explainer.of_queue(request.match_info["name"], search))
+
+    return answer
+
+
+async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
+    try:
+        found = await making
+    except Unavailable as error:
+        return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+    return as_json({"error": found}, 404) if isinstance(found, str) else as_json(to_builtins(found))
+
+
+def close_names(sight: Sight, namespace: str, name: str) -> list[str]:
+    """Jobs and pods whose names are nearly this one, or are this one in another namespace."""
+    snapshot = sight.snapshot
+    elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
+    own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))
+    here = (job for key, job in snapshot.jobs.items() if key.startswith(f"{namespace}/"))
+    pods = (task.key for job in here for task in job.tasks.values())
+    known = [*islice(own, NAMES_MAX), *islice(pods, NAMES_MAX)]
+    return list(dict.fromkeys([*elsewhere, *get_close_matches(f"{namespace}/{name}", known, CLOSE_MAX)]))[:CLOSE_MAX]
+
+
+def _meant(close: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,122 @@
+"""``/pods``: the pods of one job or on one node, and who had to leave there; ``/evictions``: who had to leave anywhere.
+
+Pictures hold no pods, there are too many: whoever looks closer asks for those of one thing, and gets the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any, NamedTuple
+
+from aiohttp import web
+from msgspec.structs import asdict
+
+from vsched.model.plan import Unschedulable
+from vsched.model.status import Status
+from vsched.model.task import Task
+from vsched.web.evictions import MOST_TOLD, EvictionRow, Evictions, of_job, on_node
+from vsched.web.pages.routes import Handler, Route, as_json, aside
+from vsched.web.pages.views import amounts
+
+MOST_PODS = 100
+"""In one answer."""
+STATES = {Status.RELEASING: "Leaving", Status.PIPELINED: "Pending", Status.ALLOCATED: "Binding"}
+"""What pods are, where that is not the name of their status."""
+
+Document = dict[str, Any]
+
+
+class Seen(NamedTuple):
+    """The mirror as those who ask see it; asked on the event loop, which it belongs to."""
+
+    tasks_of: Callable[[str], list[Task] | None]
+    """Of a job, None where there is none."""
+    tasks_on: Callable[[str], list[Task] | None]
+    """Of a node."""
+    names: Callable[[], Sequence[str]]
+    """Of resources, by column."""
+
+
+def pod_routes(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]) -> list[Route]:
+    """The two paths; ``verdicts`` are what pods that wait were told last, by ``namespace/name``."""
+    return [
+        Route("/pods", _pods(seen, evictions, verdicts), "pods and evictions of ?job=NAMESPACE/NAME or of ?node=NAME"),
+        Route("/evictions", _evictions(evictions), "the last evictions: who, for whom, and why"),
+    ]
+
+
+def _pods(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        job, node = request.query.get("job", ""), request.query.get("node", "")
+        if bool(job) == bool(node):
+            return as_json({"error": "expected ?job=NAMESPACE/NAME or ?node=NAME, one of both"}, 400)
+        tasks = seen.tasks_of(job) if job else seen.tasks_on(node)
+        rows, names, told = evictions.rows(), seen.names(), verdicts()
+        if tasks is None:
+            found = of_job(rows, job) if job else on_node(rows, node)
+            what = f"job {job}" if job else f"node {node}"
+            return as_json({"error": f"no {what} is known here", **eviction_document(found)}, 404)
+
+        def made() -> web.Response:
+            pods = frozenset(task.key for task in tasks)
+            found = of_job(rows, job, pods) if job else on_node(rows, node)
+            return as_json({**pod_document(tasks, names, told), **eviction_document(found)})
+
+        return await aside(made)
+
+    return answer
+
+
+def _evictions(evictions: Evictions) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return as_json(eviction_document(evictions.rows()))
+
+    return answer
+
+
+def pod_document(tasks: Iterable[Task], names: Sequence[str], told: Mapping[str, Unschedulable]) -> Document:
+    """How many there are by state, and the first of them: those that wait or leave before the others, then by name."""
+    listed = list(tasks)
+    states: dict[str, int] = {}
+    for task in listed:
+        state = state_of(task)
+        states[state] = states.get(state, 0) + 1
+    first = nsmallest(MOST_PODS, listed, key=_rank)
+    return {"total": len(listed), "states": states, "pods": [_pod(task, names, told) for task in first]}
+
+
+def eviction_document(rows: Sequence[EvictionRow]) -> Document:
+    """How many are remembered, and the latest of them."""
+    return {"evictions_total": len(rows), "evictions": [asdict(row) for row in rows[:MOST_TOLD]]}
+
+
+def state_of(task: Task) -> str:
+    """What a pod is, in one word."""
+    return STATES.get(task.status) or task.status.name.capitalize()
+
+
+SETTLED = (Status.RUNNING, Status.SUCCEEDED, Status.FAILED)
+"""Statuses of pods with which nothing is about to happen; those that run come first among them."""
+
+
+def _rank(task: Task) -> tuple[int, str, int, str]:
+    """By name within its namespace as people count: ``train-9`` before ``train-10``."""
+    rank = SETTLED.index(task.status) + 1 if task.status in SETTLED else 0
+    return rank, task.namespace, len(task.name), task.name
+
+
+def _pod(task: Task, names: Sequence[str], told: Mapping[str, Unschedulable]) -> Document:
+    verdict = told.get(task.key) if task.status is Status.PENDING else None
+    return {
+        "namespace": task.namespace,
+        "name": task.name,
+        "job": task.job,
+        "state": state_of(task),
+        "node": task.node,
+        "nominated": task.nominated,
+        "role": task.role,
+        "started": task.started,
+        "requests": amounts({names[column]: value for column, value in task.shape.request if names[column] != "pods"}),
+        "message": verdict.message if verdict is not None and verdict.uid == task.uid else "",
+    }

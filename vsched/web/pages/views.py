@@ -1,0 +1,121 @@
+"""What is shown of the cluster and of the last cycles, as plain data. Pure functions, one a page, for any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vsched.model.job import Job
+from vsched.model.plan import JobOutcome
+from vsched.model.queue import Queue
+from vsched.model.resources import format_amount
+from vsched.model.status import Phase, Status
+from vsched.web.findings import Findings
+from vsched.web.overview.nodes import standing
+
+View = dict[str, Any]
+NO_POSITIONS: Mapping[str, int] = {}
+
+
+def amounts(named: Mapping[str, int]) -> dict[str, str]:
+    """Base units by resource name as quantities."""
+    return {name: format_amount(name, value) for name, value in named.items() if value}
+
+
+def queues(findings: Findings) -> View:
+    """Every queue with its share and what it holds, deserves and may hold, and what is wrong with it."""
+    records = findings.snapshot.queues if findings.snapshot is not None else {}
+    return {
+        name: {
+            **_record(records.get(name)),
+            "weight": queue.weight,
+            "share": round(queue.share, 6),
+            "overused": queue.overused,
+            "allocated": amounts(queue.allocated),
+            "deserved": amounts(queue.deserved),
+            "capability": amounts(queue.capability),
+            "guarantee": amounts(queue.guarantee),
+            "subtree": amounts(queue.subtree),
+            "problem": queue.problem,
+            "problemReason": queue.problem_reason,
+            "namespaces": {
+                held.namespace: {
+                    "weight": held.weight,
+                    "share": round(held.share, 6),
+                    "allocated": amounts(held.allocated),
+                }
+                for held in findings.namespaces.values()
+                if held.queue == name
+            },
+        }
+        for name, queue in sorted(findings.queues.items())
+    }
+
+
+def _record(queue: Queue | None) -> View:
+    """What a queue's own object says; nothing where it is gone."""
+    if queue is None:
+        return {}
+    return {
+        "state": queue.state,
+        "parent": queue.parent,
+        "priority": queue.priority,
+        "reclaimable": queue.reclaimable,
+    }
+
+
+def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> View:
+    """Every PodGroup with its phase, counts, the reason it waits, and its place in the order of its queue if known."""
+    snapshot = findings.snapshot
+    if snapshot is None:
+        return {}
+    listed = sorted(dict(snapshot.jobs).items())
+    return {key: {**_job(job, findings.jobs.get(key)), "position": positions.get(key)} for key, job in listed}
+
+
+def _job(job: Job, outcome: JobOutcome | None) -> View:
+    succeeded, failed = job.counts[Status.SUCCEEDED], job.counts[Status.FAILED]
+    if outcome is not None and outcome.phase == Phase.COMPLETED:  # finished pods may have been cleaned away since
+        succeeded, failed = max(succeeded, outcome.succeeded), max(failed, outcome.failed)
+    return {
+        "phase": outcome.phase if outcome is not None else job.spec.phase,
+        "queue": job.spec.queue,
+        "priority": job.priority,
+        "minMember": job.spec.min_member,
+        "ready": job.ready,
+        "pending": len(job.pending),
+        "running": job.counts[Status.RUNNING],
+        "succeeded": succeeded,
+        "failed": failed,
+        "created": job.spec.created,
+        "code": outcome.code if outcome is not None else "",
+        "message": outcome.message if outcome is not None else "",
+        "reasons": dict(outcome.reasons) if outcome is not None else {},
+    }
+
+
+def nodes(findings: Findings) -> View:
+    """Every node with what it has, what is taken and what is on its way back."""
+    snapshot = findings.snapshot
+    if snapshot is None:
+        return {}
+    table, names = snapshot.nodes, snapshot.axis.names
+    shown: View = {}
+    for row, attributes in enumerate(table.statics.attributes):
+        columns = {
+            what: amounts({names[column]: int(array[column, row]) for column in range(table.width)})
+            for what, array in (
+                ("allocatable", table.allocatable),
+                ("idle", table.idle),
+                ("releasing", table.releasing),
+                ("pipelined", table.pipelined),
+            )
+        }
+        state, group = standing(attributes)
+        shown[attributes.name] = {
+            **columns,
+            "unschedulable": attributes.unschedulable,
+            "state": state,
+            "group": group,
+        }
+    return shown

@@ -1,0 +1,1 @@
+"""Serving HTTP: addresses, TLS, limits, and who may look."""

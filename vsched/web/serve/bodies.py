@@ -1,0 +1,105 @@
+"""Bodies of requests: read within bounds, and one line about those that cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+
+from vsched.errors import BadInput
+from vsched.kube.errors import one_line
+from vsched.mirror.wire.base import located
+from vsched.model.quantity import format_bytes
+from vsched.web.pages.routes import Handler, as_json
+
+T = TypeVar("T")
+
+JSON = "application/json"
+BODY_SECONDS = 10.0
+"""How long a client may take to send a body."""
+TOGETHER = 4
+"""As many bodies of the largest size may be at hand at once."""
+
+
+class BadRequest(BadInput):
+    """A request that cannot be answered, and the HTTP status that says whose fault that is."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(one_line(text))
+        self.status = status
+
+
+class Intake:
+    """Reads bodies: each within a bound, all that are at hand together within another, and none for ever."""
+
+    def __init__(self, most_bytes: int, *, together: int = TOGETHER, seconds: float = BODY_SECONDS) -> None:
+        self._most = most_bytes
+        self._together = together * most_bytes
+        self._seconds = seconds
+        self.at_hand = 0
+        """Bytes."""
+
+    @asynccontextmanager
+    async def body(self, request: web.Request) -> AsyncIterator[bytes]:
+        """The body of a request, which counts as long as the block runs; raises BadRequest.
+
+        It has to be called JSON: pages of other sites cannot have a browser send that without asking first.
+        """
+        if request.content_type != JSON:
+            raise BadRequest(415, f"Content-Type: {request.content_type!r} (expected {JSON})")
+        parts: list[bytes] = []
+        length = 0
+        try:
+            self._admit(request.content_length or 0, 0)
+            async with asyncio.timeout(self._seconds):
+                while part := await request.content.readany():
+                    length += len(part)
+                    self.at_hand += len(part)
+                    self._admit(length, length)
+                    parts.append(part)
+            whole = parts[0] if len(parts) == 1 else b"".join(parts)
+            parts.clear()
+            yield whole
+        except TimeoutError:
+            raise BadRequest(408, f"the body did not come within {self._seconds:g} s") from None
+        except web.RequestPayloadError as error:
+            raise BadRequest(400, f"the body breaks off: {error}") from None
+        finally:
+            self.at_hand -= length
+
+    def _admit(self, length: int, counted: int) -> None:
+        """Whether a body of this length can be had, of which so much is counted already."""
+        if length > self._most:
+            raise BadRequest(413, f"the body is too large (expected at most {format_bytes(self._most)})")
+        if self.at_hand + length - counted > self._together:
+            raise BadRequest(503, "too many large requests at once")
+
+
+def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
+    """JSON as a struct; raises BadRequest naming the field."""
+    try:
+        if isinstance(body, bytes):
+            body.decode()  # the decoder looks at what it skips no closer than it has to
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise BadRequest(400, located(error, at)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(400, f"the body is not JSON: {error}") from None
+
+
+def guarded(answer: Handler, field: str) -> Handler:
+    """The handler, answering requests that cannot be used with JSON that says why under this field."""
+
+    async def guard(request: web.Request) -> web.StreamResponse:
+        try:
+            return await answer(request)
+        except BadRequest as error:
+            return as_json({field: str(error)}, error.status)
+        except BadInput as error:
+            return as_json({field: one_line(str(error))}, 400)
+
+    return guard

@@ -1,0 +1,280 @@
+"""What those who ask may take of a server: connections, requests at once, bytes of a head, and time for each step.
+
+The time to send a body is ``bodies``' business, who knows how long the bodies are that are expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import Any, cast
+
+import msgspec
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.log import server_logger
+
+from vsched.web.pages.routes import Handler, as_json
+from vsched.web.serve.lasting import Lasting, Stay
+
+GRACE_SECONDS = 0.05
+LINGER_SECONDS = 1.0
+"""For those who still send a body that is not wanted: hung up on at once, they would not see why."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds of one port."""
+
+    connections: int = 128
+    """At once, handshakes included; one more takes the place of the one that has been idle for longest."""
+    requests: int = 64
+    """Being answered at once; more are told to come again."""
+    line_bytes: int = 8190
+    """Of the request line, and of each field of the head."""
+    fields: int = 64
+    """Of a head."""
+    handshake_seconds: float = 10.0
+    head_seconds: float = 10.0
+    """From the first byte of a head to its last."""
+    idle_seconds: float = 75.0
+    """Between two requests; longer than Prometheus waits between two scrapes."""
+    answer_seconds: float = 30.0
+    """From the head to the answer, the body included."""
+    send_seconds: float = 30.0
+    """How long the other side may take to fetch an answer."""
+    life_seconds: float = 3600.0
+    """Of a connection: whoever is trusted no longer has to come again and show who they are."""
+    recheck_seconds: float = 30.0
+    """Between two looks at whether those whose answer goes on may still have it."""
+
+
+class Port:
+    """Everybody at one port, and what they are at."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.connections: dict[Connection, None] = {}
+        """Those that are open, in the order in which they were last busy."""
+        self.at_work = 0
+        """Requests being answered."""
+        self.refused: Counter[str] = Counter()
+        """How many were not answered, by status; those who were turned away are not here."""
+        self._room = asyncio.Event()
+
+    def left(self) -> None:
+        """Somebody has gone, or is idle."""
+        self._room.set()
+
+    async def wait(self) -> None:
+        """Until somebody goes, or is idle."""
+        self._room.clear()
+        await self._room.wait()
+
+    def make_room(self) -> bool:
+        """Hang up on the one that has been idle for longest; whether there was one."""
+        idle = next((connection for connection in self.connections if not connection.busy), None)
+        if idle is not None:
+            self.connections.pop(idle)
+            idle.close_soon()
+        return idle is not None
+
+
+class Connection(web.RequestHandler):
+    """One connection, whose patience with silence ends."""
+
+    __slots__ = ("_heading", "_made", "_port", "_socket", "_timer", "busy", "gone")
+
+    def __init__(self, port: Port, server: web.Server, read_bytes: int) -> None:
+        limits = port.limits
+        settings: dict[str, Any] = {
+            "access_log": None,
+            "logger": Faults(port),
+            # Ours is over before: it ends connections whose other side does not even fetch the last answer.
+            "keepalive_timeout": 2.0 * limits.idle_seconds,
+            "lingering_time": LINGER_SECONDS,
+            "max_line_size": limits.line_bytes,
+            "max_field_size": limits.line_bytes,
+            "max_headers": limits.fields,
+            "read_bufsize": read_bytes,
+        }
+        super().__init__(server, loop=asyncio.get_running_loop(), **settings)
+        self._port = port
+        self._socket: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._made = 0.0
+        self._heading = True
+        """Whether a head is expected within the time that heads may take."""
+        self.busy = False
+        """Whether a request is being answered."""
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the other side has hung up, or is hung up on."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        # That of uvloop for TLS is one in all but name.
+        self._socket = cast("asyncio.Transport", transport)
+        self._port.connections[self] = None
+        self._made = asyncio.get_running_loop().time()
+        self._wait(self._port.limits.head_seconds)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._port.connections.pop(self, None)
+        self._port.left()
+        self._stop_timer()
+        if not self.gone.done():
+            self.gone.set_result(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.busy and not self._heading:
+            self._heading = True
+            self._wait(self._port.limits.head_seconds)
+
+    def begin(self) -> None:
+        """A head is complete."""
+        self.busy = True
+        self._stop_timer()
+
+    def end(self) -> None:
+        """The request has been answered."""
+        self.busy = self._heading = False
+        if self in self._port.connections:
+            del self._port.connections[self]
+            self._port.connections[self] = None
+            self._wait(self._port.limits.idle_seconds)
+            self._port.left()
+
+    @property
+    def old(self) -> bool:
+        """Whether this request had better be its last."""
+        return asyncio.get_running_loop().time() - self._made >= self._port.limits.life_seconds
+
+    def hang_up(self) -> None:
+        """At once, whatever is on its way."""
+        if self._socket is not None:
+            self._socket.abort()
+
+    def close_soon(self) -> None:
+        """Once the other side has what was said, for which it has a moment."""
+        if self._socket is not None:
+            self._socket.close()
+        self._wait(LINGER_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._late)
+
+    def _late(self) -> None:
+        # A head that came this moment, or while the loop was held up, begins a few turns of the loop later.
+        self._timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._too_late)
+
+    def _too_late(self) -> None:
+        self._timer = None
+        if self._heading:
+            self._port.refused["408"] += 1
+        self.hang_up()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Faults:
+    """What aiohttp has to say about requests: what is our fault in full, what is theirs only as a number.
+
+    Its texts about theirs quote what was sent, tokens and all, and there is no end to them.
+    """
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    def debug(self, text: str, *values: object, exc_info: object = None) -> None:
+        """Heads that cannot be read, where they are the first of a connection."""
+        self._port.refused["400"] += 1
+
+    def exception(self, text: str, *values: object, exc_info: BaseException | None = None) -> None:
+        """Heads that cannot be read, and everything that is our fault."""
+        if isinstance(exc_info, HttpProcessingError):
+            self._port.refused["400"] += 1
+        else:
+            server_logger.error(text, *values, exc_info=exc_info)
+
+
+def bounded(port: Port) -> Any:
+    """The middleware that holds requests within the bounds of a port."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        connection.begin()
+        port.at_work += 1
+        try:
+            response = await _answer(port, request, handler)
+            response.headers["Server"] = "vsched"
+            if isinstance(response, Lasting):
+                await _go_on(port, response, request, connection)
+                return response
+            if connection.old:
+                response.force_close()
+            await _send(response, request, connection, port.limits.send_seconds)
+            return response
+        finally:
+            port.at_work -= 1
+            connection.end()
+
+    return middleware
+
+
+async def _answer(port: Port, request: web.Request, handler: Handler) -> web.StreamResponse:
+    limits = port.limits
+    if port.at_work > limits.requests:
+        return _later(port, "too many requests at once")
+    try:
+        async with asyncio.timeout(limits.answer_seconds):
+            return await handler(request)
+    except TimeoutError:
+        return _later(port, f"no answer within {limits.answer_seconds:g} s")
+    except web.HTTPException as error:
+        kept = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+        return as_json({"error": f"{error.status}: {error.reason}"}, error.status, kept)
+
+
+def _later(port: Port, text: str) -> web.Response:
+    port.refused["503"] += 1
+    return as_json({"error": text}, 503, {"Retry-After": "1"})
+
+
+async def _send(response: web.StreamResponse, request: web.Request, connection: Connection, seconds: float) -> None:
+    """Here rather than where aiohttp would, which waits for ever for clients that do not read."""
+    try:
+        async with asyncio.timeout(seconds):
+            # Whoever has gone has gone.
+            with suppress(ConnectionError):
+                await response.prepare(request)
+                await response.write_eof()
+    except TimeoutError:
+        connection.hang_up()
+
+
+async def _go_on(port: Port, response: Lasting, request: web.Request, connection: Connection) -> None:
+    """An answer without an end takes nobody's place among those that are worked on; its own makers bound their number.
+
+    It ends with its connection's life. What it sends at a time has to be fetched in time like any answer.
+    """
+    limits = port.limits
+    stay = Stay(response, connection.gone, lambda: not connection.old, limits.send_seconds, limits.recheck_seconds)
+    response.force_close()
+    port.at_work -= 1
+    try:
+        with suppress(ConnectionError):
+            await stay.within(response.prepare(request))
+            await response.last(stay)
+            await stay.within(response.write_eof())
+    except TimeoutError:
+        connection.hang_up()
+    finally:
+        port.at_work += 1

@@ -1,0 +1,195 @@
+"""Asking the API server who somebody is and what they may, as Kubernetes' own components do: TokenReviews and
+SubjectAccessReviews, each answer kept for a while.
+
+Whoever can reach the port can make up tokens, so how often the API server is asked is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError
+from vsched.kube.paths import ApiResource
+from vsched.web.serve.access import Person, Refusal, Telling
+from vsched.writes.limits import Recent, TokenBucket
+
+TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
+ACCESS_REVIEWS = ApiResource("authorization.k8s.io", "v1", "subjectaccessreviews", namespaced=False)
+QUOTED = (401, 403, 404)
+"""Answers about us, not about what was asked: their text says what to mend."""
+STRIPES = 16
+"""Questions to the API server at once; two about the same are never asked at once."""
+
+V = TypeVar("V")
+
+
+class ReviewSettings(msgspec.Struct, frozen=True):
+    """How long answers hold and how often is asked."""
+
+    yes_seconds: float = 60.0
+    """A token that was revoked is good for so long; also a permission."""
+    no_seconds: float = 10.0
+    remembered: int = 1_024
+    """Answers kept, of each of the two kinds: made-up tokens must not push out real ones."""
+    per_second: float = 20.0
+    at_once: float = 50.0
+    timeout_seconds: float = 5.0
+
+
+class Answers(Generic[V]):
+    """What the API server said, for as long as it holds. Falsy answers are the ones that say no."""
+
+    def __init__(self, settings: ReviewSettings, clock: Clock, told: Telling, what: str) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._told = told
+        self._what = what
+        self._yes: Recent[bytes, tuple[float, V]] = Recent(settings.remembered)
+        self._no: Recent[bytes, tuple[float, V]] = Recent(settings.remembered)
+        self._asking = tuple(asyncio.Lock() for _ in range(STRIPES))
+        self._bucket = TokenBucket(settings.per_second, settings.at_once, clock.monotonic)
+        self._silent = False
+
+    async def get(self, about: bytes, ask: Callable[[], Awaitable[V]]) -> V:
+        """The answer to a question, asked where it is not known; raises Refusal."""
+        key = sha256(about).digest()
+        found = self._known(key)
+        if found is None:
+            async with self._asking[key[0] % STRIPES]:
+                found = self._known(key)
+                if found is None:
+                    found = (await self._ask(key, ask),)
+        return found[0]
+
+    def _known(self, key: bytes) -> tuple[V] | None:
+        now = self._clock.monotonic()
+        for answers in (self._yes, self._no):
+            entry = answers.get(key)
+            if entry is not None and now < entry[0]:
+                return (entry[1],)
+        return None
+
+    async def _ask(self, key: bytes, ask: Callable[[], Awaitable[V]]) -> V:
+        settings = self._settings
+        if not self._bucket.try_take():
+            raise Refusal(429, f"too many {self._what} at once")
+        try:
+            async with asyncio.timeout(settings.timeout_seconds):
+                found = await ask()
+        except (ApiError, Unavailable, TimeoutError, msgspec.ValidationError) as error:
+            if not self._silent:
+                self._silent = True
+                self._told(
+                    "access cannot be checked", what=self._what, problem=_problem(error, settings.timeout_seconds)
+                )
+            raise Refusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
+        self._silent = False
+        answers, seconds = (self._yes, settings.yes_seconds) if found else (self._no, settings.no_seconds)
+        answers.put(key, (self._clock.monotonic() + seconds, found))
+        return found
+
+
+def _problem(error: Exception, waited_seconds: float) -> str:
+    """Why there was no answer; nothing that a server may have quoted of a question with a token in it."""
+    match error:
+        case ApiError():
+            return str(error) if error.code in QUOTED else f"the API server answered {error.code}"
+        case Unavailable():
+            return str(error)
+        case TimeoutError():
+            return f"no answer within {waited_seconds:g} s"
+    return "the API server's answer is not a review"
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] | None = None
+    extra: dict[str, tuple[str, ...]] | None = None
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _User | None = None
+    audiences: tuple[str, ...] | None = None
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+    denied: bool = False
+
+
+class TokenReviews:
+    """Tokens that the API server knows: those of service accounts and of whoever else may log in to the cluster."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        told: Telling,
+        audiences: Sequence[str] = (),
+        settings: ReviewSettings | None = None,
+    ) -> None:
+        self._client = client
+        self._audiences = tuple(audiences)
+        self._answers: Answers[Person | None] = Answers(settings or ReviewSettings(), clock, told, "TokenReviews")
+
+    async def owner(self, token: str) -> Person | None:
+        """Whose it is; raises Refusal where the API server does not answer."""
+        return await self._answers.get(token.encode(), lambda: self._ask(token))
+
+    async def _ask(self, token: str) -> Person | None:
+        spec: dict[str, Any] = {"token": token}
+        if self._audiences:
+            spec["audiences"] = list(self._audiences)
+        told = await _review(self._client, TOKEN_REVIEWS, "TokenReview", spec)
+        status = msgspec.convert(told, _TokenStatus)
+        user = status.user
+        if not status.authenticated or user is None or not user.username:
+            return None
+        if self._audiences and not set(self._audiences) & set(status.audiences or ()):
+            return None  # a server that knows nothing of audiences says yes to tokens meant for others
+        extra = tuple(sorted((user.extra or {}).items()))
+        return Person(user.username, tuple(user.groups or ()), user.uid, extra)
+
+
+class AccessReviews:
+    """What RBAC says of paths: rules with ``nonResourceURLs``."""
+
+    def __init__(self, client: ApiClient, clock: Clock, told: Telling, settings: ReviewSettings | None = None) -> None:
+        self._client = client
+        self._answers: Answers[bool] = Answers(settings or ReviewSettings(), clock, told, "SubjectAccessReviews")
+
+    async def allows(self, person: Person, method: str, path: str) -> bool:
+        """Whether somebody may use a method of HTTP at a path; raises Refusal where the API server does not answer."""
+        about = msgspec.json.encode((person, method, path))
+        return await self._answers.get(about, lambda: self._ask(person, method, path))
+
+    async def _ask(self, person: Person, method: str, path: str) -> bool:
+        spec: dict[str, Any] = {
+            "user": person.name,
+            "groups": list(person.groups),
+            "nonResourceAttributes": {"path": path, "verb": method},
+        }
+        if person.uid:
+            spec["uid"] = person.uid
+        if person.extra:
+            spec["extra"] = {key: list(values) for key, values in person.extra}
+        status = msgspec.convert(
+            await _review(self._client, ACCESS_REVIEWS, "SubjectAccessReview", spec), _AccessStatus
+        )
+        return status.allowed and not status.denied
+
+
+async def _review(client: ApiClient, resource: ApiResource, kind: str, spec: Mapping[str, Any]) -> Any:
+    """The status of a review, which is made and answered in one request and kept nowhere."""
+    review = {"apiVersion": f"{resource.group}/{resource.version}", "kind": kind, "spec": spec}
+    return (await client.create(resource.path(), review)).get("status") or {}

@@ -1,0 +1,108 @@
+"""The HTTP servers of a daemon: an address, the applications on it, and one clear line where it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from ssl import SSLContext
+from typing import Any
+
+from aiohttp import web
+
+from vsched.errors import BadInput
+from vsched.web.pages.routes import Handler, Route, application, as_json
+from vsched.web.serve.access import Access, Refusal, is_from_here
+from vsched.web.serve.lasting import Lasting
+from vsched.web.serve.limits import Connection, Limits, Port, bounded
+from vsched.web.serve.listener import Listener, listening_sockets
+
+READ_BYTES = 1 << 20
+"""What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""
+READ_BYTES_OF_PAGES = 1 << 14
+"""Where nobody has to send a body."""
+
+
+def parse_address(text: str, what: str) -> tuple[str, int]:
+    """``host:port`` or ``:port`` for every address of this machine; raises BadInput."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise BadInput(f"{what}: {text!r} is not an address (expected HOST:PORT or :PORT, as :8080)")
+    return host.strip("[]"), int(port)
+
+
+@asynccontextmanager
+async def serving(
+    routes: Sequence[Route],
+    address: str,
+    what: str,
+    ssl: SSLContext | None = None,
+    *,
+    access: Access | None = None,
+    port: Port | None = None,
+) -> AsyncIterator[int]:
+    """Serve a route table at an address while the block runs, over TLS where there is a context for it.
+
+    ``access`` turns people away, ``port`` holds them within bounds and counts. Yields the number of the port, raises
+    BadInput where it is taken.
+    """
+    host, number = parse_address(address, what)
+    port = port or Port(Limits())
+    guards = [bounded(port), guarding(access, routes) if access is not None else keeping_private(routes)]
+    runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        server = runner.server
+        assert server is not None
+        read_bytes = READ_BYTES_OF_PAGES if all(route.method == "GET" for route in routes) else READ_BYTES
+        try:
+            sockets = await listening_sockets(host, number)
+        except OSError as error:
+            raise BadInput(f"{what}: cannot listen on {address}: {error.strerror or error}") from error
+        listener = Listener(sockets, port, lambda: Connection(port, server, read_bytes), ssl)
+        try:
+            yield int(sockets[0].getsockname()[1])
+        finally:
+            await listener.close()
+    finally:
+        await runner.cleanup()
+
+
+def keeping_private(routes: Sequence[Route]) -> Any:
+    """The middleware that gives what is private of these routes to this machine alone."""
+    private = frozenset(route.answer for route in routes if route.private)
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.match_info.handler in private and not is_from_here(request):
+            told = (
+                f"{request.path} is for this machine alone where nobody is asked who they are (--authentication none)"
+            )
+            return as_json({"error": told}, 403)
+        return await handler(request)
+
+    return middleware
+
+
+def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
+    """The middleware that lets those in who may, and everybody to what is public of these routes."""
+    public = {route.answer: route.public for route in routes}
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        is_public = public.get(request.match_info.handler)
+        if is_public is not None and is_public(request):
+            return await handler(request)
+        try:
+            await access.check(request)
+        except Refusal as refusal:
+            return as_json({"error": str(refusal)}, refusal.status, access.headers(refusal))
+        response = await handler(request)
+        if isinstance(response, Lasting):
+            response.recheck = partial(access.check, request)
+        # What one may see is not for a cache to show to another.
+        if "no-store" not in response.headers.get("Cache-Control", ""):
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return middleware

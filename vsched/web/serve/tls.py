@@ -1,0 +1,99 @@
+"""A server's TLS context whose certificate is read again when its files change.
+
+Certificates are short-lived: whatever renews them writes the files anew, and new connections are answered with the new
+pair from then on. Those that are open go on with what they began with. A pair that cannot be used changes nothing.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from vsched.errors import BadInput
+from vsched.kube.errors import one_line
+from vsched.web.serve.renewal import LOOK_SECONDS, Renewal, Renewed
+
+FLAGS = "--tls-cert-file and --tls-private-key-file"
+
+
+class Callers(NamedTuple):
+    """Whose certificates are asked for."""
+
+    authority_file: Path
+    """The authorities that sign them, in PEM form."""
+    flag: str
+    demanded: bool = False
+    """Whether whoever shows none is turned away in the handshake."""
+
+
+class ReloadingContext:
+    """A TLS context for a server, and the files its certificate and key come from.
+
+    Raises BadInput where the first content cannot be used.
+    """
+
+    def __init__(
+        self, certificate_file: Path, key_file: Path, what: str = FLAGS, callers: Callers | None = None
+    ) -> None:
+        self._files = (certificate_file, key_file)
+        self._what = what
+        self._callers = callers
+        more, flags = ((), what) if callers is None else ((callers.authority_file,), f"{what}, {callers.flag}")
+        self._renewed = Renewed(flags, "certificate", (*self._files, *more), self._load)
+        self.context = _context(callers)
+        """For the server. It is never changed itself: a pair half replaced would answer nobody."""
+        self.context.sni_callback = self._choose
+
+    def look(self) -> Renewal | None:
+        """Take a changed pair into use if it is good; None where there is nothing to tell."""
+        return self._renewed.look()
+
+    async def run(self, told: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
+        """Look now and then, until cancelled."""
+        await self._renewed.run(told, seconds)
+
+    def _choose(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        """Called at the beginning of every handshake, also where the client names no host."""
+        connection.context = self._renewed.current
+
+    def _load(self) -> ssl.SSLContext:
+        certificate, key = self._files
+        context = _context(self._callers)
+        try:
+            context.load_cert_chain(certificate, key, password=_no_password)
+        except (ssl.SSLError, OSError) as error:
+            text = one_line(str(error))
+            expected = "expected a certificate and its key without a password, in PEM form"
+            raise BadInput(f"{self._what}: {certificate} and {key}: cannot be used: {text} ({expected})") from None
+        if self._callers is not None:
+            _trust(context, self._callers)
+        return context
+
+
+def _context(callers: Callers | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if callers is not None:
+        context.verify_mode = ssl.CERT_REQUIRED if callers.demanded else ssl.CERT_OPTIONAL
+        # A session that is taken up again brings its certificate along, whoever is trusted by now.
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    return context
+
+
+def _trust(context: ssl.SSLContext, callers: Callers) -> None:
+    try:
+        context.load_verify_locations(callers.authority_file)
+    except (ssl.SSLError, OSError) as error:
+        text = one_line(str(error))
+        raise BadInput(
+            f"{callers.flag}: {callers.authority_file}: cannot be used: {text} (expected certificates in PEM form)"
+        ) from None
+
+
+def _no_password() -> str:
+    """Without this, OpenSSL asks at the terminal."""
+    return ""

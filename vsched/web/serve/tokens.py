@@ -1,0 +1,75 @@
+"""Bearer tokens that stand in a file, as Kubernetes' own servers take them: token, user, uid and groups a line."""
+
+from __future__ import annotations
+
+import csv
+import hmac
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from vsched.errors import BadInput
+from vsched.files import content
+from vsched.web.serve.access import Person
+from vsched.web.serve.renewal import Renewed
+
+LEAST_LETTERS = 16
+"""Of a token: shorter ones can be guessed, and a line whose columns are swapped is found out."""
+MOST_TOKENS = 1_000
+"""Each of them is compared with each that comes."""
+EXPECTED = 'expected token,user,uid,"group,group" a line'
+
+
+class TokenTable:
+    """Whose the tokens of a file are; a file that changes is read again. Raises BadInput where the first is bad."""
+
+    def __init__(self, file: Path, flag: str = "--token-file") -> None:
+        self._file = file
+        self._flag = flag
+        self.renewed = Renewed(flag, "list of tokens", (file,), self._read)
+
+    async def owner(self, token: str) -> Person | None:
+        """Whose it is. Takes as long for a token that is nearly right as for any other."""
+        presented = sha256(token.encode()).digest()
+        found = None
+        for digest, person in self.renewed.current:
+            if hmac.compare_digest(digest, presented):
+                found = person
+        return found
+
+    def _read(self) -> tuple[tuple[bytes, Person], ...]:
+        where = f"{self._flag}: {self._file}"
+        try:
+            lines = content(self._file).decode("utf-8-sig").split("\n")
+        except BadInput as error:
+            raise BadInput(f"{self._flag}: {error}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"{where}: cannot be read: is not text in UTF-8") from None
+        return _table(where, lines)
+
+
+def _table(where: str, lines: Iterable[str]) -> tuple[tuple[bytes, Person], ...]:
+    """Persons by the digests of their tokens. Complaints name lines and never what is in them."""
+    table: dict[bytes, Person] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        at = f"{where}:{number}"
+        try:
+            columns = next(csv.reader((line.strip(),), skipinitialspace=True))
+        except csv.Error:
+            columns = []
+        token, user, uid, groups = [*(column.strip() for column in columns), "", "", "", ""][:4]
+        if not 3 <= len(columns) <= 4 or not user:
+            raise BadInput(f"{at}: {EXPECTED}")
+        if len(token) < LEAST_LETTERS or not token.isascii() or any(ord(letter) <= 32 for letter in token):
+            raise BadInput(f"{at}: the token cannot be used (expected at least {LEAST_LETTERS} letters without spaces)")
+        digest = sha256(token.encode()).digest()
+        if digest in table:
+            raise BadInput(f"{at}: the token stands in an earlier line, too")
+        table[digest] = Person(user, tuple(group.strip() for group in groups.split(",") if group.strip()), uid)
+    if not table:
+        raise BadInput(f"{where}: is empty ({EXPECTED})")
+    if len(table) > MOST_TOKENS:
+        raise BadInput(f"{where}: holds {len(table)} tokens (expected at most {MOST_TOKENS})")
+    return tuple(table.items())
