@@ -10,7 +10,7 @@ from rich.console import Console
 
 from vsched.cli.bench_restart import Wanted, apart, as_table, measure_restart
 from vsched.errors import BadInput
-from vsched.sim.residents import Residents
+from vsched.sim.fleet.residents import Residents
 
 SMALL = Wanted(nodes=4, pods=100, pending=20, gang=4)
 

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from vsched.cli import cli
 from vsched.cli.cluster import FLEET
 from vsched.errors import VschedError
-from vsched.sim.fleet import NodeGroup, read_fleet
+from vsched.sim.fleet.nodes import NodeGroup, read_fleet
 
 README = Path(__file__).parents[2] / "README.md"
 COMMAND = [sys.executable, "-m", "vsched", "cluster"]

@@ -21,7 +21,7 @@ from vsched.kube.connection import Connection
 from vsched.kube.deltas import Delta
 from vsched.kube.errors import Conflict, NotFound
 from vsched.sim.cluster import Cluster
-from vsched.sim.workload import gang
+from vsched.sim.fleet.workload import gang
 
 
 def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:

@@ -22,7 +22,7 @@ from vsched.cli import cli
 from vsched.cli.trace_plots import draw
 from vsched.cli.trace_view import Line, as_table, headline, lines_of
 from vsched.errors import VschedError
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 
 POLICIES = Path(__file__).parents[2] / "config" / "policies"
 SPREADING, PACKING = POLICIES / "volcano-default.yaml", POLICIES / "gpu-packing.yaml"

@@ -12,8 +12,8 @@ from vsched.cli.trace_books import Books
 from vsched.cli.trace_daemon import stepped_daemon
 from vsched.cli.trace_run import SCHEDULER, Replay, weights_of
 from vsched.clock import FakeClock
-from vsched.sim.traces import WHOLE_GPU, Trace, TraceNode, TracePod
-from vsched.sim.virtual import Machine, Machines, virtual_cluster
+from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
+from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
 
 POLICIES = Path(__file__).parents[2] / "config" / "policies"
 

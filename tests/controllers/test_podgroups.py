@@ -11,7 +11,7 @@ from tests.mirror.test_cache import World
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import Content, Owner, Standing, Topology, content_of, correction, creation
 from vsched.mirror.ingest.implicit import StandIn
-from vsched.sim.patches import merge_patch
+from vsched.sim.apply.patches import merge_patch
 
 Fields = dict[str, Any]
 OWNER = Owner("apps/v1", "ReplicaSet", "web", "owner")

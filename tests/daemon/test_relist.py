@@ -12,8 +12,8 @@ from vsched.daemon.observe.progress import Progress
 from vsched.kube.deltas import Statistics
 from vsched.kube.paths import ApiResource
 from vsched.sim.cluster import Cluster
-from vsched.sim.requests import Call
-from vsched.sim.residents import Residents
+from vsched.sim.fleet.residents import Residents
+from vsched.sim.requests.request import Call
 
 PODS = 2_400
 RESIDENTS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tests.daemon.running import gang, node, nodes_of, scheduling, until
+from vsched.sim.api.faults import Faults, Kind, plan_of
 from vsched.sim.cluster import Cluster
-from vsched.sim.faults import Faults, Kind, plan_of
 
 DELAYS = {Kind.SLOW: 50, Kind.TIMEOUT: 100, Kind.WATCH_CUT: 600, Kind.WATCH_EXPIRED: 600}
 SPOILING = [

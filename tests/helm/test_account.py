@@ -30,10 +30,10 @@ from vsched.kube.credentials import FixedHeaders
 from vsched.kube.errors import ApiError
 from vsched.kube.tls import Material, client_context
 from vsched.settings.built_in import REGISTRY
-from vsched.sim.attributes import attributes_of
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.requests import Call
+from vsched.sim.requests.attributes import attributes_of
+from vsched.sim.requests.request import Call
 
 LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True)
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vsched.sim.times import format_time
+from vsched.sim.store.times import format_time
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 LABELS = {"app": "web"}

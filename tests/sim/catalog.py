@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.sim.kinds import BUILTIN, Column, Kind
+from vsched.sim.store.kinds import BUILTIN, Column, Kind
 
 Obj = dict[str, Any]
 

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from tests.sim.api import Api
+from tests.sim.api_client import Api
+from vsched.sim.api.server import ApiServer
 from vsched.sim.client import LocalClient
-from vsched.sim.server import ApiServer
-from vsched.sim.store import Store
+from vsched.sim.store.store import Store
 from vsched.sim.writes import Writer
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api import pod
+from tests.sim.api_client import pod
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.status import Failure
-from vsched.sim.store import Store
+from vsched.sim.store.status import Failure
+from vsched.sim.store.store import Store
 from vsched.sim.writes import Writer
 
 Obj = dict[str, Any]

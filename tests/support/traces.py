@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from vsched.sim.traces import Trace, TraceNode, TracePod
+from vsched.lab.trace.files import Trace, TraceNode, TracePod
 
 SIZES = ((0, 0), (1, 250), (1, 500), (1, 810), (1, 1000), (2, 1000), (4, 1000))
 """GPUs and thousandths of each that pods ask for."""

@@ -15,7 +15,7 @@ from vsched.cli.columns import NAMES, USUAL, columned, named
 from vsched.cli.drawing import Look, bar, short
 from vsched.model.arbitration import Told
 from vsched.model.counted import CLAIMS, Counted, counted_scale, format_counted, summed
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 

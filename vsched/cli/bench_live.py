@@ -28,8 +28,8 @@ from vsched.cli.sender import Sender
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.reflector import Reflector
-from vsched.sim.fleet import DEFAULT_CAPACITY
-from vsched.sim.workload import SHAPES, gang
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
+from vsched.sim.fleet.workload import SHAPES, gang
 
 EPILOG = """\b
 Examples:

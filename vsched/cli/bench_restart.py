@@ -29,9 +29,9 @@ from vsched.cli.sender import Sender
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.sim.fleet import DEFAULT_CAPACITY
-from vsched.sim.workload import SHAPES
-from vsched.sim.workload import gang as gang_objects
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
+from vsched.sim.fleet.workload import SHAPES
+from vsched.sim.fleet.workload import gang as gang_objects
 
 EPILOG = """\b
 Examples:

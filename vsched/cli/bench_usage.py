@@ -26,11 +26,11 @@ from vsched.cli.live import as_gang, first_of, run_fast, submit
 from vsched.cli.sender import Sender
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
-from vsched.sim.fleet import DEFAULT_CAPACITY
-from vsched.sim.kinds import Obj
-from vsched.sim.load import CPU_USAGE, MEMORY_USAGE
-from vsched.sim.metrics_apis import RESOLUTION_SECONDS
-from vsched.sim.workload import gang
+from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
+from vsched.sim.controllers.load import CPU_USAGE, MEMORY_USAGE
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
+from vsched.sim.fleet.workload import gang
+from vsched.sim.store.kinds import Obj
 
 EPILOG = """\b
 Examples:

@@ -209,9 +209,9 @@ def command(
     SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
     """
     from vsched.daemon.system.tuning import listed, tuned  # here, so that --help does not load the server
+    from vsched.sim.api.faults import read_faults
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
-    from vsched.sim.faults import read_faults
 
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)

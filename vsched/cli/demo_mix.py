@@ -18,8 +18,8 @@ from vsched.cli.sender import Obj
 from vsched.mirror.ingest.objects import QUEUE_NAME
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
 from vsched.sim.controllers.pods import DURATION
-from vsched.sim.fleet import DEFAULT_CAPACITY
-from vsched.sim.workload import DEFAULT_GANG_SIZES, SHAPES, gang
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
+from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 

@@ -17,7 +17,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.model.status import Phase
-from vsched.sim.times import parse_time
+from vsched.sim.store.times import parse_time
 from vsched.web.overview.document import JobRow
 
 T = TypeVar("T")

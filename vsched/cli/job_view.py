@@ -15,7 +15,7 @@ from vsched.cli.drawing import Look
 from vsched.cli.job_source import Job, Jobs, Line
 from vsched.explain.records import Explanation
 from vsched.model.status import Phase
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 

@@ -17,12 +17,13 @@ from vsched.model.quota import Quota
 from vsched.model.resources import format_amount
 from vsched.sim import bootstrap
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import JobTimes, daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.controllers import JobTimes
 from vsched.sim.controllers.actions import Action, Create
 from vsched.sim.controllers.objects import controller_uid
-from vsched.sim.kinds import Kind, Obj
-from vsched.sim.status import Failure
-from vsched.sim.store import Store
+from vsched.sim.controllers.workloads import daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.status import Failure
+from vsched.sim.store.store import Store
 from vsched.sim.writes import Writer
 
 SEED = 7

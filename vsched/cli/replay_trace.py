@@ -25,12 +25,12 @@ from vsched.cli.live import first_of, run_fast
 from vsched.cli.trace_run import Standing, replay, weights_of
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
+from vsched.lab.trace.files import WHOLE_GPU, Trace, read_trace
+from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
-from vsched.sim.ages import short_duration
-from vsched.sim.trace_load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
-from vsched.sim.traces import WHOLE_GPU, Trace, read_trace
+from vsched.sim.tables.ages import short_duration
 from vsched.together import together
 
 BUILT_IN = "default"

@@ -22,7 +22,7 @@ from vsched.cli.soak_kills import FOLLOWED_SECONDS, Killing
 from vsched.cli.soak_run import NODE_CPUS, SoakSettings, soak
 from vsched.cli.soak_view import as_table
 from vsched.errors import BadInput, Unavailable
-from vsched.sim.faults import read_faults
+from vsched.sim.api.faults import read_faults
 
 EPILOG = """\b
 Examples:

@@ -14,7 +14,7 @@ from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
 from vsched.mirror.ingest.objects import QUEUE_NAME
 from vsched.sim.controllers.pods import DURATION
-from vsched.sim.workload import DEFAULT_GANG_SIZES, SHAPES, gang
+from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05
 SIZES = dict(zip(DEFAULT_GANG_SIZES, (30, 25, 20, 15, 10), strict=True))

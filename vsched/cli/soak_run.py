@@ -35,7 +35,7 @@ from vsched.kube.connection import Connection
 from vsched.kube.credentials import FixedHeaders
 from vsched.kube.lease_record import LeaseSettings
 from vsched.kube.reflector import Reflector
-from vsched.sim.fleet import DEFAULT_CAPACITY
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.together import together
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])

@@ -19,7 +19,7 @@ from vsched.cli.queue_source import COUNTED, Queues, Sight
 from vsched.cli.queue_view import as_table as queue_table
 from vsched.cli.queue_view import in_tree
 from vsched.cli.top_document import in_order
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
 
 TABS = ("all", "queues", "namespaces", "jobs", "nodes", "sessions")

@@ -13,7 +13,7 @@ from vsched.cli.drawing import bar, cut, heat, short, so_many
 from vsched.cli.node_view import by_name
 from vsched.cli.top_tables import SHOWN, TABS, Screen, body
 from vsched.framework.wording import counted
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 from vsched.web.overview.document import Overview, SessionRow
 from vsched.web.snapshots import STOPPING, idle_of
 

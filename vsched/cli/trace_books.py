@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from vsched.cli.trace_measures import averages, contentment, jain, mean_and_extremes, spread
-from vsched.sim.devices import TypicalPods
-from vsched.sim.trace_load import RESOURCES, capacity_of, scarcest
-from vsched.sim.trace_objects import queue_of
-from vsched.sim.traces import Trace, TracePod
-from vsched.sim.virtual import Machine
+from vsched.lab.trace.devices import TypicalPods
+from vsched.lab.trace.files import Trace, TracePod
+from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
+from vsched.lab.trace.machines import Machine
+from vsched.lab.trace.objects import queue_of
 
 POINTS = 240
 """Of each line that is drawn."""

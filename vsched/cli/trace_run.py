@@ -20,9 +20,9 @@ from vsched.cli.trace_books import Books
 from vsched.cli.trace_daemon import SteppedDaemon, stepped_daemon
 from vsched.clock import FakeClock
 from vsched.errors import Unavailable
-from vsched.sim.trace_objects import queue_of
-from vsched.sim.traces import Trace, TracePod
-from vsched.sim.virtual import Machines, virtual_cluster
+from vsched.lab.trace.files import Trace, TracePod
+from vsched.lab.trace.machines import Machines, virtual_cluster
+from vsched.lab.trace.objects import queue_of
 
 SCHEDULER = "vsched"
 ROUNDS = 50

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from vsched.cli.drawing import so_many
 from vsched.cli.output import console_for
-from vsched.sim.ages import short_duration
+from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 Shown = Callable[[float], str]

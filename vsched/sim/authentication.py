@@ -18,11 +18,11 @@ from uuid import uuid4
 
 import orjson
 
-from vsched.sim.field_checks import invalid_value, required
-from vsched.sim.kinds import Obj
-from vsched.sim.status import Cause, Failure, invalid_named, not_found
-from vsched.sim.store import Record, Store
-from vsched.sim.times import Clock, format_time, utc_now
+from vsched.sim.store.field_checks import invalid_value, required
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.status import Cause, Failure, invalid_named, not_found
+from vsched.sim.store.store import Record, Store
+from vsched.sim.store.times import Clock, format_time, utc_now
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
 """Whom tokens are for that name nobody: the API server. It issues them, too."""

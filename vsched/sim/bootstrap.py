@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vsched.sim.crds import shipped_definitions
-from vsched.sim.kinds import Obj
+from vsched.sim.objects.crds import shipped_definitions
+from vsched.sim.store.kinds import Obj
 from vsched.sim.writes import Writer
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")

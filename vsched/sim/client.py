@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
-from vsched.sim.books import Author
-from vsched.sim.deletion import DeleteOptions
-from vsched.sim.kinds import Kind, Obj
-from vsched.sim.store import Behind, Record, object_key
+from vsched.sim.store.deletion import DeleteOptions
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import Author
+from vsched.sim.store.store import Behind, Record, object_key
 from vsched.sim.writes import WriteOptions, Writer
 
 Change = tuple[str, Obj, Obj | None]

@@ -18,21 +18,21 @@ from typing import Literal, Self
 import yaml
 
 from vsched.errors import BadInput
-from vsched.sim import metrics_apis
-from vsched.sim.access import Access
+from vsched.sim.api import metrics_apis
+from vsched.sim.api.faults import Faults
+from vsched.sim.api.metrics_apis import MetricsApis
+from vsched.sim.api.server import ApiServer, Gate
+from vsched.sim.auth.access import Access
 from vsched.sim.authentication import ADMIN, Tokens
 from vsched.sim.certificate import make_certificate
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
-from vsched.sim.faults import Faults
-from vsched.sim.fleet import read_fleet, uniform_fleet
-from vsched.sim.kinds import Obj
+from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
+from vsched.sim.fleet.residents import Residents, Settlement, read_residents
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
-from vsched.sim.metrics_apis import MetricsApis
-from vsched.sim.residents import Residents, Settlement, read_residents
-from vsched.sim.server import ApiServer, Gate
-from vsched.sim.store import Store
-from vsched.sim.times import Clock, utc_now
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import Store
+from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.writes import Writer
 
 Authorization = Literal["none", "rbac"]

@@ -11,17 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-from vsched.sim import admission, conversion, crds, defaults, validation
-from vsched.sim.books import Author, record_update
-from vsched.sim.decoding import decoded, decoded_patch
-from vsched.sim.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
-from vsched.sim.kinds import Kind, Obj
-from vsched.sim.merging import count_generation, is_reset, merge_update
-from vsched.sim.preconditions import check_target, check_uid, check_version
-from vsched.sim.status import Cause, Failure, already_exists, bad_request, invalid, not_found
-from vsched.sim.store import Record, Store
-from vsched.sim.times import Clock, format_time, utc_now
-from vsched.sim.webhooks import Change, Reviews, ReviewWanted, wanted
+from vsched.sim.admission import objects as admission
+from vsched.sim.admission.merging import count_generation, is_reset, merge_update
+from vsched.sim.objects import crds, defaults
+from vsched.sim.objects.decoding import decoded, decoded_patch
+from vsched.sim.store import conversion
+from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import Author, record_update
+from vsched.sim.store.preconditions import check_target, check_uid, check_version
+from vsched.sim.store.status import Cause, Failure, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.store import Record, Store
+from vsched.sim.store.times import Clock, format_time, utc_now
+from vsched.sim.validation import objects as validation
+from vsched.sim.webhooks.validating import Change, Reviews, ReviewWanted, wanted
 
 MOST_EVENTS = 20_000
 _EVENTS_TRIMMED = 200

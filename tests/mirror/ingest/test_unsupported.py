@@ -21,7 +21,7 @@ from vsched.mirror.wire.pods import Container, PodSpec
 from vsched.model.ignorable import IGNORABLE
 from vsched.model.resources import ResourceAxis
 from vsched.model.task import Task
-from vsched.sim.schema import schema_table
+from vsched.sim.store.schema import schema_table
 
 DONE, NO_MATTER, WAITS, WISH = "done", "of no matter to schedulers", "makes pods wait", "is told to have no effect"
 PVC = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
@@ -357,7 +357,7 @@ def test_every_field_of_pods_is_accounted_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", CUSTOM_FIELDS)
 def test_every_field_of_groups_and_queues_is_accounted_for(name: str) -> None:
-    text = resources.files("vsched.sim.definitions").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    text = resources.files("vsched.sim.objects.definitions").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     (definition,) = yaml.safe_load_all(text)
     (version,) = (each for each in definition["spec"]["versions"] if each["storage"])
     spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]

@@ -13,19 +13,26 @@ from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.disruption import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.garbage import GarbageCollector
-from vsched.sim.controllers.kubelet import Addresses, Kubelets, NodeAgents
-from vsched.sim.controllers.meter import Meter
+from vsched.sim.controllers.load import UsageSettings
 from vsched.sim.controllers.namespaces import Namespaces
-from vsched.sim.controllers.nodes import NodeLifecycle, OrphanedPods, TaintEviction
+from vsched.sim.controllers.nodes.kubelet import Addresses, Kubelets, NodeAgents
+from vsched.sim.controllers.nodes.lifecycle import NodeLifecycle, OrphanedPods, TaintEviction
+from vsched.sim.controllers.nodes.meter import Meter
 from vsched.sim.controllers.pods import PodTimes
 from vsched.sim.controllers.quotas import Quotas
 from vsched.sim.controllers.recorder import Recorder
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.controllers.tasks import JobTimes
-from vsched.sim.controllers.workloads import CronJobs, DaemonSets, Deployments, Jobs, ReplicaSets, StatefulSets
-from vsched.sim.kinds import KindRegistry
-from vsched.sim.load import UsageSettings
-from vsched.sim.store import Store
+from vsched.sim.controllers.workloads.controllers import (
+    CronJobs,
+    DaemonSets,
+    Deployments,
+    Jobs,
+    ReplicaSets,
+    StatefulSets,
+)
+from vsched.sim.controllers.workloads.tasks import JobTimes
+from vsched.sim.store.kinds import KindRegistry
+from vsched.sim.store.store import Store
 
 __all__ = ["ControllerSettings", "Engine", "JobTimes", "Meter", "PodTimes", "Roster", "UsageSettings", "start_engine"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vsched.sim.books import record_update
 from vsched.sim.client import LocalClient
-from vsched.sim.kinds import Obj
-from vsched.sim.status import Failure
-from vsched.sim.store import Store
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.managed_fields import record_update
+from vsched.sim.store.status import Failure
+from vsched.sim.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

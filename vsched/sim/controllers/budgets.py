@@ -19,7 +19,7 @@ from vsched.sim.controllers.objects import (
     whole_or_percent,
     with_condition,
 )
-from vsched.sim.kinds import Obj
+from vsched.sim.store.kinds import Obj
 
 DISRUPTED_SECONDS = 120.0
 """An eviction that was granted but led to no deletion is forgotten after this long."""

@@ -14,7 +14,7 @@ from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.objects import key_of, split_key
 from vsched.sim.controllers.queue import WorkQueue
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.kinds import Obj
+from vsched.sim.store.kinds import Obj
 
 EVERYTHING = "*"
 """A controller that watches this is told of every kind, those of custom resources included."""

@@ -12,8 +12,8 @@ from vsched.sim.controllers import budgets
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, key_of, replicas_of, selects
-from vsched.sim.kinds import Obj
-from vsched.sim.times import utc_now
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import utc_now
 
 SCALED = {
     "Deployment": "apps/deployments",

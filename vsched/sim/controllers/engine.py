@@ -18,9 +18,9 @@ from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.notices import Deed, of_failure, of_success
 from vsched.sim.controllers.recorder import Recorder
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.kinds import Kind, Obj
-from vsched.sim.status import Failure
-from vsched.sim.store import Behind, Event, Store, Subscription
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.status import Failure
+from vsched.sim.store.store import Behind, Event, Store, Subscription
 
 log = logging.getLogger(__name__)
 

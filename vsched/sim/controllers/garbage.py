@@ -16,7 +16,7 @@ from vsched.sim.controllers.actions import Action, Delete, Update
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting, split_key, with_owners, without_finalizer
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.kinds import KindRegistry, Obj
+from vsched.sim.store.kinds import KindRegistry, Obj
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

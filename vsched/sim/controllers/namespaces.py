@@ -11,7 +11,7 @@ from vsched.sim.controllers.actions import Action, After, Create, Delete, Update
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.roster import Roster
-from vsched.sim.kinds import KindRegistry, Obj
+from vsched.sim.store.kinds import KindRegistry, Obj
 
 BURST = 200
 """Objects deleted before others have their turn."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vsched.sim.controllers.actions import Create, Delete, SetStatus, Update
 from vsched.sim.controllers.objects import condition, controller_of, is_deleting, is_finished, replicas_of
-from vsched.sim.kinds import Obj
+from vsched.sim.store.kinds import Obj
 
 _COMPONENTS = {
     "ReplicaSet": "replicaset-controller",

@@ -14,8 +14,8 @@ import orjson
 
 from vsched.errors import BadInput, BadObject
 from vsched.settings.durations import parse_duration
-from vsched.sim.kinds import Obj
-from vsched.sim.times import format_time, parse_time
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import format_time, parse_time
 
 TERMINAL = frozenset({"Succeeded", "Failed"})
 _SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"

@@ -13,6 +13,7 @@ from typing import Any
 
 from vsched.errors import BadInput
 from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
+from vsched.sim.controllers.load import usage_problem
 from vsched.sim.controllers.objects import (
     TERMINAL,
     condition,
@@ -20,9 +21,8 @@ from vsched.sim.controllers.objects import (
     is_finished,
     with_condition,
 )
-from vsched.sim.kinds import Obj
-from vsched.sim.load import usage_problem
-from vsched.sim.times import format_time, parse_time
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import format_time, parse_time
 
 DURATION = "vsched.io/duration"
 EXIT_CODE = "vsched.io/exit-code"

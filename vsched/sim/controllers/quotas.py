@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from vsched.sim import quantities
-from vsched.sim.admission_quota import in_scope, usage
+from vsched.sim.admission.quota import in_scope, usage
 from vsched.sim.controllers.actions import Action, SetStatus
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import is_deleting, is_finished, key_of
-from vsched.sim.kinds import Kind, Obj
+from vsched.sim.store import quantities
+from vsched.sim.store.kinds import Kind, Obj
 
 COUNTED = (
     "pods",

@@ -14,9 +14,9 @@ from itertools import count
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.notices import Notice
-from vsched.sim.kinds import Obj
-from vsched.sim.status import Failure
-from vsched.sim.times import format_time, utc_now
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.status import Failure
+from vsched.sim.store.times import format_time, utc_now
 
 REMEMBERED = 4096
 MOST_ALIKE = 10

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.objects import controller_uid, key_of, split_key
-from vsched.sim.kinds import Obj
+from vsched.sim.store.kinds import Obj
 
 
 class Roster:

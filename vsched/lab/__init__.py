@@ -1,0 +1,1 @@
+"""What nobody needs at run time: benches, soaks, traces and the demo."""

@@ -1,0 +1,1 @@
+"""``vsched replay --trace``: a trace of a cluster under several policies, on virtual time."""

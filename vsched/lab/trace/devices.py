@@ -1,0 +1,121 @@
+"""Which GPUs of a node its pods are on, and how much of the free ones a mix of pods could use.
+
+Schedulers see amounts of a node; here is what its device plugin makes of them. Whole GPUs are whole devices. A part of
+a GPU is on the fullest device that has room for it. Amounts are thousandths of a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
+
+Held = tuple[tuple[int, int], ...]
+"""What a pod has of which device: (number, thousandths)."""
+
+
+class Devices:
+    """The GPUs of one node."""
+
+    __slots__ = ("_held", "_whole", "free")
+
+    def __init__(self, count: int) -> None:
+        self.free = [WHOLE_GPU] * count
+        """What is left of each."""
+        self._held: dict[str, Held] = {}
+        self._whole = 0
+        """Devices that pods have for themselves."""
+
+    @property
+    def offered(self) -> int:
+        """Whole devices that pods may ask for, those that have them included: all that nobody has only a part of."""
+        return self._whole + self.free.count(WHOLE_GPU)
+
+    @property
+    def largest_free(self) -> int:
+        """What is left of the device that has most left."""
+        return max(self.free, default=0)
+
+    def take(self, name: str, pod: TracePod) -> bool:
+        """Give a pod its devices; False where parts had to come from more devices than it asked for."""
+        parts: list[tuple[int, int]] = []
+        wanted = [pod.gpu_milli] * pod.gpus
+        for milli in wanted:
+            taken = {number for number, _ in parts}
+            rooms = [(free, number) for number, free in enumerate(self.free) if free >= milli and number not in taken]
+            if rooms:
+                number = min(rooms)[1]
+                parts.append((number, milli))
+                self.free[number] -= milli
+            else:
+                parts += self._pieces(milli)
+        self._held[name] = tuple(parts)
+        self._whole += pod.gpus * pod.takes_whole_gpus
+        return len(parts) == len(wanted)
+
+    def _pieces(self, milli: int) -> list[tuple[int, int]]:
+        """An amount out of several devices, the fullest last."""
+        parts = []
+        for number in sorted(range(len(self.free)), key=lambda number: (-self.free[number], number)):
+            piece = min(milli, self.free[number])
+            if piece:
+                parts.append((number, piece))
+                self.free[number] -= piece
+                milli -= piece
+        assert not milli, "a node takes no more than it has"
+        return parts
+
+    def give_back(self, name: str, pod: TracePod) -> None:
+        """A pod is gone."""
+        for number, milli in self._held.pop(name):
+            self.free[number] += milli
+        self._whole -= pod.gpus * pod.takes_whole_gpus
+
+
+class TypicalPods:
+    """The mix of pods that ask for GPUs, and what of a node's free GPUs it cannot use.
+
+    The measure is that of Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
+    Gradient Descent" (USENIX ATC 2023, section 3): for a pod that does not fit a node, all free GPUs of it are
+    fragments; for one that does, those devices that have not enough left for one of its GPUs. The fragments of a node
+    are what is to be expected of a pod drawn from the mix. Pods that ask for no GPUs are left out of the mix here.
+    """
+
+    def __init__(self, pods: Sequence[TracePod]) -> None:
+        counts: dict[tuple[int, int, int, int, tuple[str, ...]], int] = {}
+        for pod in pods:
+            if pod.gpus:
+                key = (pod.cpu_milli, pod.memory_mib, pod.gpus, pod.gpu_milli, pod.models)
+                counts[key] = counts.get(key, 0) + 1
+        self._share = np.array([*counts.values()], float) / max(1, sum(counts.values()))
+        columns = np.array([key[:4] for key in counts], np.int64).reshape(-1, 4).T
+        self._cpu, self._memory, self._gpus, self._milli = columns
+        self._models = [key[4] for key in counts]
+        self._fitting: dict[str, npt.NDArray[np.bool_]] = {}
+
+    def fragments(self, node: TraceNode, cpu_milli: int, memory_mib: int, free: Sequence[int]) -> float:
+        """Thousandths of GPUs among the free ones of a node that the mix cannot use; amounts are what is free."""
+        total = sum(free)
+        if not total or not self._share.size:
+            return float(total)
+        left = np.array(free)
+        enough = left[:, None] >= self._milli
+        fits = (
+            self._suits(node.model)
+            & (self._cpu <= cpu_milli)
+            & (self._memory <= memory_mib)
+            & (enough.sum(0) >= self._gpus)
+        )
+        lost = np.where(fits, (~enough * left[:, None]).sum(0), total)
+        return float(self._share @ lost)
+
+    def _suits(self, model: str) -> npt.NDArray[np.bool_]:
+        """Which pods may be on GPUs of a model."""
+        found = self._fitting.get(model)
+        if found is None:
+            found = np.array([not models or model in models for models in self._models], bool)
+            self._fitting[model] = found
+        return found

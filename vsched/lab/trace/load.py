@@ -1,0 +1,109 @@
+"""How much a trace asks of its cluster, and the same trace as a heavier load: fewer nodes, arrivals that come faster.
+
+Pure. The load of a trace is what its pods would hold of the scarcest resource at the busiest moment, if every one of
+them started as soon as it comes, as a share of what there is. Above 1 something has to wait.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.errors import BadInput
+from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
+
+Floats = npt.NDArray[np.float64]
+
+RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], int]]] = {
+    "cpu": (lambda node: node.cpu_milli, lambda pod: pod.cpu_milli),
+    "memory": (lambda node: node.memory_mib, lambda pod: pod.memory_mib),
+    "gpu": (lambda node: node.gpus * WHOLE_GPU, lambda pod: pod.gpu_amount),
+}
+"""What is measured of nodes and pods: thousandths of cores, MiB, thousandths of GPUs."""
+
+SLOWEST, FASTEST = 1e-3, 1e9
+"""Arrivals are drawn apart and pressed together at most so much."""
+_HALVINGS = 60
+
+
+def capacity_of(nodes: Sequence[TraceNode]) -> dict[str, int]:
+    """What the nodes have together, by resource."""
+    return {name: sum(has(node) for node in nodes) for name, (has, _) in RESOURCES.items()}
+
+
+def loads_of(trace: Trace) -> dict[str, float]:
+    """The load of each resource that there is."""
+    return {name: _Demand(trace, name).load(1.0) for name, amount in capacity_of(trace.nodes).items() if amount}
+
+
+def scarcest(trace: Trace) -> str:
+    """The resource with the largest load; GPUs where two have the same."""
+    loads = loads_of(trace)
+    return max(sorted(loads, reverse=True), key=lambda name: (loads[name], name == "gpu"))
+
+
+def with_share_of_nodes(trace: Trace, share: float) -> Trace:
+    """The same pods on a share of the nodes (0 to 1), evenly of each kind; at least one of each kind stays."""
+    if not 0.0 < share <= 1.0:
+        raise BadInput(f"--nodes: {share:.0%} (expected more than 0% and at most 100%)")
+    kinds: dict[tuple[int, int, int, str], list[TraceNode]] = defaultdict(list)
+    for node in trace.nodes:
+        kinds[node.cpu_milli, node.memory_mib, node.gpus, node.model].append(node)
+    kept: set[str] = set()
+    for nodes in kinds.values():
+        kept.update(node.name for node in nodes[: max(1, round(len(nodes) * share))])
+    return replace(trace, nodes=tuple(node for node in trace.nodes if node.name in kept))
+
+
+def faster(trace: Trace, factor: float) -> Trace:
+    """The same pods, for as long each, but they come so many times as fast."""
+    first = trace.pods[0].created
+    pods = [replace(pod, created=first + int((pod.created - first) / factor)) for pod in trace.pods]
+    return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
+
+
+def faster_for(trace: Trace, load: float) -> float:
+    """How many times as fast the pods have to come for a load; raises BadInput where no speed leads to it."""
+    demand = _Demand(trace, scarcest(faster(trace, FASTEST)))
+    most = demand.load(FASTEST)
+    if load > most:
+        raise BadInput(
+            f"--load: {load:g} is more than these pods ask for: all at once they would take {most:.2f} times the"
+            f" {demand.name} there is (expected a smaller load, or fewer --nodes)"
+        )
+    least = demand.load(SLOWEST)
+    if load < least:
+        raise BadInput(
+            f"--load: {load:g} is less than these pods ask for however slowly they come: {least:.2f} times the"
+            f" {demand.name} there is (expected a larger load, or more --nodes)"
+        )
+    low, high = SLOWEST, FASTEST
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if demand.load(middle) < load else (low, middle)
+    return high
+
+
+class _Demand:
+    """What the pods of a trace ask of one resource, and from when to when."""
+
+    def __init__(self, trace: Trace, name: str) -> None:
+        self.name = name
+        asks = RESOURCES[name][1]
+        self._capacity = capacity_of(trace.nodes)[name]
+        asked: Floats = np.array([asks(pod) for pod in trace.pods], float)
+        self._steps: Floats = np.concatenate((-asked, asked))
+        first = trace.pods[0].created
+        self._created: Floats = np.array([pod.created - first for pod in trace.pods], float)
+        self._run: Floats = np.array([pod.run_seconds for pod in trace.pods], float)
+
+    def load(self, factor: float) -> float:
+        """The load where pods come so many times as fast: more never means less of it."""
+        began = np.floor(self._created / factor)
+        # Where one ends when another begins, the end is first.
+        order = np.argsort(np.concatenate((began + self._run, began)), kind="stable")
+        return max(0.0, float(np.cumsum(self._steps[order]).max())) / self._capacity

@@ -1,0 +1,201 @@
+"""The machines of a trace on virtual time: pods come when they are told to, run on the node they are bound to, and go.
+
+This stands in for the kubelets and controllers of an embedded cluster, whose time is that of the wall. Nothing here
+waits: whoever owns the time says what it is, and asks what has happened since. Objects change in the store as the API
+server would change them, so every watch tells of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from vsched.clock import Clock
+from vsched.lab.trace.devices import Devices
+from vsched.lab.trace.files import TraceNode, TracePod
+from vsched.lab.trace.objects import (
+    NAMESPACE,
+    namespace_object,
+    node_object,
+    offering,
+    pod_object,
+    queue_object,
+)
+from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.sim.controllers.actions import SetStatus, perform
+from vsched.sim.controllers.nodes.health import address_of
+from vsched.sim.controllers.nodes.kubelet import Addresses
+from vsched.sim.controllers.pods import running_status
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import Event, Subscription
+
+MOST_AT_ONCE = 10_000
+"""Events of pods that are taken at a time."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """A node, and what is left of it."""
+
+    node: TraceNode
+    cpu_milli: int
+    """Free, as all amounts here."""
+    memory_mib: int
+    devices: Devices
+    pods: dict[str, TracePod] = field(default_factory=dict)
+    """On it, by name of the object."""
+    offer: tuple[int, int] = (0, 0)
+    """What the node's object says of its GPUs: how many whole ones there are for pods, and the largest piece left."""
+
+    @classmethod
+    def of(cls, node: TraceNode) -> Machine:
+        devices = Devices(node.gpus)
+        return cls(node, node.cpu_milli, node.memory_mib, devices, offer=(devices.offered, devices.largest_free))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A pod was bound, and runs from now on."""
+
+    name: str
+    machine: Machine
+    whole: bool
+    """Whether its GPUs are as it asked; else it had to take pieces of more devices than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod is gone that was to run on."""
+
+    name: str
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has happened since the last look."""
+
+    placed: Sequence[Placed] = ()
+    evicted: Sequence[Evicted] = ()
+
+
+def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
+    """An API server on a loopback port that knows no time but this, and where nothing happens by itself."""
+
+    def now() -> datetime:
+        return datetime.fromtimestamp(clock.now(), UTC)
+
+    return Cluster(settings=ClusterSettings(controllers=None), now=now, seed=seed)
+
+
+class Machines:
+    """Every node of a trace, in an embedded cluster that runs already."""
+
+    def __init__(self, cluster: Cluster, clock: Clock, scheduler: str) -> None:
+        self._cluster = cluster
+        self._client = cluster.client
+        self._clock = clock
+        self._scheduler = scheduler
+        self._addresses = Addresses(10, 128, 128)
+        self._pods: dict[str, TracePod] = {}
+        """That are there, by name of the object."""
+        self._on: dict[str, Machine] = {}
+        self._ended: set[str] = set()
+        """Whose deletion is ours."""
+        self.machines: dict[str, Machine] = {}
+        self._events: Subscription = cluster.store.subscribe(cluster.client.kind("pods"))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now(), UTC)
+
+    def set_up(self, nodes: Sequence[TraceNode], weights: dict[str, int]) -> None:
+        """Make the nodes, the queues with these weights, and a namespace."""
+        self._client.create("namespaces", namespace_object())
+        for name, weight in weights.items():
+            self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
+        addresses = Addresses(172, 16, 16)
+        for node in nodes:
+            made = self._client.create("nodes", node_object(node, addresses, self._now()))
+            # Every node is born with the taint of one that is not ready yet.
+            self._client.update("nodes", {**made, "spec": {}})
+            self.machines[node.name] = Machine.of(node)
+
+    def arrive(self, pod: TracePod, name: str) -> None:
+        """A pod is created."""
+        self._pods[name] = pod
+        self._client.create("pods", pod_object(pod, name, self._scheduler))
+
+    def end(self, name: str) -> Machine:
+        """A pod has run its time and goes; the machine that it was on."""
+        machine = self._leave(name)
+        self._ended.add(name)
+        self._client.delete("pods", NAMESPACE, name, grace_seconds=0)
+        self._offer(machine)
+        return machine
+
+    def look(self) -> News:
+        """What has become of pods since the last look; those that were bound run from now on."""
+        bound: list[tuple[str, str]] = []
+        evicted: list[Evicted] = []
+        while events := self._events.take(MOST_AT_ONCE):
+            for event in events:
+                self._note(event, bound, evicted)
+        # Whole GPUs first: they are exact, and a part finds its place among what is left.
+        bound.sort(key=lambda one: (not self._pods[one[0]].takes_whole_gpus, one[0]))
+        placed = [self._start(name, node) for name, node in bound if name in self._pods]
+        for machine in [*(one.machine for one in placed), *(one.machine for one in evicted)]:
+            self._offer(machine)
+        return News(placed, evicted)
+
+    def _note(self, event: Event, bound: list[tuple[str, str]], evicted: list[Evicted]) -> None:
+        name = event.obj["metadata"]["name"]
+        if event.type == "DELETED":
+            if name in self._ended:
+                self._ended.discard(name)
+            elif name in self._on:
+                evicted.append(Evicted(name, self._leave(name)))
+            return
+        node = event.obj["spec"].get("nodeName")
+        before = event.previous.obj["spec"].get("nodeName") if event.previous is not None else None
+        if node and not before:
+            bound.append((name, node))
+
+    def _start(self, name: str, node: str) -> Placed:
+        machine, pod = self.machines[node], self._pods[name]
+        machine.cpu_milli -= pod.cpu_milli
+        machine.memory_mib -= pod.memory_mib
+        machine.pods[name] = pod
+        self._on[name] = machine
+        whole = machine.devices.take(name, pod) if pod.gpus else True
+        obj, host = self._client.get("pods", NAMESPACE, name), self._client.get("nodes", "", node)
+        assert obj is not None
+        assert host is not None
+        self._set_status("pods", obj, running_status(obj, address_of(host), self._addresses(), self._now()))
+        return Placed(name, machine, whole)
+
+    def _leave(self, name: str) -> Machine:
+        machine, pod = self._on.pop(name), self._pods.pop(name)
+        machine.cpu_milli += pod.cpu_milli
+        machine.memory_mib += pod.memory_mib
+        del machine.pods[name]
+        if pod.gpus:
+            machine.devices.give_back(name, pod)
+        return machine
+
+    def _offer(self, machine: Machine) -> None:
+        """Say on the node how many whole GPUs there are for pods, where that has changed."""
+        devices = machine.devices
+        offer = devices.offered, devices.largest_free
+        if offer == machine.offer:
+            return
+        machine.offer = offer
+        kind = self._client.kind("nodes")
+        record = self._cluster.store.get(kind, "", machine.node.name)
+        assert record is not None
+        self._cluster.store.replace(kind, offering(record.obj, machine.node, *offer), record)
+
+    def _set_status(self, resource: str, obj: Obj, status: Obj) -> None:
+        metadata = obj["metadata"]
+        action = SetStatus(resource, metadata.get("namespace", ""), metadata["name"], status)
+        perform(self._cluster.store, self._client, action)

@@ -1,0 +1,155 @@
+"""What admission decides about a new pod: its priority, its tolerations, its limits, its topology labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vsched.sim.store import quantities
+from vsched.sim.store.kinds import Kind
+from vsched.sim.store.status import forbidden
+from vsched.sim.validation.cluster import SYSTEM_PRIORITIES
+
+if TYPE_CHECKING:
+    from vsched.sim.admission.objects import Lookup
+
+Obj = dict[str, Any]
+
+TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_PREEMPT = "PreemptLowerPriority"
+_TOLERATED_SECONDS = 300
+_NODE_TROUBLES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_DEFAULT_TOLERATIONS = {
+    key: {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATED_SECONDS}
+    for key in _NODE_TROUBLES
+}
+
+
+def admit_pod(kind: Kind, obj: Obj, lookup: Lookup, name: str) -> Obj:
+    """The pod with what admission adds to it; raises Failure."""
+    metadata = obj["metadata"]
+    spec = {**obj["spec"]}
+    _set_priority(kind, name, spec, lookup)
+    tolerations = with_default_tolerations(spec.get("tolerations"))
+    if tolerations:
+        spec["tolerations"] = tolerations
+    if spec.get("runtimeClassName"):
+        _set_overhead(kind, name, spec, lookup)
+    obj = {**obj, "spec": spec}
+    if spec.get("nodeName"):
+        labels = topology_labels(lookup, spec["nodeName"])
+        if labels:
+            obj["metadata"] = {**metadata, "labels": {**metadata.get("labels", {}), **labels}}
+    return obj
+
+
+def topology_labels(lookup: Lookup, node_name: str) -> dict[str, str]:
+    """Zone and region of a node, which its pods take over when they are bound."""
+    node = lookup.get("nodes", "", node_name)
+    labels = (node or {}).get("metadata", {}).get("labels") or {}
+    return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
+
+
+def _set_priority(kind: Kind, pod_name: str, spec: Obj, lookup: Lookup) -> None:
+    name = spec.get("priorityClassName")
+    if name:
+        found = lookup.get("scheduling.k8s.io/priorityclasses", "", name)
+        if found is None and name in SYSTEM_PRIORITIES:
+            found = {"value": SYSTEM_PRIORITIES[name]}
+        if found is None:
+            raise forbidden(kind, pod_name, f"no PriorityClass with name {name} was found")
+    else:
+        found = _default_class(lookup)
+        if found is not None:
+            spec["priorityClassName"] = found["metadata"]["name"]
+    priority = found.get("value", 0) if found else 0
+    policy = (found or {}).get("preemptionPolicy") or _PREEMPT
+    given = spec.get("priority")
+    if given is not None and given != priority:
+        raise forbidden(kind, pod_name, _computed("integer", "priority", given, priority))
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        raise forbidden(kind, pod_name, _computed("string", "PreemptionPolicy", given, policy))
+    spec["priority"] = priority
+    spec["preemptionPolicy"] = policy
+
+
+def _computed(kind: str, field: str, given: object, computed: object) -> str:
+    return (
+        f"the {kind} value of {field} ({given}) must not be provided in pod spec; "
+        f"priority admission controller computed {computed} from the given PriorityClass name"
+    )
+
+
+def _default_class(lookup: Lookup) -> Obj | None:
+    """The global default; of several, which nobody prevents, the lowest."""
+    defaults = [one for one in lookup.list("scheduling.k8s.io/priorityclasses") if one.get("globalDefault")]
+    return min(defaults, key=lambda one: int(one.get("value", 0))) if defaults else None
+
+
+def with_default_tolerations(tolerations: list[Obj] | None) -> list[Obj] | None:
+    """Tolerations that let the pod stay on an ailing node for a while; the same list if it has its own."""
+    given = tolerations or ()
+    missing = [key for key in _NODE_TROUBLES if not any(_covers(one, key) for one in given)]
+    return [*given, *(_DEFAULT_TOLERATIONS[key] for key in missing)] if missing else tolerations
+
+
+def _covers(toleration: Obj, key: str) -> bool:
+    return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", "NoExecute")
+
+
+def _set_overhead(kind: Kind, pod_name: str, spec: Obj, lookup: Lookup) -> None:
+    name = spec["runtimeClassName"]
+    found = lookup.get("node.k8s.io/runtimeclasses", "", name)
+    if found is None:
+        raise forbidden(kind, pod_name, f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = (found.get("overhead") or {}).get("podFixed")
+    if overhead:
+        spec["overhead"] = overhead
+
+
+def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj], name: str) -> Obj:
+    """The pod with the default requests and limits of its namespace; raises Failure where it breaks a range."""
+    items = [item for one in ranges for item in one.get("spec", {}).get("limits") or ()]
+    items = [item for item in items if item.get("type") == "Container"]
+    if not items:
+        return obj
+    spec = {**obj["spec"]}
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            spec[field] = [_with_default_resources(container, items) for container in spec[field]]
+    problems = [
+        problem
+        for container in spec["containers"]
+        for item in items
+        for problem in _range_problems(container.get("resources") or {}, item)
+    ]
+    if problems:
+        shown = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        raise forbidden(kind, name, shown)
+    return {**obj, "spec": spec}
+
+
+def _with_default_resources(container: Obj, items: list[Obj]) -> Obj:
+    resources = {**(container.get("resources") or {})}
+    for item in items:
+        for field, source in (("limits", "default"), ("requests", "defaultRequest")):
+            if item.get(source):
+                resources[field] = {**item[source], **resources.get(field, {})}
+    return {**container, "resources": resources}
+
+
+def _range_problems(resources: Obj, item: Obj) -> list[str]:
+    problems = []
+    for name, least in (item.get("min") or {}).items():
+        request = (resources.get("requests") or {}).get(name)
+        if request is None:
+            problems.append(f"minimum {name} usage per Container is {least}.  No request is specified")
+        elif quantities.amount(request) < quantities.amount(least):
+            problems.append(f"minimum {name} usage per Container is {least}, but request is {request}")
+    for name, most in (item.get("max") or {}).items():
+        limit = (resources.get("limits") or {}).get(name)
+        if limit is None:
+            problems.append(f"maximum {name} usage per Container is {most}.  No limit is specified")
+        elif quantities.amount(limit) > quantities.amount(most):
+            problems.append(f"maximum {name} usage per Container is {most}, but limit is {limit}")
+    return problems

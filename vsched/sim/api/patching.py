@@ -1,0 +1,101 @@
+"""PATCH: from a content type and a body to a function that changes an object, and to the write that applies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vsched.sim.apply import patches
+from vsched.sim.objects import bodies
+from vsched.sim.requests.request import Call, media_type, read_patch
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import with_entries
+from vsched.sim.store.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
+from vsched.sim.store.store import Record
+from vsched.sim.writes import Writer, Written
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+_BUILTIN = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
+_CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+
+
+def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, subresource: str = "") -> Written:
+    """Applies the patch of a request to an object or a subresource that is part of it."""
+    media = checked_media(kind, call)
+    body = read_patch(call)
+    options = call.write_options()
+    if media == APPLY_PATCH:
+        return _apply(writer, kind, namespace, name, body, call, subresource)
+    call.refuse_force()
+    if media == STRATEGIC_PATCH:
+        options.patch = body
+    change = change_of(kind, media, body)
+    if media == JSON_PATCH and b"/metadata/managedFields" in call.body:
+        record = writer.record(kind, namespace, name)
+        return Written(
+            writer.change(
+                kind, namespace, name, lambda obj: change(_with_books(kind, obj, record)), options, subresource
+            )
+        )
+    return Written(writer.change(kind, namespace, name, change, options, subresource))
+
+
+def checked_media(kind: Kind, call: Call) -> str:
+    media = media_type(call.content_type)
+    accepted = _CUSTOM if kind.custom else _BUILTIN
+    if media not in accepted:
+        raise unsupported_media_type(accepted)
+    return media
+
+
+def change_of(kind: Kind, media: str, body: Any) -> Callable[[Obj], Obj]:
+    """What a patch other than apply does to an object."""
+    if media == JSON_PATCH:
+        return lambda obj: patches.json_patch(obj, body)
+    if media == MERGE_PATCH:
+        return lambda obj: patches.merge_patch(obj, body)
+    return lambda obj: _retyped(patches.strategic_merge(kind, obj, body), obj)
+
+
+def _retyped(patched: Obj, obj: Obj) -> Obj:
+    """A strategic merge is done on typed objects, whose kind it cannot change."""
+    types = {"kind": obj["kind"], "apiVersion": obj["apiVersion"]}
+    return patched if types.items() <= patched.items() else {**patched, **types}
+
+
+def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, call: Call, subresource: str) -> Written:
+    """Server-side apply, which creates what is not there."""
+    manager = call.query.get("fieldManager", "")
+    if not manager:
+        raise _missing_manager()
+    if not isinstance(body, dict) or not body.get("kind"):
+        raise bad_request("Object 'Kind' is missing in the applied configuration")
+    body, _ = bodies.with_metadata(kind, body)
+    options = call.write_options()
+    options.books_kept = True
+    record = writer.record(kind, namespace, name, required=bool(subresource))
+    applied = {**body, "metadata": {"name": name, **(body.get("metadata") or {})}}
+    if kind.namespaced:
+        applied["metadata"]["namespace"] = namespace
+
+    def change(obj: Obj | None) -> Obj:
+        obj = obj and _with_books(kind, obj, record)
+        return patches.apply(kind, obj, applied, manager, options.force, subresource=subresource, now=writer.now())
+
+    if record is None:
+        return Written(writer.create(kind, namespace, change(None), options), created=True)
+    return Written(writer.change(kind, namespace, name, change, options, subresource))
+
+
+def _with_books(kind: Kind, obj: Obj, record: Record | None) -> Obj:
+    """The object with its managedFields, which are worked out for this unless it carries them."""
+    entries = [] if record is None or record.obj["metadata"].get("managedFields") else record.books(kind)
+    return with_entries(obj, entries) if entries else obj
+
+
+def _missing_manager() -> Failure:
+    cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+    return invalid_named("PatchOptions.meta.k8s.io", "meta.k8s.io", "PatchOptions", "", [cause])

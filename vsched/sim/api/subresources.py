@@ -1,0 +1,223 @@
+"""The subresources that are more than a part of their object: binding, eviction, scale and log.
+
+status, finalize, resize and the like are ordinary updates (``merging``).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from vsched.sim.admission import budgets
+from vsched.sim.admission.objects import Lookup, check_open, topology_labels
+from vsched.sim.objects import bodies
+from vsched.sim.objects.decoding import decoded
+from vsched.sim.requests.request import Call
+from vsched.sim.store.deletion import DeleteOptions
+from vsched.sim.store.field_checks import not_supported, required
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.status import Failure, bad_request, conflict, not_found, storage_conflict, success
+from vsched.sim.store.store import Store
+from vsched.sim.writes import WriteOptions
+
+_BINDING = "pods/binding"
+
+
+def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
+    """Puts a pod on a node, once; without a name in the path, the binding's own counts."""
+    pods = store.registry.resource("pods")
+    body = decoded(bodies.BINDING, body, options.field_validation, options.warnings)
+    metadata = body.get("metadata") or {}
+    given = metadata.get("name", "")
+    check_open(pods, namespace, metadata, Lookup(store), name=name or given)
+    if name and given != name:
+        raise bad_request("name in URL does not match name in Binding object")
+    node_name = _binding_target(body)
+    if not given:
+        raise bad_request("Name parameter required.")
+    if not name:
+        # Where the binding is an object of its own rather than a subresource, its uid is wiped as from any new object.
+        name, metadata = given, {**metadata, "uid": ""}
+    record = store.get(pods, namespace, name)
+    if record is None:
+        raise not_found(pods, name)
+    pod = record.obj
+    _check_binding(pods, pod, metadata)
+    status = {key: value for key, value in pod.get("status", {}).items() if key != "nominatedNodeName"}
+    status["conditions"] = _scheduled(status.get("conditions"), now)
+    bound = {
+        **pod,
+        "metadata": _merged_metadata(store, pod["metadata"], metadata, node_name),
+        "spec": {**pod["spec"], "nodeName": node_name},
+        "status": status,
+    }
+    if not options.dry_run:
+        store.replace(pods, bound, record)
+    return success(201)
+
+
+def _binding_target(body: Obj) -> str:
+    target = body.get("target") or {}
+    causes = []
+    if target.get("kind") not in (None, "", "Node"):
+        causes.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        causes.append(required("target.name"))
+    if causes:
+        texts = ", ".join(cause.text for cause in causes)
+        raise Failure(500, "", f"[{texts}]" if len(causes) > 1 else texts)
+    return str(target["name"])
+
+
+def _check_binding(kind: Kind, pod: Obj, wanted: Obj) -> None:
+    metadata = pod["metadata"]
+    name, namespace = metadata["name"], metadata["namespace"]
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        given = wanted.get(field)
+        if given and given != metadata[field]:
+            why = f"Precondition failed: {word} in precondition: {given}, {word} in object meta: {metadata[field]}"
+            raise storage_conflict(kind, namespace, name, why)
+    if metadata.get("deletionTimestamp"):
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+        raise conflict(kind, name, why, resource=_BINDING)
+    if pod["spec"].get("nodeName"):
+        why = f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+        raise conflict(kind, name, why, resource=_BINDING)
+    if pod["spec"].get("schedulingGates"):
+        raise conflict(kind, name, f"pod {name} has non-empty .spec.schedulingGates", resource=_BINDING)
+
+
+def _merged_metadata(store: Store, metadata: Obj, wanted: Obj, node_name: str) -> Obj:
+    """Labels and annotations of the binding win, and the node's topology labels win over those."""
+    merged = metadata
+    labels = {**(wanted.get("labels") or {}), **topology_labels(Lookup(store), node_name)}
+    if labels:
+        merged = {**merged, "labels": {**(metadata.get("labels") or {}), **labels}}
+    if wanted.get("annotations"):
+        merged = {**merged, "annotations": {**(metadata.get("annotations") or {}), **wanted["annotations"]}}
+    return merged
+
+
+def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
+    return budgets.set_condition(conditions, {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now)
+
+
+def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
+    """The eviction subresource: reads the request and leaves the rest to the budgets."""
+    if body.get("apiVersion") == "policy/v1beta1":
+        body = {**body, "apiVersion": bodies.EVICTION.api_version}
+    body = decoded(bodies.EVICTION, body, options.field_validation, options.warnings)
+    pods = store.registry.resource("pods")
+    metadata = body.get("metadata") or {}
+    check_open(pods, namespace, metadata, Lookup(store), name=name)
+    if metadata.get("name", "") != name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    wanted = body.get("deleteOptions") or {}
+    preconditions = wanted.get("preconditions") or {}
+    deletion = DeleteOptions(
+        grace_seconds=wanted.get("gracePeriodSeconds"),
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        propagation=wanted.get("propagationPolicy") or "",
+        dry_run=options.dry_run or bool(wanted.get("dryRun")),
+    )
+    return budgets.evict(store, pods, namespace, name, deletion, now)
+
+
+def scale_of(kind: Kind, obj: Obj) -> Obj:
+    """The Scale view of a workload."""
+    metadata = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    if kind.custom:
+        wanted, there, selector = (_at(obj, path) for path in kind.scale_paths)
+    else:
+        wanted, there = obj["spec"].get("replicas", 1), obj.get("status", {}).get("replicas", 0)
+        selector = _selector_text(obj["spec"].get("selector"))
+    scale: Obj = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {field: metadata[field] for field in kept if field in metadata},
+        "spec": {"replicas": wanted} if wanted else {},
+        "status": {"replicas": there or 0},
+    }
+    if selector:
+        scale["status"]["selector"] = selector
+    return scale
+
+
+def with_scale(kind: Kind, obj: Obj, scale: Obj) -> Obj:
+    """The workload with the replicas a Scale asks for."""
+    scale = bodies.scale(scale)
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    scaled = _with(obj, kind.scale_paths[0] if kind.custom else ".spec.replicas", replicas)
+    return {**scaled, "metadata": {**obj["metadata"], "resourceVersion": version}} if version else scaled
+
+
+def _at(obj: Obj, path: str) -> object:
+    value: object = obj
+    for step in path.strip(".").split(".") if path else ():
+        value = value.get(step) if isinstance(value, dict) else None
+    return value if path else None
+
+
+def _with(obj: Obj, path: str, value: object) -> Obj:
+    step, _, rest = path.strip(".").partition(".")
+    return {**obj, step: _with(obj.get(step) or {}, rest, value) if rest else value}
+
+
+def _selector_text(selector: Obj | None) -> str:
+    """A selector as one line; replication controllers have a plain map."""
+    if not selector:
+        return ""
+    labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
+    terms = [f"{key}={value}" for key, value in sorted(labels.items())]
+    words = {"In": "in", "NotIn": "notin"}
+    for each in selector.get("matchExpressions") or ():
+        if each["operator"] in words:
+            terms.append(f"{each['key']} {words[each['operator']]} ({','.join(sorted(each.get('values') or ()))})")
+        else:
+            terms.append(each["key"] if each["operator"] == "Exists" else f"!{each['key']}")
+    return ",".join(terms)
+
+
+def log_of(store: Store, namespace: str, name: str, call: Call) -> bytes:
+    """The log of a container: pods of the embedded cluster run nothing, so it says only since when they run."""
+    pods = store.registry.resource("pods")
+    record = store.get(pods, namespace, name)
+    if record is None:
+        raise not_found(pods, name)
+    spec = record.obj["spec"]
+    names = [each["name"] for field in ("containers", "initContainers") for each in spec.get(field) or ()]
+    container = call.query.get("container") or names[0]
+    if container not in names:
+        raise bad_request(f"container {container} is not valid for pod {name}")
+    if not spec.get("nodeName"):
+        raise bad_request(f"pod {name} does not have a host assigned")
+    started = record.obj.get("status", {}).get("startTime")
+    return f"{started} container {container} runs on {spec['nodeName']}\n".encode() if started else b""
+
+
+REVIEWS: dict[str, Obj] = {
+    "selfsubjectaccessreviews": {"allowed": True},
+    "subjectaccessreviews": {"allowed": True},
+    "localsubjectaccessreviews": {"allowed": True},
+    "selfsubjectrulesreviews": {
+        "incomplete": False,
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    },
+    "selfsubjectreviews": {"userInfo": {"username": "kubernetes-admin", "groups": ["system:masters"]}},
+    "tokenreviews": {"authenticated": True, "user": {"username": "kubernetes-admin", "groups": ["system:masters"]}},
+}
+"""What the server says to everyone who asks what they may do: everything."""
+
+
+def review(kind: Kind, body: Obj) -> Obj:
+    """A review: an object that is answered and not stored."""
+    return {
+        "kind": kind.kind,
+        "apiVersion": kind.api_version,
+        "metadata": body.get("metadata") or {},
+        "spec": body.get("spec") or {},
+        "status": REVIEWS[kind.plural],
+    }

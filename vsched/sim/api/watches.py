@@ -1,0 +1,244 @@
+"""Watching: a stream of events as newline-delimited JSON, from the history and then as things happen.
+
+Every watcher reads the shared history with a cursor of its own and sends the shared bytes of each event. One that
+reads too slowly falls off the history and is ended, so nothing grows with it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+import orjson
+
+from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
+from vsched.sim.requests.reads import check_selectors, request_selector
+from vsched.sim.requests.request import Call, Form, include_object
+from vsched.sim.store import conversion
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.selectors import Selector
+from vsched.sim.store.status import Failure, expired
+from vsched.sim.store.store import Behind, Event, Record, Store, Subscription
+from vsched.sim.store.times import Clock
+from vsched.sim.tables import rendering as tables
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+BOOKMARK_SECONDS = 60.0
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 1800.0, 3600.0
+_BATCH_EVENTS = 500
+
+Send = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Watch:
+    """One watch request, understood."""
+
+    store: Store
+    kind: Kind
+    namespace: str
+    selector: Selector | None
+    form: Form
+    include_object: str
+    now: Clock
+    after: int | None
+    """The revision the client has seen; None to begin with what is there."""
+    initial_bookmark: bool
+    bookmarks: bool
+    timeout_seconds: float
+    silent_until: int = 0
+    """A version of the future the client claims to have seen: nothing up to it is news."""
+    columns_sent: bool = False
+
+    def lines(self, events: Iterable[Event]) -> Iterator[bytes]:
+        """The lines of those events that this watch is about."""
+        prefix = f"{self.namespace}/" if self.namespace else ""
+        plain = self.selector is None and not self.form.kind and self.kind.stored
+        for event in events:
+            if event.revision <= self.silent_until or not event.key.startswith(prefix):
+                continue
+            if plain:
+                yield event.line
+                continue
+            seen = self._seen(event)
+            if seen is not None:
+                yield self.line(*seen)
+
+    def _seen(self, event: Event) -> tuple[str, Obj] | None:
+        """The event as a selector makes it look: entering is ADDED, leaving is DELETED with the old object."""
+        if self.selector is None:
+            return event.type, event.obj
+        previous = event.previous.obj if event.previous is not None else None
+        was = previous is not None and self.selector.matches(previous)
+        if event.type == "DELETED":
+            return ("DELETED", event.obj) if was else None
+        if self.selector.matches(event.obj):
+            return ("MODIFIED" if was else "ADDED"), event.obj
+        if not was or previous is None:
+            return None
+        metadata = {**previous["metadata"], "resourceVersion": str(event.revision)}
+        return "DELETED", {**previous, "metadata": metadata}
+
+    def line(self, type_: str, obj: Obj) -> bytes:
+        shown = conversion.to_served(self.kind, obj)
+        if self.form.kind == "Table":
+            shown = tables.table(
+                self.kind, [shown], self.include_object, self.now(), with_columns=not self.columns_sent
+            )
+            shown["metadata"] = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            self.columns_sent = True
+        elif self.form.kind:
+            shown = tables.partial(shown)
+        return orjson.dumps({"type": type_, "object": shown}) + b"\n"
+
+    def bookmark(self, *, initial_end: bool = False) -> bytes:
+        metadata: Obj = {"resourceVersion": str(self.store.revision)}
+        if initial_end:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        obj = {"kind": self.kind.kind, "apiVersion": self.kind.api_version, "metadata": metadata}
+        if self.form.kind == "Table":
+            return self.line("BOOKMARK", obj)
+        if self.form.kind:
+            obj |= {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+        elif not self.kind.custom:
+            obj |= _EMPTY_FIELDS.get(self.kind.storage, {})
+        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+
+def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, now: Clock) -> Watch:
+    """Reads what a watch request asks for; refusals that are no stream are raised here."""
+    seconds = call.integer("timeoutSeconds")
+    check_selectors(call)
+    # A path below /watch is a list to the options unless the query says watch as well.
+    is_watch = call.flag("watch")
+    (check_watch_options if is_watch else check_list_options)(call)
+    selector = request_selector(kind, name, call)
+    given = call.query.get("resourceVersion", "")
+    if given and not is_version(given):
+        raise Failure(500, "", not_a_version(given))
+    version = int(given) if given else 0
+    wants_initial = call.flag("sendInitialEvents")
+    from_start = wants_initial or ("sendInitialEvents" not in call.query and not version)
+    bookmarks = call.flag("allowWatchBookmarks")
+    return Watch(
+        store=store,
+        kind=kind,
+        namespace=namespace,
+        selector=selector,
+        form=call.form,
+        include_object=include_object(call) if call.form.kind == "Table" else "",
+        now=now,
+        after=None if from_start else version or store.revision,
+        initial_bookmark=from_start and bookmarks and is_watch,
+        bookmarks=bookmarks,
+        silent_until=0 if from_start or version <= store.revision else version,
+        timeout_seconds=float(seconds) if seconds else random.uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS),
+    )
+
+
+async def run_watch(watch: Watch, send: Send) -> None:
+    """Sends the stream until its time is up, the kind goes away or the client is too slow."""
+    deadline = monotonic() + watch.timeout_seconds
+    try:
+        subscription = watch.store.subscribe(watch.kind, watch.after)
+    except Behind as error:
+        await send(_error(watch.kind, str(error)))
+        return
+    if watch.after is None:
+        await _send_initial(watch, watch.store.items(watch.kind, watch.namespace), send)
+    try:
+        await _follow(watch, subscription, deadline, send)
+    except Behind:
+        # As the real server does: the stream just ends, and the client comes back with the version it has.
+        return
+
+
+async def _send_initial(watch: Watch, records: list[Record], send: Send) -> None:
+    for start in range(0, len(records), _BATCH_EVENTS):
+        batch = records[start : start + _BATCH_EVENTS]
+        events = (Event("ADDED", _key(record), record, None) for record in batch)
+        if lines := b"".join(watch.lines(events)):
+            await send(lines)
+    if watch.initial_bookmark:
+        await send(watch.bookmark(initial_end=True))
+
+
+def _key(record: Record) -> str:
+    metadata = record.obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
+
+
+async def _follow(watch: Watch, subscription: Subscription, deadline: float, send: Send) -> None:
+    next_bookmark = monotonic() + BOOKMARK_SECONDS
+    while True:
+        # Whether it is over is asked before the last events are taken, so that none is lost.
+        over = subscription.closed
+        while events := subscription.take(_BATCH_EVENTS):
+            if lines := b"".join(watch.lines(events)):
+                await send(lines)
+        now = monotonic()
+        if over or now >= deadline:
+            return
+        if watch.bookmarks and now >= next_bookmark:
+            await send(watch.bookmark())
+            next_bookmark = now + BOOKMARK_SECONDS
+        until = min(deadline, next_bookmark) if watch.bookmarks else deadline
+        await subscription.wait(max(until - now, 0.0))
+
+
+def _error(kind: Kind, why: str) -> bytes:
+    # Events have no watch cache in the real server, and their refusal comes from further below.
+    text = "The resourceVersion for the provided watch is too old." if kind.storage == "/events" else why
+    return orjson.dumps({"type": "ERROR", "object": expired(text).body}) + b"\n"
+
+
+_EMPTY_FIELDS: dict[str, Obj] = {
+    "/pods": {"spec": {"containers": None}, "status": {}},
+    "/namespaces": {"spec": {}, "status": {}},
+    "/services": {"spec": {}, "status": {"loadBalancer": {}}},
+    "/nodes": {
+        "spec": {},
+        "status": {
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+            "nodeInfo": dict.fromkeys(
+                (
+                    "machineID",
+                    "systemUUID",
+                    "bootID",
+                    "kernelVersion",
+                    "osImage",
+                    "containerRuntimeVersion",
+                    "kubeletVersion",
+                    "kubeProxyVersion",
+                    "operatingSystem",
+                    "architecture",
+                ),
+                "",
+            ),
+        },
+    },
+    "/persistentvolumes": {"spec": {}, "status": {}},
+    "/persistentvolumeclaims": {"spec": {"resources": {}}, "status": {}},
+    "/resourcequotas": {"spec": {}, "status": {}},
+    "/limitranges": {"spec": {"limits": None}},
+    "coordination.k8s.io/leases": {"spec": {}},
+    "policy/poddisruptionbudgets": {
+        "spec": {},
+        "status": {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0},
+    },
+    "batch/jobs": {"spec": {"template": {"metadata": {}, "spec": {"containers": None}}}, "status": {}},
+    "apps/replicasets": {
+        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}},
+        "status": {"replicas": 0},
+    },
+    "apps/deployments": {
+        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}, "strategy": {}},
+        "status": {},
+    },
+    "scheduling.k8s.io/priorityclasses": {"value": 0},
+    "storage.k8s.io/storageclasses": {"provisioner": ""},
+    "storage.k8s.io/csinodes": {"spec": {"drivers": None}},
+}
+"""What a typed object that says nothing still writes: bookmarks carry these fields."""

@@ -1,0 +1,1 @@
+"""Patches of all kinds, and server-side apply."""

@@ -1,0 +1,59 @@
+"""kubectl's client-side apply, as the server knows of it: what it says it applied last, in an annotation.
+
+Whoever changes from client-side to server-side apply with kubectl owns these fields already, though the books say
+another manager does; and who changes back finds the annotation up to date. Other managers have no part in this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from vsched.sim.store.kinds import Kind
+from vsched.sim.store.ownership import Path, owned_paths, shape_of, value_at
+
+Obj = dict[str, Any]
+
+KUBECTL = "kubectl"
+ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+_MOST_BYTES = 256 * 1024
+"""Of all annotations of an object."""
+
+
+def fields_of(kind: Kind, obj: Obj) -> set[Path]:
+    """The fields of the annotation that the object still has as they were applied."""
+    try:
+        applied = orjson.loads(_annotations(obj).get(ANNOTATION, ""))
+    except orjson.JSONDecodeError:
+        return set()
+    if not isinstance(applied, dict) or applied.get("apiVersion") != kind.api_version:
+        return set()
+    shape = shape_of(kind)
+    return {path for path in owned_paths(kind, applied) if value_at(applied, path, shape) == value_at(obj, path, shape)}
+
+
+def brought_up_to_date(obj: Obj, applied: Obj) -> Obj:
+    """The object whose annotation says what is applied now; one without the annotation stays without."""
+    annotations = _annotations(obj)
+    if ANNOTATION not in annotations:
+        return obj
+    given = {name: value for name, value in _annotations(applied).items() if name != ANNOTATION}
+    metadata = {name: value for name, value in applied["metadata"].items() if name != "annotations"}
+    said = {**applied, "metadata": {**metadata, "annotations": given} if given else metadata}
+    annotations = {**annotations, ANNOTATION: _encoded(said)}
+    if sum(len(name.encode()) + len(value.encode()) for name, value in annotations.items()) > _MOST_BYTES:
+        del annotations[ANNOTATION]
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def _annotations(obj: Obj) -> dict[str, str]:
+    return dict((obj.get("metadata") or {}).get("annotations") or {})
+
+
+def _encoded(obj: Obj) -> str:
+    """As Go writes JSON: keys in order, letters of markup escaped, a line end."""
+    text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode()
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text + "\n"

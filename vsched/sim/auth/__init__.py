@@ -1,0 +1,1 @@
+"""What those who ask may do."""

@@ -1,0 +1,1 @@
+"""CEL, and the validation rules written in it."""

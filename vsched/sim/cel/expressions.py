@@ -1,0 +1,188 @@
+"""CEL, the language of validation rules and match conditions: expressions compiled once and evaluated within bounds.
+
+The language itself is a library's; what Kubernetes adds to it is in ``cel_functions``. Optional fields (``self.?x``),
+macros of two variables and formatting are not known: an expression that uses them is refused when it is compiled.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import cel
+
+from vsched.sim.cel.functions import FUNCTIONS, NO_OVERLOAD
+
+# What goes wrong in an expression is told to whoever wrote it, not to the log.
+logging.getLogger("cel").setLevel(logging.CRITICAL)
+
+MOST_CHARS = 20_000
+MOST_STEPS = 1_000_000
+"""About half a second."""
+_TIMES = ("FullYear", "Month", "Date", "DayOfMonth", "DayOfYear", "DayOfWeek", "Hours", "Minutes", "Seconds")
+_TYPES = frozenset({"int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"})
+_BUILT_IN = frozenset(
+    {"size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bytes", "duration", "timestamp"}
+    | {"type", "dyn", "has", "getMilliseconds", *(f"get{part}" for part in _TIMES)}
+)
+_LITERALS = re.compile(
+    r"""[rR]?\"\"\"[\s\S]*?\"\"\" | [rR]?'''[\s\S]*?''' | [rR]"[^"\n]*" | [rR]'[^'\n]*'
+      | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | //[^\n]*""",
+    re.VERBOSE,
+)
+_MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*$")
+_BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
+_CALL_FAILED = re.compile(r"Python function call failed: \w+: (.*)\. Check function arguments", re.DOTALL)
+_IN_FUNCTION = re.compile(r"Function '\w+' error: (.*?)(?:\. Check function arguments.*)?$", re.DOTALL)
+_SPLITTING = frozenset({"split", "findAll"})
+
+
+class NotCompiled(ValueError):
+    """The expression is none; the message is for whoever wrote it."""
+
+
+class NotEvaluated(Exception):
+    """The expression has no value for what it was asked about; the message says why."""
+
+
+class TooExpensive(NotEvaluated):
+    """The expression might take longer than anybody should wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that can be evaluated."""
+
+    text: str
+    bare: str
+    """The text with its literals and comments blanked out."""
+    names: frozenset[str]
+    """The variables it mentions."""
+    program: cel.Program
+    functions: Mapping[str, Any]
+    depth: int
+    """How many loops are inside one another."""
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        """The value as Python has it; variables that are not mentioned cost nothing."""
+        given = {name: value for name, value in variables.items() if name in self.names}
+        if self.steps(given) > MOST_STEPS:
+            raise TooExpensive("operation cancelled: actual cost limit exceeded")
+        try:
+            return self.program.execute(cel.Context(given, dict(self.functions)))
+        except Exception as error:
+            raise NotEvaluated(_why(error)) from None
+
+    def steps(self, variables: Mapping[str, Any]) -> int:
+        """How many turns its loops can take at most."""
+        if not self.depth:
+            return 1
+        with_texts = not _SPLITTING.isdisjoint(self.functions)
+        longest = max((_longest(value, with_texts) for value in variables.values()), default=0)
+        # Lists may be written out in the expression, and added to each other.
+        turns = (longest + self.bare.count(",") + 1) * (self.bare.count("+") + 1)
+        return int(turns**self.depth)
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: str, variables: tuple[str, ...]) -> Expression:
+    """The expression, in which these variables may be mentioned; raises NotCompiled."""
+    if len(text) > MOST_CHARS:
+        raise NotCompiled(
+            f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
+        )
+    try:
+        program = cel.compile(text)
+    except Exception as error:
+        message = str(error)
+        raise NotCompiled(message[message.find("ERROR:") :] if "ERROR:" in message else message) from None
+    bare = _LITERALS.sub(lambda match: " " * len(match[0]), text)
+    called = {name for name in program.functions() if name[0].isalpha()}
+    for name in sorted(called - _BUILT_IN - FUNCTIONS.keys()):
+        raise NotCompiled(_undeclared(bare, name))
+    known = {*variables, *_TYPES, *_BOUND.findall(bare)}
+    for name in program.variables():
+        if name not in known:
+            raise NotCompiled(_undeclared(bare, name))
+    return Expression(
+        text=text,
+        bare=bare,
+        names=frozenset(program.variables()),
+        program=program,
+        functions={name: FUNCTIONS[name] for name in called if name in FUNCTIONS},
+        depth=_depth(bare),
+    )
+
+
+def paths_of(expression: Expression, variable: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The chains of fields that are plainly read of a variable, each with where it starts; calls are left out."""
+    for match in re.finditer(rf"(?<![\w.]){variable}((?:\s*\.\s*[A-Za-z_]\w*)+)\s*(\(?)", expression.bare):
+        fields = tuple(part.strip() for part in match[1].split(".")[1:])
+        yield match.start(1), fields[:-1] if match[2] else fields
+
+
+def located(text: str, position: int, why: str) -> str:
+    """A complaint about a place in an expression, as the real server writes it."""
+    before = text[:position]
+    line = before.count("\n")
+    column = position - (before.rfind("\n") + 1)
+    shown = text.split("\n")[line]
+    return f"ERROR: <input>:{line + 1}:{column + 1}: {why}\n | {shown}\n | {'.' * column}^"
+
+
+def _undeclared(bare: str, name: str) -> str:
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare)
+    position = match.start() if match else 0
+    return located(bare, position, f"undeclared reference to '{name}' (in container '')")
+
+
+def _depth(bare: str) -> int:
+    """The loops that are inside one another, where most are."""
+    open_loops: list[bool] = []
+    deepest = 0
+    for position, char in enumerate(bare):
+        if char == "(":
+            open_loops.append(bool(_MACRO.search(bare[max(0, position - 24) : position])))
+            deepest = max(deepest, sum(open_loops))
+        elif char == ")" and open_loops:
+            open_loops.pop()
+    return deepest
+
+
+def _longest(value: Any, with_texts: bool) -> int:
+    """The length of the longest list or map anywhere in a value, and of the longest text where that counts."""
+    longest = 0
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            longest = max(longest, len(one))
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            longest = max(longest, len(one))
+            waiting.extend(one)
+        elif with_texts and isinstance(one, str):
+            longest = max(longest, len(one))
+    return longest
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, in the words of the real server where it has its own."""
+    message = str(error)
+    if isinstance(error, KeyError):
+        return f"no such key: {error.args[0]}"
+    if isinstance(error, ZeroDivisionError):
+        return "modulus by zero" if message.startswith("modulo") else "division by zero"
+    if isinstance(error, OverflowError):
+        return "unsigned integer overflow" if "unsigned" in message else "integer overflow"
+    failed = _CALL_FAILED.search(message)
+    if failed:
+        return NO_OVERLOAD if "TypeError" in message else failed[1]
+    if isinstance(error, TypeError) or message.startswith("Undefined variable or function"):
+        return NO_OVERLOAD
+    in_function = _IN_FUNCTION.search(message)
+    return (in_function[1] if in_function else message).strip().replace("\n", " ")

@@ -1,0 +1,253 @@
+"""What Kubernetes adds to CEL: quantities, lists, strings and regular expressions, as plain functions.
+
+A target is the first argument. What cannot be done is a ValueError whose text people are shown. A quantity is a map
+with one key that no JSON object of an API has, so that equal amounts are equal however they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from vsched.sim.store import quantities
+
+NO_OVERLOAD = "no such overload"
+_AMOUNT = "\0amount"
+_INT64 = 1 << 63
+_MOST_CHARS = 1 << 20
+"""Of what ``replace`` and ``join`` may build."""
+
+Quantity = Mapping[str, str]
+
+
+def _quantity(text: Any) -> Quantity:
+    if not isinstance(text, str):
+        raise ValueError(NO_OVERLOAD)
+    return _of(quantities.amount(text))
+
+
+def _is_quantity(text: Any) -> bool:
+    try:
+        _quantity(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _of(amount: Decimal) -> Quantity:
+    return {_AMOUNT: format(amount.normalize(), "f") if amount else "0"}
+
+
+def _amount(value: Any) -> Decimal:
+    """The amount of a quantity, or of the integer that may stand for one in a sum."""
+    if isinstance(value, Mapping) and _AMOUNT in value:
+        return Decimal(value[_AMOUNT])
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    raise ValueError(NO_OVERLOAD)
+
+
+def _only(value: Any) -> Decimal:
+    """The amount of a quantity and of nothing else."""
+    if not isinstance(value, Mapping):
+        raise ValueError(NO_OVERLOAD)
+    return _amount(value)
+
+
+def _compare(left: Any, right: Any) -> int:
+    one, other = _only(left), _only(right)
+    return (one > other) - (one < other)
+
+
+def _is_integer(value: Any) -> bool:
+    amount = _only(value)
+    return amount == amount.to_integral_value() and -_INT64 <= amount < _INT64
+
+
+def _as_integer(value: Any) -> int:
+    if not _is_integer(value):
+        raise ValueError("cannot convert value to integer")
+    return int(_only(value))
+
+
+def _added(left: Any, right: Any) -> Quantity:
+    return _of(quantities.exact_sum(_only(left), _amount(right)))
+
+
+def _subtracted(left: Any, right: Any) -> Quantity:
+    return _of(quantities.exact_sum(_only(left), -_amount(right)))
+
+
+def _sign(value: Any) -> int:
+    amount = _only(value)
+    return (amount > 0) - (amount < 0)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(NO_OVERLOAD)
+    return value
+
+
+def _is_sorted(value: Any) -> bool:
+    items = _list(value)
+    return all(left <= right for left, right in pairwise(items))
+
+
+def _sum(value: Any) -> Any:
+    items = _list(value)
+    return sum(items[1:], items[0]) if items else 0
+
+
+def _extreme(name: str, pick: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
+    def of(value: Any) -> Any:
+        if not _list(value):
+            raise ValueError(f"{name} called on empty list")
+        return pick(value)
+
+    return of
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(NO_OVERLOAD)
+    return value
+
+
+def _index_of(value: Any, wanted: Any, start: int = 0) -> int:
+    if isinstance(value, list):
+        return value.index(wanted) if wanted in value else -1
+    if not 0 <= start <= len(_text(value)):
+        raise ValueError(f"index out of range: {start}")
+    return _text(value).find(_text(wanted), start)
+
+
+def _last_index_of(value: Any, wanted: Any, start: int | None = None) -> int:
+    if isinstance(value, list):
+        return len(value) - 1 - value[::-1].index(wanted) if wanted in value else -1
+    text, part = _text(value), _text(wanted)
+    if start is None:
+        return text.rfind(part)
+    if not 0 <= start <= len(text):
+        raise ValueError(f"index out of range: {start}")
+    return text.rfind(part, 0, start + len(part))
+
+
+def _char_at(value: Any, index: int) -> str:
+    if not 0 <= index <= len(_text(value)):
+        raise ValueError(f"index out of range: {index}")
+    return _text(value)[index : index + 1]
+
+
+def _substring(value: Any, start: int, end: int | None = None) -> str:
+    text = _text(value)
+    end = len(text) if end is None else end
+    if not 0 <= start <= len(text) or not 0 <= end <= len(text):
+        raise ValueError(f"index out of range: {start if not 0 <= start <= len(text) else end}")
+    if start > end:
+        raise ValueError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+def _replace(value: Any, old: Any, new: Any, times: int = -1) -> str:
+    text = _text(value)
+    if (text.count(_text(old)) + 1) * len(_text(new)) + len(text) > _MOST_CHARS:
+        raise ValueError(f"replace makes a text of more than {_MOST_CHARS} characters")
+    return text.replace(old, new, times)
+
+
+def _split(value: Any, separator: Any, parts: int = -1) -> list[str]:
+    text = _text(value)
+    if parts == 0:
+        return []
+    if _text(separator):
+        return text.split(separator, parts - 1 if parts > 0 else -1)
+    return list(text) if parts < 0 or parts >= len(text) else [*text[: parts - 1], text[parts - 1 :]]
+
+
+def _join(value: Any, separator: Any = "") -> str:
+    items = [_text(each) for each in _list(value)]
+    if sum(map(len, items)) + len(items) * len(_text(separator)) > _MOST_CHARS:
+        raise ValueError(f"join makes a text of more than {_MOST_CHARS} characters")
+    return str(separator).join(items)
+
+
+def _lower(value: Any) -> str:
+    return "".join(each.lower() if each.isascii() else each for each in _text(value))
+
+
+def _upper(value: Any) -> str:
+    return "".join(each.upper() if each.isascii() else each for each in _text(value))
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"error parsing regexp: {error}") from None
+
+
+def _find(value: Any, pattern: Any) -> str:
+    found = _pattern(_text(pattern)).search(_text(value))
+    return found[0] if found else ""
+
+
+def _find_all(value: Any, pattern: Any, most: int = -1) -> list[str]:
+    found = [each[0] for each in _pattern(_text(pattern)).finditer(_text(value))]
+    return found if most < 0 else found[:most]
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "True", "TRUE", "t", "1"):
+        return True
+    if value in ("false", "False", "FALSE", "f", "0"):
+        return False
+    raise ValueError(f"type conversion error from 'string' to 'bool': {value!r}")
+
+
+def _string(value: Any) -> str:
+    """What the language itself turns into no text: only truth values are left."""
+    if not isinstance(value, bool):
+        raise ValueError(NO_OVERLOAD)
+    return "true" if value else "false"
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "quantity": _quantity,
+    "isQuantity": _is_quantity,
+    "isInteger": _is_integer,
+    "asInteger": _as_integer,
+    "asApproximateFloat": lambda value: float(_only(value)),
+    "add": _added,
+    "sub": _subtracted,
+    "sign": _sign,
+    "compareTo": _compare,
+    "isGreaterThan": lambda left, right: _compare(left, right) > 0,
+    "isLessThan": lambda left, right: _compare(left, right) < 0,
+    "isSorted": _is_sorted,
+    "sum": _sum,
+    "min": _extreme("min", min),
+    "max": _extreme("max", max),
+    "indexOf": _index_of,
+    "lastIndexOf": _last_index_of,
+    "charAt": _char_at,
+    "substring": _substring,
+    "replace": _replace,
+    "split": _split,
+    "join": _join,
+    "lowerAscii": _lower,
+    "upperAscii": _upper,
+    "trim": lambda value: _text(value).strip(),
+    "find": _find,
+    "findAll": _find_all,
+    "bool": _bool,
+    "string": _string,
+}
+"""By name. The functions of the language itself go before, where both know a name."""

@@ -1,0 +1,200 @@
+"""What pods use of their nodes, pretended: the load of a pod over time, and sums of loads over a window.
+
+A pod uses what its annotations say, as a quantity or as a percentage of its request:
+
+    vsched.io/cpu-usage: 1500m        vsched.io/memory-usage: 80%
+    vsched.io/usage-swing: 40%        # cpu goes up and down by so much of itself
+
+A Node's annotations of the same names say what it uses besides its pods; there, percentages are of its capacity. Pods
+that say nothing use a share of their request that is drawn from their uid. Pure: time comes in, amounts go out.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.errors import BadInput
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.quantities import NotAQuantity, amount
+
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+CPU_USAGE = "vsched.io/cpu-usage"
+MEMORY_USAGE = "vsched.io/memory-usage"
+SWING = "vsched.io/usage-swing"
+SAMPLES = 30
+"""How often a window is looked at; one of five minutes every ten seconds."""
+UNASKED = {"cpu": Decimal("0.1"), "memory": Decimal(200 << 20)}
+"""What containers count as asking for that ask for nothing, as with Kubernetes' scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSettings:
+    """How pods use what they asked for, and how that is measured."""
+
+    low: float = 0.5
+    high: float = 0.5
+    """Pods without annotations use a share of their request between these two."""
+    swing: float = 0.0
+    """How far cpu goes up and down, as a share of itself."""
+    cycle_seconds: float = 60.0
+    """How long one up and down takes."""
+    window_seconds: float = 300.0
+    """What the averages of the Custom Metrics API are over."""
+    seed: int = 1
+
+
+class Load(NamedTuple):
+    """What one pod uses: cores and bytes on average, and how its cpu moves about that."""
+
+    cpu: float
+    memory: float
+    swing: float = 0.0
+    phase: float = 0.0
+    """Where in its up and down it begins, 0 to 1."""
+
+
+@dataclass(slots=True)
+class Stay:
+    """A load that was on a node for a time; seconds since the epoch."""
+
+    node: str
+    load: Load
+    began: float
+    ended: float = math.inf
+
+
+def pod_load(pod: Obj, settings: UsageSettings) -> Load:
+    """What a pod uses; an annotation that cannot be read counts as not there."""
+    annotations = pod["metadata"].get("annotations") or {}
+    draw = random.Random(f"{settings.seed}/{pod['metadata']['uid']}")
+    share, phase = draw.uniform(settings.low, settings.high), draw.random()
+    request = requested(pod)
+    swing = _readable(annotations, SWING, _share)
+    return Load(
+        _used(annotations, CPU_USAGE, request["cpu"], share),
+        _used(annotations, MEMORY_USAGE, request["memory"], share),
+        settings.swing if swing is None else swing,
+        phase,
+    )
+
+
+def node_load(node: Obj, capacity: Mapping[str, float]) -> Load:
+    """What a node uses besides its pods."""
+    annotations = node["metadata"].get("annotations") or {}
+    return Load(
+        _used(annotations, CPU_USAGE, capacity["cpu"], 0.0), _used(annotations, MEMORY_USAGE, capacity["memory"], 0.0)
+    )
+
+
+def capacity_of(node: Obj) -> dict[str, float]:
+    """Cores and bytes; zero where the node does not say."""
+    told = node.get("status", {}).get("capacity") or {}
+    return {name: float(amount(told.get(name, "0"))) for name in ("cpu", "memory")}
+
+
+def requested(pod: Obj) -> dict[str, float]:
+    """Cores and bytes that the containers of a pod ask for."""
+    total = dict.fromkeys(UNASKED, Decimal(0))
+    for container in pod["spec"].get("containers") or ():
+        asked = (container.get("resources") or {}).get("requests") or {}
+        for name, unasked in UNASKED.items():
+            total[name] += amount(asked[name]) if name in asked else unasked
+    return {name: float(value) for name, value in total.items()}
+
+
+def usage_problem(obj: Obj) -> str:
+    """What is wrong with the annotations that say what a pod or a node uses, in one line; empty if nothing."""
+    annotations = obj["metadata"].get("annotations") or {}
+    readers = {CPU_USAGE: _part, MEMORY_USAGE: _part, SWING: _share}
+    for name, read in readers.items():
+        try:
+            read(annotations.get(name, "0"))
+        except BadInput as error:
+            return f"annotation {name}: {error}"
+    return ""
+
+
+def window(now: float, seconds: float, began: float) -> Floats:
+    """float64[SAMPLES]: the moments at which a window that ends now is looked at; it begins at ``began`` or later."""
+    start = max(now - seconds, min(began, now))
+    times: Floats = np.asarray(start + (np.arange(SAMPLES) + 0.5) * ((now - start) / SAMPLES), np.float64)
+    return times
+
+
+def sums(
+    stays: Sequence[Stay], groups: Sequence[int], count: int, times: Floats, cycle_seconds: float
+) -> tuple[Floats, Floats]:
+    """float64[times, groups] of cores and of bytes: what each group of stays used at each moment; one group a stay."""
+    told = chain.from_iterable((stay.began, stay.ended, *stay.load) for stay in stays)
+    began, ended, cpu, memory, swing, phase = np.fromiter(told, float).reshape(-1, 6).T.copy()
+    place = np.array(groups, int)
+    cores, held = np.zeros((len(times), count)), np.zeros((len(times), count))
+    for at, time in enumerate(times):
+        there = (began <= time) & (time < ended)
+        moved = cpu * (1.0 + swing * np.sin(2.0 * math.pi * (time / cycle_seconds + phase)))
+        cores[at] = np.bincount(place, np.where(there, moved, 0.0), count)
+        held[at] = np.bincount(place, np.where(there, memory, 0.0), count)
+    return cores, held
+
+
+def _used(annotations: Mapping[str, str], name: str, whole: float, share: float) -> float:
+    """What an annotation says, else a share of the whole."""
+    part = _readable(annotations, name, _part)
+    if part is None:
+        return whole * share
+    return whole * part.share if part.relative else part.share
+
+
+class _Part(NamedTuple):
+    share: float
+    relative: bool
+
+
+def _readable(annotations: Mapping[str, str], name: str, read: Callable[[str], T]) -> T | None:
+    try:
+        return read(annotations[name]) if name in annotations else None
+    except BadInput:
+        return None
+
+
+def _part(text: str) -> _Part:
+    """A quantity, or a percentage."""
+    if text.endswith("%"):
+        return _Part(_percent(text), relative=True)
+    try:
+        value = amount(text)
+    except NotAQuantity:
+        value = Decimal(-1)
+    if value < 0:
+        raise BadInput(f"{text!r}: expected a quantity such as 1500m or 2Gi, or a percentage such as 80%")
+    return _Part(float(value), relative=False)
+
+
+def _share(text: str) -> float:
+    """0 to 1, written as a percentage."""
+    share = _percent(text if text.endswith("%") else f"{text}%")
+    if share > 1.0:
+        raise BadInput(f"{text!r}: expected a percentage from 0% to 100%")
+    return share
+
+
+def _percent(text: str) -> float:
+    digits = text.removesuffix("%")
+    try:
+        value = float(digits)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < math.inf:
+        raise BadInput(f"{text!r}: expected a percentage such as 80%")
+    return value / 100.0

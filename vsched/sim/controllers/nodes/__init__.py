@@ -1,0 +1,1 @@
+"""Kubelets, the lifecycle of nodes, and what they report."""

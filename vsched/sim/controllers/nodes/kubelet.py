@@ -1,0 +1,147 @@
+"""The kubelets of all nodes, as one engine: pods start, end and go; nodes report and keep their leases.
+
+What happens to a pod is decided in ``pods``; here is only the bookkeeping of when its stage began.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from time import monotonic
+from typing import ClassVar
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action, After, Create, Update
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.nodes.health import (
+    LEASE_NAMESPACE,
+    address_of,
+    is_node_ready,
+    lease_of,
+    register,
+)
+from vsched.sim.controllers.notices import KUBELET
+from vsched.sim.controllers.objects import key_of, seconds_since
+from vsched.sim.controllers.pods import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import utc_now
+
+JUST_NOW_SECONDS = 2.0
+"""Time stamps have whole seconds: what began less than this ago began now."""
+
+
+class Addresses:
+    """Hands out addresses of one private network, round and round."""
+
+    def __init__(self, first_octet: int, second_octet: int, second_octets: int) -> None:
+        self._first, self._second, self._span = first_octet, second_octet, second_octets
+        self._next = 0
+
+    def __call__(self) -> str:
+        self._next += 1
+        third, fourth = divmod(self._next, 254)
+        second, third = divmod(third, 256)
+        return f"{self._first}.{self._second + second % self._span}.{third}.{fourth + 1}"
+
+
+class Kubelets(Controller):
+    """Plays every bound pod through its stages."""
+
+    name: ClassVar[str] = "kubelets"
+    primary: ClassVar[str] = "pods"
+    component: ClassVar[str] = KUBELET
+    watches: ClassVar[tuple[str, ...]] = ("pods", "nodes")
+
+    def __init__(self, client: LocalClient, roster: Roster, times: PodTimes) -> None:
+        super().__init__(client, roster)
+        self._times = times
+        self._pod_ip = Addresses(10, 128, 128)
+        self._stages: dict[str, tuple[tuple[str, int], float]] = {}
+
+    def keys(self) -> Iterable[str]:
+        return [key_of(pod) for pod in self.client.list("pods") if pod["spec"].get("nodeName")]
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == "nodes":
+            changed = old is None or is_node_ready(obj) != is_node_ready(old)
+            return self.roster.keys_on(obj["metadata"]["name"]) if changed and not gone else ()
+        if gone:
+            self._stages.pop(obj["metadata"]["uid"], None)
+            self.queue.forget(key_of(obj))
+            return ()
+        return (key_of(obj),) if obj["spec"].get("nodeName") and may_act(obj, self._times) else ()
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        pod = self.find(key)
+        if pod is None or not pod["spec"].get("nodeName"):
+            return ()
+        stage = stage_of(pod)
+        if stage[0] == DONE:
+            self._stages.pop(pod["metadata"]["uid"], None)
+            return ()
+        now = utc_now()
+        node = self.client.get("nodes", "", pod["spec"]["nodeName"])
+        host = Host(address_of(node), is_node_ready(node)) if node else None
+        return next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
+
+    def _elapsed(self, pod: Obj, stage: tuple[str, int], now: datetime) -> float:
+        """Seconds in the present stage, by our own clock; by the pod's time stamps if it was not seen before."""
+        uid = pod["metadata"]["uid"]
+        known = self._stages.get(uid)
+        if known is not None and known[0] == stage:
+            return monotonic() - known[1]
+        began = stage_began(pod, stage[0])
+        elapsed = (now - began).total_seconds() if began else 0.0
+        elapsed = elapsed if elapsed > JUST_NOW_SECONDS else 0.0
+        self._stages[uid] = (stage, monotonic() - elapsed)
+        return elapsed
+
+
+class NodeAgents(Controller):
+    """Registers new nodes and renews their leases, each at its own moment of the period."""
+
+    name: ClassVar[str] = "node agents"
+    primary: ClassVar[str] = "nodes"
+    watches: ClassVar[tuple[str, ...]] = ("nodes",)
+
+    def __init__(
+        self, client: LocalClient, roster: Roster, *, version: str, lease_seconds: float, address: Callable[[], str]
+    ) -> None:
+        super().__init__(client, roster)
+        self._version = version
+        self._lease_seconds = lease_seconds
+        self._address = address
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        name = obj["metadata"]["name"]
+        if gone:
+            self.queue.forget(name)
+            return ()
+        return (name,)
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        node = self.find(key)
+        if node is None:
+            return ()
+        now = utc_now()
+        if first := register(node, self._address(), self._version, now):
+            return first
+        return self._heartbeat(node, now) if is_node_ready(node) else ()
+
+    def _heartbeat(self, node: Obj, now: datetime) -> list[Action]:
+        name = node["metadata"]["name"]
+        fresh = lease_of(node, now, int(3 * self._lease_seconds))
+        lease = self.client.get("coordination.k8s.io/leases", LEASE_NAMESPACE, name)
+        if lease is None:
+            return [Create("coordination.k8s.io/leases", fresh), After(self._first_renewal(name))]
+        left = self._lease_seconds - seconds_since(lease["spec"].get("renewTime"), now)
+        if left > 0:
+            return [After(left)]
+        renewed = {**lease, "spec": {**lease["spec"], **fresh["spec"]}}
+        return [Update("coordination.k8s.io/leases", renewed), After(self._lease_seconds)]
+
+    def _first_renewal(self, name: str) -> float:
+        """Spreads the nodes of a fleet that came up together over the period."""
+        return self._lease_seconds * (0.5 + zlib.crc32(name.encode()) / 2**33)

@@ -1,0 +1,157 @@
+"""The node controllers: taints that follow a node's condition, pods that taints drive away, pods without a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import ClassVar
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.nodes.health import retaint
+from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates, with_condition
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import utc_now
+
+
+class NodeLifecycle(Controller):
+    """Keeps the not-ready, unreachable and unschedulable taints in step with the node."""
+
+    name: ClassVar[str] = "node lifecycle"
+    primary: ClassVar[str] = "nodes"
+    watches: ClassVar[tuple[str, ...]] = ("nodes",)
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return () if gone else (obj["metadata"]["name"],)
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        node = self.find(key)
+        return () if node is None else retaint(node, utc_now())
+
+
+def tolerated_seconds(pod: Obj, taint: Obj) -> float | None:
+    """How long a pod stands a NoExecute taint: 0 not at all, None for good."""
+    found: list[float] = []
+    for toleration in pod["spec"].get("tolerations") or ():
+        if not tolerates(toleration, taint):
+            continue
+        seconds = toleration.get("tolerationSeconds")
+        if seconds is None:
+            return None
+        found.append(max(0.0, float(seconds)))
+    return min(found, default=0.0)
+
+
+class TaintEviction(Controller):
+    """Deletes pods from nodes with a NoExecute taint they do not tolerate, or no longer."""
+
+    name: ClassVar[str] = "taint eviction"
+    primary: ClassVar[str] = "nodes"
+    watches: ClassVar[tuple[str, ...]] = ("nodes", "pods")
+
+    def __init__(self, client: LocalClient, roster: Roster) -> None:
+        super().__init__(client, roster)
+        self._seen: dict[str, dict[tuple[str, str], float]] = {}
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == "nodes":
+            name = obj["metadata"]["name"]
+            if gone:
+                self._seen.pop(name, None)
+                return ()
+            return (name,) if name in self._seen or _no_execute(obj) else ()
+        node = obj["spec"].get("nodeName")
+        return (node,) if node in self._seen and not gone else ()
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        node = self.find(key)
+        taints = _no_execute(node) if node else []
+        if not taints:
+            self._seen.pop(key, None)
+            return ()
+        now, before = monotonic(), self._seen.get(key, {})
+        seen = {(each["key"], each.get("value", "")): now for each in taints}
+        self._seen[key] = {**seen, **{taint: since for taint, since in before.items() if taint in seen}}
+        actions: list[Action] = []
+        waits: list[float] = []
+        for pod in self._pods_on(key):
+            left = self._left(pod, key, taints, now)
+            if left is not None and left <= 0:
+                meta = pod["metadata"]
+                actions.append(Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"]))
+            elif left is not None:
+                waits.append(left)
+        return [*actions, *([After(min(waits))] if waits else [])]
+
+    def _pods_on(self, node: str) -> list[Obj]:
+        return [pod for pod in self.roster.on(node) if not is_deleting(pod)]
+
+    def _left(self, pod: Obj, node: str, taints: Sequence[Obj], now: float) -> float | None:
+        """Seconds until the pod has to go; None if it may stay."""
+        ends: list[float] = []
+        for taint in taints:
+            seconds = tolerated_seconds(pod, taint)
+            if seconds is not None:
+                ends.append(self._seen[node][taint["key"], taint.get("value", "")] + seconds - now)
+        return min(ends, default=None)
+
+
+def _no_execute(node: Obj) -> list[Obj]:
+    return [taint for taint in node["spec"].get("taints") or () if taint.get("effect") == "NoExecute"]
+
+
+class OrphanedPods(Controller):
+    """Removes pods whose node does not exist, some time after that was first seen."""
+
+    name: ClassVar[str] = "orphaned pods"
+    primary: ClassVar[str] = "nodes"
+    watches: ClassVar[tuple[str, ...]] = ("nodes", "pods")
+
+    def __init__(self, client: LocalClient, roster: Roster, quarantine_seconds: float) -> None:
+        super().__init__(client, roster)
+        self._quarantine = quarantine_seconds
+        self._missing: dict[str, float] = {}
+
+    def keys(self) -> Iterable[str]:
+        return self.roster.nodes()
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == "nodes":
+            name = obj["metadata"]["name"]
+            return (name,) if gone or name in self._missing else ()
+        node = obj["spec"].get("nodeName")
+        if gone or not node or (old is not None and old["spec"].get("nodeName") == node):
+            return ()
+        return (node,) if self.client.get("nodes", "", node) is None else ()
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        pods = self.roster.on(key)
+        if self.find(key) is not None or not pods:
+            self._missing.pop(key, None)
+            return ()
+        since = self._missing.setdefault(key, monotonic())
+        left = self._quarantine - (monotonic() - since)
+        if left > 0:
+            return [After(left)]
+        return [action for pod in pods for action in _remove(pod)]
+
+
+def _remove(pod: Obj) -> list[Action]:
+    """Says why on the pod, and deletes it without grace: there is no kubelet to wait for."""
+    meta, now = pod["metadata"], utc_now()
+    actions: list[Action] = []
+    if not is_finished(pod):
+        why = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByPodGC",
+            "message": "PodGC: node no longer exists",
+        }
+        old = pod.get("status") or {}
+        status = {**old, "phase": "Failed", "conditions": with_condition(old.get("conditions"), why, now)}
+        actions.append(SetStatus("pods", meta["namespace"], meta["name"], status))
+    if not (is_deleting(pod) and meta.get("deletionGracePeriodSeconds") == 0):
+        actions.append(Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"], grace_seconds=0))
+    return actions

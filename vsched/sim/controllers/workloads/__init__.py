@@ -1,0 +1,1 @@
+"""The controllers that make pods from templates."""

@@ -1,0 +1,199 @@
+"""The workload controllers: ReplicaSets, Deployments, StatefulSets, DaemonSets, Jobs and CronJobs.
+
+They read the objects and follow the changes; what is to be done is decided in ``replicas``, ``rollout``, ``ordinals``,
+``daemons``, ``tasks`` and ``cron``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action, Update
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.objects import (
+    controller_of,
+    controller_uid,
+    is_deleting,
+    key_of,
+    split_key,
+    without_finalizer,
+)
+from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.workloads import cron, daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import utc_now
+
+_POD = "pod:"
+"""Marks the keys of the Jobs controller that name a pod."""
+
+
+def owner_keys(obj: Obj, old: Obj | None, kind: str) -> list[str]:
+    """The controllers of this kind that own the object now or did before."""
+    namespace = obj["metadata"].get("namespace", "")
+    owners = [controller_of(each) for each in (obj, old) if each is not None]
+    return [f"{namespace}/{owner['name']}" for owner in owners if owner and owner["kind"] == kind]
+
+
+class ReplicaSets(Controller):
+    """Keeps as many pods of one template as wanted."""
+
+    name: ClassVar[str] = "replica sets"
+    primary: ClassVar[str] = "apps/replicasets"
+    component: ClassVar[str] = "replicaset-controller"
+    watches: ClassVar[tuple[str, ...]] = ("apps/replicasets", "pods")
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "ReplicaSet")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        replica_set = self.find(key)
+        if replica_set is None:
+            return ()
+        orphans: list[Obj] = []
+        if not (replica_set.get("status") or {}).get("observedGeneration"):
+            # Looking for pods to adopt costs a walk through the namespace, so only a set seen for the first time does.
+            orphans = replicas.unowned(self.roster.in_namespace(replica_set["metadata"]["namespace"]))
+        return replicas.reconcile(replica_set, self.roster.owned_by(replica_set), orphans, utc_now())
+
+
+class Deployments(Controller):
+    """Rolls ReplicaSets over to new templates."""
+
+    name: ClassVar[str] = "deployments"
+    primary: ClassVar[str] = "apps/deployments"
+    component: ClassVar[str] = "deployment-controller"
+    watches: ClassVar[tuple[str, ...]] = ("apps/deployments", "apps/replicasets", "pods")
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == self.primary:
+            return (key_of(obj),)
+        if resource == "pods":
+            return self._recreating(obj) if gone else ()
+        return owner_keys(obj, old, "Deployment") or self._adopters(obj)
+
+    def _recreating(self, pod: Obj) -> list[str]:
+        """The deployment of a pod that is gone: with strategy Recreate it may be waiting for that."""
+        found: list[str] = []
+        for key in owner_keys(pod, None, "ReplicaSet"):
+            replica_set = self.client.get("apps/replicasets", *key.split("/", 1))
+            found += owner_keys(replica_set, None, "Deployment") if replica_set else []
+        return found
+
+    def _adopters(self, replica_set: Obj) -> list[str]:
+        return [key_of(each) for each in self.client.list(self.primary, replica_set["metadata"]["namespace"])]
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        deployment = self.find(key)
+        if deployment is None:
+            return ()
+        sets = self.client.list("apps/replicasets", deployment["metadata"]["namespace"])
+        pods_of_old = 0
+        if deployment["spec"].get("strategy", {}).get("type") == "Recreate":
+            owned = replicas.owned_by(sets, deployment)
+            current = rollout.current_set(deployment, owned)
+            pods_of_old = sum(len(self.roster.owned_by(each)) for each in owned if each is not current)
+        return rollout.reconcile(deployment, sets, pods_of_old, utc_now())
+
+
+class StatefulSets(Controller):
+    """Keeps pods with names that stay."""
+
+    name: ClassVar[str] = "stateful sets"
+    primary: ClassVar[str] = "apps/statefulsets"
+    component: ClassVar[str] = "statefulset-controller"
+    watches: ClassVar[tuple[str, ...]] = ("apps/statefulsets", "pods")
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "StatefulSet")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        stateful_set = self.find(key)
+        if stateful_set is None:
+            return ()
+        claims: dict[str, Obj] = {}
+        if stateful_set["spec"].get("volumeClaimTemplates"):
+            namespace = stateful_set["metadata"]["namespace"]
+            claims = {each["metadata"]["name"]: each for each in self.client.list("persistentvolumeclaims", namespace)}
+        return ordinals.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
+
+
+class DaemonSets(Controller):
+    """Keeps a pod for each node that fits."""
+
+    name: ClassVar[str] = "daemon sets"
+    primary: ClassVar[str] = "apps/daemonsets"
+    component: ClassVar[str] = "daemonset-controller"
+    watches: ClassVar[tuple[str, ...]] = ("apps/daemonsets", "pods", "nodes")
+    settle_seconds: ClassVar[float] = 0.02
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == "nodes":
+            return self.keys()
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "DaemonSet")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        daemon_set = self.find(key)
+        if daemon_set is None:
+            return ()
+        return daemons.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
+
+
+class Jobs(Controller):
+    """Runs pods until enough have succeeded."""
+
+    name: ClassVar[str] = "jobs"
+    primary: ClassVar[str] = "batch/jobs"
+    component: ClassVar[str] = "job-controller"
+    watches: ClassVar[tuple[str, ...]] = ("batch/jobs", "pods")
+
+    def __init__(self, client: LocalClient, roster: Roster, times: tasks.JobTimes) -> None:
+        super().__init__(client, roster)
+        self._times = times
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == self.primary:
+            return (key_of(obj),)
+        keys = owner_keys(obj, old, "Job")
+        return [*keys, _POD + key_of(obj)] if is_deleting(obj) and not gone and tasks.is_tracked(obj) else keys
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        if key.startswith(_POD):
+            return self._release(key.removeprefix(_POD))
+        job = self.find(key)
+        if job is None:
+            return ()
+        return tasks.reconcile(job, self.roster.owned_by(job), utc_now(), self._times)
+
+    def _release(self, key: str) -> Sequence[Action]:
+        """Lets a deleted pod go that no job is left to count."""
+        pod = self.client.get("pods", *split_key(key))
+        owner = controller_of(pod) if pod is not None else None
+        if pod is None or not tasks.is_tracked(pod):
+            return ()
+        job = self.find(f"{pod['metadata']['namespace']}/{owner['name']}") if owner else None
+        if owner is not None and job is not None and job["metadata"]["uid"] == owner["uid"]:
+            return ()
+        return [Update("pods", without_finalizer(pod, tasks.TRACKING))]
+
+
+class CronJobs(Controller):
+    """Makes Jobs when their time has come."""
+
+    name: ClassVar[str] = "cron jobs"
+    primary: ClassVar[str] = "batch/cronjobs"
+    component: ClassVar[str] = "cronjob-controller"
+    watches: ClassVar[tuple[str, ...]] = ("batch/cronjobs", "batch/jobs")
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "CronJob")
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        cron_job = self.find(key)
+        if cron_job is None or is_deleting(cron_job):
+            return ()
+        uid = cron_job["metadata"]["uid"]
+        jobs = self.client.list("batch/jobs", cron_job["metadata"]["namespace"])
+        owned = [job for job in jobs if controller_uid(job) == uid]
+        return cron.reconcile(cron_job, owned, utc_now())

@@ -1,0 +1,36 @@
+"""What a failed pod means for its Job, as the job's podFailurePolicy says.
+
+Pure. Without a policy, or without a rule that fits, a failure counts.
+"""
+
+from __future__ import annotations
+
+from vsched.sim.controllers.objects import condition
+from vsched.sim.store.kinds import Obj
+
+COUNT, IGNORE, FAIL_JOB = "Count", "Ignore", "FailJob"
+
+
+def verdict_on(pod: Obj, spec: Obj) -> str:
+    """The action of the first rule that fits the failed pod."""
+    for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
+        if (codes and _exited_so(pod, codes)) or (conditions and any(_is_in(pod, each) for each in conditions)):
+            return str(rule.get("action", COUNT))
+    return COUNT
+
+
+def _exited_so(pod: Obj, requirement: Obj) -> bool:
+    """Whether a container failed with (or, for NotIn, without) one of the codes; success is no failure."""
+    values, inverted = requirement.get("values") or (), requirement.get("operator") == "NotIn"
+    name = requirement.get("containerName")
+    for each in pod.get("status", {}).get("containerStatuses") or ():
+        code = each.get("state", {}).get("terminated", {}).get("exitCode", 0)
+        if code and name in (None, each["name"]) and (code in values) != inverted:
+            return True
+    return False
+
+
+def _is_in(pod: Obj, pattern: Obj) -> bool:
+    found = condition(pod, pattern["type"])
+    return found is not None and found.get("status") == pattern.get("status", "True")

@@ -1,0 +1,160 @@
+"""StatefulSets, decided: pods by ordinal, one after the other or all at once, renewed from the highest down.
+
+Pure: the set and its pods go in, actions come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus
+from vsched.sim.controllers.objects import (
+    is_available,
+    is_deleting,
+    is_finished,
+    is_ready,
+    pod_from,
+    reference_to,
+    replicas_of,
+    template_hash,
+)
+from vsched.sim.store.kinds import Obj
+
+REVISION_LABEL = "controller-revision-hash"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+POD_INDEX = "apps.kubernetes.io/pod-index"
+
+
+def ordinal_of(pod: Obj) -> int:
+    text = str(pod["metadata"]["name"]).rpartition("-")[2]
+    return int(text) if text.isdecimal() else -1
+
+
+def revision_of(stateful_set: Obj) -> str:
+    return f"{stateful_set['metadata']['name']}-{template_hash(stateful_set['spec']['template'])}"
+
+
+def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
+    """``pods`` are those the set controls, ``claims`` the volume claims of the namespace by name."""
+    by_ordinal = {ordinal_of(pod): pod for pod in pods}
+    status, wait = _status(stateful_set, pods, now)
+    if is_deleting(stateful_set):
+        return status
+    moves = _moves(stateful_set, by_ordinal, claims, now)
+    return [*moves, *status, *wait]
+
+
+def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
+    """The next pods to make, take away or renew; a single one at a time unless the set is Parallel."""
+    spec = stateful_set["spec"]
+    first = (spec.get("ordinals") or {}).get("start", 0)
+    wanted = range(first, first + replicas_of(stateful_set))
+    in_order = spec.get("podManagementPolicy", "OrderedReady") != "Parallel"
+    min_ready = spec.get("minReadySeconds") or 0
+    actions: list[Action] = []
+    for ordinal in wanted:
+        pod = pods.get(ordinal)
+        if pod is None:
+            actions += _birth(stateful_set, ordinal, pods, claims)
+        elif is_finished(pod) and not is_deleting(pod):
+            actions.append(_delete(pod))
+        elif is_available(pod, min_ready, now) and not is_deleting(pod):
+            continue
+        if in_order:
+            return actions
+    doomed = [pods[ordinal] for ordinal in sorted(pods, reverse=True) if ordinal not in wanted]
+    if in_order and doomed:
+        return [*actions, *([] if is_deleting(doomed[0]) else [_delete(doomed[0])])]
+    actions += [_delete(pod) for pod in doomed if not is_deleting(pod)]
+    return actions or _renew(stateful_set, pods, wanted, now)
+
+
+def _renew(stateful_set: Obj, pods: dict[int, Obj], wanted: range, now: datetime) -> list[Action]:
+    """Takes away the highest pod of an older template, once everything above it is well."""
+    strategy = stateful_set["spec"].get("updateStrategy") or {}
+    if strategy.get("type") == "OnDelete":
+        return []
+    partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+    revision, min_ready = revision_of(stateful_set), stateful_set["spec"].get("minReadySeconds") or 0
+    for ordinal in reversed(wanted):
+        pod = pods[ordinal]
+        if ordinal < partition:
+            return []
+        if pod["metadata"].get("labels", {}).get(REVISION_LABEL) != revision:
+            return [] if is_deleting(pod) else [_delete(pod)]
+        if is_deleting(pod) or not is_available(pod, min_ready, now):
+            return []
+    return []
+
+
+def _delete(pod: Obj) -> Delete:
+    meta = pod["metadata"]
+    return Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"])
+
+
+def _birth(stateful_set: Obj, ordinal: int, pods: Mapping[int, Obj], claims: Mapping[str, Obj]) -> list[Action]:
+    """The pod of an ordinal and the volume claims it lacks."""
+    meta, spec = stateful_set["metadata"], stateful_set["spec"]
+    name = f"{meta['name']}-{ordinal}"
+    labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_LABEL: revision_of(stateful_set)}
+    pod = pod_from(
+        spec["template"], meta["namespace"], reference_to(stateful_set, "apps/v1", "StatefulSet"), labels=labels
+    )
+    pod["metadata"]["name"] = name
+    pod["metadata"]["generateName"] = f"{meta['name']}-"
+    pod["spec"] = {**pod["spec"], "hostname": name, "subdomain": spec.get("serviceName", "")}
+    actions: list[Action] = []
+    volumes = []
+    for template in spec.get("volumeClaimTemplates") or ():
+        volume = template["metadata"]["name"]
+        claim = f"{volume}-{name}"
+        volumes.append({"name": volume, "persistentVolumeClaim": {"claimName": claim}})
+        if claim not in claims:
+            actions.append(Create("persistentvolumeclaims", _claim(stateful_set, template, claim)))
+    if volumes:
+        named = {each["name"] for each in volumes}
+        kept = [each for each in pod["spec"].get("volumes") or () if each["name"] not in named]
+        pod["spec"]["volumes"] = [*kept, *volumes]
+    return [*actions, Create("pods", pod)]
+
+
+def _claim(stateful_set: Obj, template: Obj, name: str) -> Obj:
+    labels = {**template["metadata"].get("labels", {}), **(stateful_set["spec"]["selector"].get("matchLabels") or {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": stateful_set["metadata"]["namespace"], "labels": labels},
+        "spec": template.get("spec") or {},
+    }
+
+
+def _status(stateful_set: Obj, pods: Sequence[Obj], now: datetime) -> tuple[list[Action], list[Action]]:
+    """The status to write, and the wait for pods that are ready but not yet for long enough."""
+    meta, old = stateful_set["metadata"], stateful_set.get("status") or {}
+    update = revision_of(stateful_set)
+    live = [pod for pod in pods if not is_deleting(pod) and not is_finished(pod)]
+    ready = [pod for pod in live if is_ready(pod)]
+    available = [pod for pod in ready if is_available(pod, stateful_set["spec"].get("minReadySeconds") or 0, now)]
+    updated = [pod for pod in live if pod["metadata"].get("labels", {}).get(REVISION_LABEL) == update]
+    replicas = replicas_of(stateful_set)
+    settled = len(updated) == len(live) == replicas and len(ready) == replicas
+    current = update if settled else old.get("currentRevision", update)
+    counts = {
+        "observedGeneration": meta.get("generation", 0),
+        "readyReplicas": len(ready),
+        "currentReplicas": sum(pod["metadata"].get("labels", {}).get(REVISION_LABEL) == current for pod in live),
+        "updatedReplicas": len(updated),
+    }
+    status: Obj = {
+        "replicas": len(live),
+        **{key: count for key, count in counts.items() if count},
+        "availableReplicas": len(available),
+        "currentRevision": current,
+        "updateRevision": update,
+        "collisionCount": 0,
+    }
+    wait: list[Action] = [After(1.0)] if len(available) < len(ready) else []
+    if status == old:
+        return [], wait
+    return [SetStatus("apps/statefulsets", meta["namespace"], meta["name"], status)], wait

@@ -1,0 +1,132 @@
+"""ReplicaSets, decided: how many pods are missing or too many, which go first, and the status.
+
+Pure: the set and its pods go in, actions come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus, Update
+from vsched.sim.controllers.objects import (
+    controller_of,
+    controller_uid,
+    is_active,
+    is_available,
+    is_deleting,
+    is_ready,
+    pod_from,
+    reference_to,
+    replicas_of,
+    selects,
+    with_owners,
+)
+from vsched.sim.store.kinds import Obj
+
+BURST = 100
+"""Pods made or deleted before others have their turn."""
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+def reconcile(replica_set: Obj, pods: Sequence[Obj], orphans: Sequence[Obj], now: datetime) -> list[Action]:
+    """``pods`` are those the set controls, ``orphans`` those of the namespace that nobody does."""
+    uid, spec = replica_set["metadata"]["uid"], replica_set["spec"]
+    mine = [pod for pod in pods if selects(spec.get("selector"), pod["metadata"].get("labels"))]
+    actions: list[Action] = [_release(pod, uid) for pod in pods if pod not in mine and not is_deleting(pod)]
+    if is_deleting(replica_set):
+        return [*actions, *_status(replica_set, mine, now)]
+    reference = reference_to(replica_set, "apps/v1", "ReplicaSet")
+    for pod in orphans:
+        if is_active(pod) and selects(spec.get("selector"), pod["metadata"].get("labels")):
+            actions.append(Update("pods", with_owners(pod, [*_references(pod), reference])))
+            mine.append(pod)
+    active = [pod for pod in mine if is_active(pod)]
+    return [*actions, *_scale(replica_set, active), *_status(replica_set, mine, now)]
+
+
+def _references(pod: Obj) -> list[Obj]:
+    return list(pod["metadata"].get("ownerReferences") or ())
+
+
+def _release(pod: Obj, uid: str) -> Update:
+    return Update("pods", with_owners(pod, [each for each in _references(pod) if each.get("uid") != uid]))
+
+
+def _scale(replica_set: Obj, active: Sequence[Obj]) -> list[Action]:
+    meta, spec = replica_set["metadata"], replica_set["spec"]
+    missing = replicas_of(replica_set) - len(active)
+    actions: list[Action]
+    if missing > 0:
+        reference = reference_to(replica_set, "apps/v1", "ReplicaSet")
+        pod = pod_from(spec.get("template") or {}, meta["namespace"], reference)
+        pod["metadata"]["generateName"] = f"{meta['name'][:243]}-"
+        actions = [Create("pods", pod)] * min(missing, BURST)
+    else:
+        surplus = sorted(active, key=deletion_rank)[:-missing] if missing else []
+        actions = [_delete(pod) for pod in surplus[:BURST]]
+    if abs(missing) > BURST:
+        actions.append(After(0))
+    return actions
+
+
+def _delete(pod: Obj) -> Delete:
+    meta = pod["metadata"]
+    return Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"])
+
+
+def deletion_rank(pod: Obj) -> tuple[bool, bool, bool, int, str, str]:
+    """What goes first: unbound, pending, not ready, cheap by annotation, and then the youngest."""
+    meta, status = pod["metadata"], pod.get("status", {})
+    cost = (meta.get("annotations") or {}).get(DELETION_COST, "0")
+    return (
+        bool(pod["spec"].get("nodeName")),
+        status.get("phase") == "Running",
+        is_ready(pod),
+        int(cost) if cost.lstrip("-").isdecimal() else 0,
+        _inverted(meta.get("creationTimestamp", "")),
+        meta["name"],
+    )
+
+
+def _inverted(timestamp: str) -> str:
+    """Sorts later time stamps first."""
+    return "".join(chr(0x7F - ord(letter)) for letter in timestamp)
+
+
+def _status(replica_set: Obj, mine: Sequence[Obj], now: datetime) -> list[Action]:
+    meta, spec = replica_set["metadata"], replica_set["spec"]
+    active = [pod for pod in mine if is_active(pod)]
+    min_ready = spec.get("minReadySeconds") or 0
+    wanted = (spec.get("template") or {}).get("metadata", {}).get("labels") or {}
+    labelled = [pod for pod in active if wanted.items() <= (pod["metadata"].get("labels") or {}).items()]
+    ready = [pod for pod in active if is_ready(pod)]
+    available = [pod for pod in ready if is_available(pod, min_ready, now)]
+    status: Obj = {
+        "replicas": len(active),
+        "fullyLabeledReplicas": len(labelled),
+        "readyReplicas": len(ready),
+        "availableReplicas": len(available),
+        "observedGeneration": meta.get("generation", 0),
+    }
+    status = {key: count for key, count in status.items() if count or key == "replicas"}
+    old = replica_set.get("status") or {}
+    if old.get("conditions"):
+        status["conditions"] = old["conditions"]
+    actions: list[Action] = []
+    if status != old:
+        actions.append(SetStatus("apps/replicasets", meta["namespace"], meta["name"], status))
+    if len(available) < len(ready):
+        actions.append(After(1.0))
+    return actions
+
+
+def owned_by(objects: Sequence[Obj], owner: Obj) -> list[Obj]:
+    """Those of the objects whose controller is the owner."""
+    uid = owner["metadata"]["uid"]
+    return [obj for obj in objects if controller_uid(obj) == uid]
+
+
+def unowned(objects: Sequence[Obj]) -> list[Obj]:
+    return [obj for obj in objects if controller_of(obj) is None]

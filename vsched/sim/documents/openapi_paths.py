@@ -1,0 +1,113 @@
+"""The paths of an OpenAPI document: for each resource its operations, the kind they act on and their parameters.
+
+Clients look here for whether an operation takes a parameter (dryRun, fieldValidation) and which patches a kind takes;
+they know the URLs themselves, so responses are described no further than that there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vsched.sim.store.kinds import Kind, Subresource
+
+Obj = dict[str, Any]
+
+_METHODS = {
+    "list": "get",
+    "get": "get",
+    "create": "post",
+    "update": "put",
+    "patch": "patch",
+    "delete": "delete",
+    "deletecollection": "delete",
+}
+_ACTIONS = {"create": "post", "update": "put"}
+_COLLECTION = ("list", "create", "deletecollection")
+_ITEM = ("get", "update", "patch", "delete")
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+_STRATEGIC = "application/strategic-merge-patch+json"
+_PARAMETERS: dict[str, tuple[tuple[str, str], ...]] = {
+    "list": (
+        ("allowWatchBookmarks", "boolean"),
+        ("continue", "string"),
+        ("fieldSelector", "string"),
+        ("labelSelector", "string"),
+        ("limit", "integer"),
+        ("resourceVersion", "string"),
+        ("resourceVersionMatch", "string"),
+        ("sendInitialEvents", "boolean"),
+        ("timeoutSeconds", "integer"),
+        ("watch", "boolean"),
+    ),
+    "create": (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string")),
+    "update": (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string")),
+    "patch": (
+        ("dryRun", "string"),
+        ("fieldManager", "string"),
+        ("fieldValidation", "string"),
+        ("force", "boolean"),
+    ),
+    "delete": (
+        ("dryRun", "string"),
+        ("gracePeriodSeconds", "integer"),
+        ("orphanDependents", "boolean"),
+        ("propagationPolicy", "string"),
+    ),
+}
+_PATH_PARAMETERS = ("namespace", "name")
+
+
+def paths_of(kind: Kind, reference_of: Callable[[Kind], Obj]) -> dict[str, Obj]:
+    """Every path of one kind with its operations."""
+    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    base = f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
+    reference = reference_of(kind)
+    paths: dict[str, Obj] = {}
+    candidates = [(base, _COLLECTION), (f"{base}/{{name}}", _ITEM)]
+    if kind.namespaced:
+        candidates.append((f"{root}/{kind.plural}", ("list",)))
+    for path, verbs in candidates:
+        operations = {_METHODS[verb]: _operation(kind, verb, reference) for verb in verbs if verb in kind.verbs}
+        if operations:
+            paths[path] = {**operations, "parameters": _path_parameters(path)}
+    for sub in kind.subresources:
+        path = f"{base}/{{name}}/{sub.name}"
+        operations = {_METHODS[verb]: _sub_operation(kind, sub, verb, reference) for verb in sub.verbs}
+        paths[path] = {**operations, "parameters": _path_parameters(path)}
+    return paths
+
+
+def _path_parameters(path: str) -> list[Obj]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
+        for name in _PATH_PARAMETERS
+        if f"{{{name}}}" in path
+    ]
+
+
+def _operation(kind: Kind, verb: str, reference: Obj) -> Obj:
+    return _described(verb, {"group": kind.group, "kind": kind.kind, "version": kind.version}, reference, kind.custom)
+
+
+def _sub_operation(kind: Kind, sub: Subresource, verb: str, reference: Obj) -> Obj:
+    spoken = {"group": sub.group or kind.group, "kind": sub.kind, "version": sub.version or kind.version}
+    schema = reference if sub.kind == kind.kind else {"type": "object"}
+    return _described(verb, spoken, schema, kind.custom)
+
+
+def _described(verb: str, spoken: Obj, schema: Obj, custom: bool) -> Obj:
+    parameters = _PARAMETERS.get("delete" if verb == "deletecollection" else verb, ())
+    operation: Obj = {
+        "parameters": [{"name": name, "in": "query", "schema": {"type": type_}} for name, type_ in parameters],
+        "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
+        "x-kubernetes-action": _ACTIONS.get(verb, verb),
+        "x-kubernetes-group-version-kind": spoken,
+    }
+    if verb in ("create", "update"):
+        operation["requestBody"] = {"content": {"*/*": {"schema": schema}}, "required": True}
+    elif verb == "patch":
+        kinds = _PATCHES if custom else (*_PATCHES, _STRATEGIC)
+        content = {one: {"schema": {"type": "object"}} for one in kinds}
+        operation["requestBody"] = {"content": content, "required": True}
+    return operation

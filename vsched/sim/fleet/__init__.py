@@ -1,0 +1,1 @@
+"""Nodes, pods and workloads for an embedded cluster, from descriptions."""

@@ -1,0 +1,1 @@
+"""Objects as they are sent and stored: decoding, defaults, custom kinds."""

@@ -1,0 +1,329 @@
+"""Custom resource definitions: from a stored definition to kinds that are served, and what their schemas demand.
+
+``CustomKinds`` follows the definitions in the store; the functions beside it are pure. Definitions are established at
+once: there is no moment at which a definition exists and its resource is still a 404. Their storage starts on first
+use, though, which the first list or watch is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib import resources
+
+import orjson
+import yaml
+
+from vsched.sim.cel import rules
+from vsched.sim.cel.rule_checks import rule_causes
+from vsched.sim.objects import structural
+from vsched.sim.store.deletion import Deleted, DeleteOptions, check_preconditions, delete
+from vsched.sim.store.kinds import Column, Kind, Obj, Subresource
+from vsched.sim.store.status import Cause, Failure
+from vsched.sim.store.store import Record, Store
+from vsched.sim.store.times import Clock, format_time
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+APPROVAL = "api-approved.kubernetes.io"
+_PROTECTED_GROUPS = ("k8s.io", "kubernetes.io")
+_READ_WRITE = ("get", "patch", "update")
+_AGE = Column("Age", "date", json_path=".metadata.creationTimestamp")
+_PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
+
+
+def shipped_definitions() -> list[Obj]:
+    """The definitions every embedded cluster starts with."""
+    return [orjson.loads(definition) for definition in _definitions()]
+
+
+@cache
+def _definitions() -> tuple[bytes, ...]:
+    """The definitions as JSON: reading YAML takes longer than all the rest of starting a cluster."""
+    folder = resources.files("vsched.sim.objects.definitions")
+    files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
+
+
+def is_definition(kind: Kind) -> bool:
+    return kind.storage == "apiextensions.k8s.io/customresourcedefinitions"
+
+
+def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
+    """The object pruned and defaulted by its kind's schema, and the paths of the fields that were dropped."""
+    return structural.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
+
+
+def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[Cause]:
+    """What the schema of a custom kind and its rules have against an object that replaces ``old``."""
+    if not kind.schema:
+        return []
+    causes, tree = structural.validate(kind.schema, obj), _rules_of(kind)
+    return causes if tree is None else causes + rules.check(tree, obj, old, causes)
+
+
+@lru_cache(maxsize=512)
+def _rules_of(kind: Kind) -> rules.RuleTree | None:
+    return rules.rule_tree(kind.schema, root=True) if kind.schema else None
+
+
+def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
+    """A definition with the names it may leave out, and the status it starts with."""
+    spec = obj.get("spec") or {}
+    names = dict(spec.get("names") or {})
+    kind = names.get("kind", "")
+    names.setdefault("singular", kind.lower())
+    names.setdefault("listKind", f"{kind}List")
+    conversion = spec.get("conversion") or {"strategy": "None"}
+    prepared = {**obj, "spec": {**spec, "names": names, "conversion": conversion}}
+    if old is not None:
+        return prepared
+    stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
+    accepted = {"plural": "", "kind": ""}
+    status = {"conditions": None, "acceptedNames": accepted, "storedVersions": stored}
+    return {**prepared, "status": status}
+
+
+def definition_causes(obj: Obj) -> list[Cause]:
+    """What is wrong with a definition beyond the types of its fields."""
+    spec = obj["spec"]
+    causes = [
+        Cause("FieldValueRequired", "Required value", path)
+        for path, given in (
+            ("spec.group", spec.get("group")),
+            ("spec.names.kind", spec["names"].get("kind")),
+            ("spec.names.plural", spec["names"].get("plural")),
+            *((f"spec.versions[{i}].name", each.get("name")) for i, each in enumerate(spec.get("versions") or ())),
+        )
+        if not given
+    ]
+    group, plural = spec.get("group", ""), spec["names"].get("plural", "")
+    name = obj["metadata"]["name"]
+    if name != f"{plural}.{group}":
+        text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
+        causes.append(Cause("FieldValueInvalid", text, "metadata.name"))
+    versions = spec.get("versions") or []
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        text = 'Invalid value: "array": must have exactly one version marked as storage version'
+        causes.append(Cause("FieldValueInvalid", text, "spec.versions"))
+    for index, version in enumerate(versions):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            where = f"spec.versions[{index}].schema.openAPIV3Schema"
+            causes.append(Cause("FieldValueRequired", "Required value: schemas are required", where))
+    if spec.get("scope") not in ("Cluster", "Namespaced"):
+        text = f'Unsupported value: "{spec.get("scope", "")}": supported values: "Cluster", "Namespaced"'
+        causes.append(Cause("FieldValueNotSupported", text, "spec.scope"))
+    return causes + rule_causes(spec) + _approval_causes(obj)
+
+
+def _approval_causes(obj: Obj) -> list[Cause]:
+    if not _is_protected(obj["spec"].get("group", "")):
+        return []
+    path = f"metadata.annotations[{APPROVAL}]"
+    text = (obj["metadata"].get("annotations") or {}).get(APPROVAL, "")
+    if not text:
+        why = f'protected groups must have approval annotation "{APPROVAL}", see {_PULL_REQUEST}'
+        return [Cause("FieldValueRequired", f"Required value: {why}", path)]
+    if text.startswith("unapproved") or "://" in text:
+        return []
+    why = f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with'
+    return [Cause("FieldValueInvalid", f'Invalid value: "{text}": {why} "unapproved", see {_PULL_REQUEST}', path)]
+
+
+def _is_protected(group: str) -> bool:
+    return any(group == suffix or group.endswith("." + suffix) for suffix in _PROTECTED_GROUPS)
+
+
+def _conditions(obj: Obj, now: str) -> list[Obj]:
+    rows = [
+        ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+        ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+    ]
+    if _is_protected(obj["spec"]["group"]):
+        text = obj["metadata"]["annotations"][APPROVAL]
+        approved = not text.startswith("unapproved")
+        status, reason = ("True", "ApprovedAnnotation") if approved else ("False", "UnapprovedAnnotation")
+        message = f"approved in {text}" if approved else f'not approved: "{text}"'
+        rows.append(("KubernetesAPIApprovalPolicyConformant", status, reason, message))
+    return [
+        {"type": type_, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
+        for type_, status, reason, message in rows
+    ]
+
+
+def _installing(condition: Obj) -> Obj:
+    """The condition as it is until the definition is served."""
+    if condition["type"] != "Established":
+        return condition
+    return {**condition, "status": "False", "reason": "Installing"}
+
+
+def kinds_of(obj: Obj) -> list[Kind]:
+    """The kinds a definition serves, the stored version first."""
+    spec = obj["spec"]
+    versions = [version for version in spec["versions"] if version.get("served")]
+    return [_kind(spec, version) for version in sorted(versions, key=lambda each: not each.get("storage"))]
+
+
+def _kind(spec: Obj, version: Obj) -> Kind:
+    names = spec["names"]
+    subresources = version.get("subresources") or {}
+    served = []
+    if "status" in subresources:
+        served.append(Subresource("status", names["kind"], _READ_WRITE))
+    scale = subresources.get("scale")
+    if scale:
+        served.append(Subresource("scale", "Scale", _READ_WRITE, "autoscaling", "v1"))
+    paths = ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names.get("singular") or names["kind"].lower(),
+        namespaced=spec["scope"] == "Namespaced",
+        storage=f"{spec['group']}/{names['plural']}",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=tuple(served),
+        custom=True,
+        columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()) or (_AGE,),
+        list_kind=names.get("listKind", ""),
+        schema=(version.get("schema") or {}).get("openAPIV3Schema"),
+        counts_generation=True,
+        unconditional_update=False,
+        stored=bool(version.get("storage")),
+        scale_paths=tuple(scale.get(path, "") for path in paths) if scale else (),
+        selectable_fields=tuple(each["jsonPath"].lstrip(".") for each in version.get("selectableFields") or ()),
+    )
+
+
+def _column(given: Obj) -> Column:
+    return Column(
+        name=given["name"],
+        type=given.get("type", "string"),
+        format=given.get("format", ""),
+        description=given.get("description", ""),
+        priority=given.get("priority", 0),
+        json_path=given["jsonPath"],
+    )
+
+
+class CustomKinds:
+    """Keeps the registry in step with the definitions in the store."""
+
+    def __init__(self, store: Store, now: Clock) -> None:
+        self._store = store
+        self._now = now
+        self._unused: set[str] = set()
+        """The storages nobody has used yet: the real server starts them on first use."""
+
+    def first_use(self, kind: Kind) -> bool:
+        """Whether this is the first use of a custom kind since its definition was made."""
+        if kind.storage not in self._unused:
+            return False
+        self._unused.discard(kind.storage)
+        return True
+
+    def all_used(self) -> None:
+        """What is there now counts as used."""
+        self._unused.clear()
+
+    def on_write(self, kind: Kind, obj: Obj) -> None:
+        """After any write: a definition that is new or changed is served as it now says."""
+        if not is_definition(kind):
+            self._unused.discard(kind.storage)
+            return
+        served = kinds_of(obj)
+        for each in served:
+            self._store.registry.add(each)
+        self._withdraw_others(obj, {each.version for each in served})
+        if not any(each.get("type") == "Established" for each in obj.get("status", {}).get("conditions") or ()):
+            self._establish(kind, obj)
+
+    def is_terminating(self, kind: Kind) -> bool:
+        """Whether the definition of a kind is on its way out."""
+        record = self._definition(kind)
+        return record is not None and bool(record.obj["metadata"].get("deletionTimestamp"))
+
+    def _definition(self, kind: Kind) -> Record | None:
+        definitions = self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions")
+        return self._store.get(definitions, "", f"{kind.plural}.{kind.group}")
+
+    def on_remove(self, kind: Kind) -> None:
+        """After any object went: the last one takes a dying definition with it."""
+        if not kind.custom or self._store.count(kind):
+            return
+        record = self._definition(kind)
+        if record is not None and record.obj["metadata"].get("deletionTimestamp"):
+            self._retire(self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions"), record)
+
+    def delete_definition(self, definitions: Kind, record: Record, options: DeleteOptions) -> Deleted:
+        """Deletes a definition: first its objects, then, when their finalizers allow, itself."""
+        check_preconditions(definitions, record.obj, options)
+        marked = record.obj if record.obj["metadata"].get("deletionTimestamp") else self._terminating(record.obj)
+        if options.dry_run:
+            return Deleted(marked, gone=False)
+        marked = self._store.replace(definitions, marked, record)
+        name, spec = marked["metadata"]["name"], marked["spec"]
+        kind = self._store.registry.preferred(spec["group"], spec["names"]["plural"])
+        for each in self._store.items(kind) if kind is not None else ():
+            assert kind is not None
+            delete(self._store, kind, each, DeleteOptions(propagation="Background"), self._now())
+        current = self._store.get(definitions, "", name)
+        if current is not None and (kind is None or not self._store.count(kind)):
+            self._retire(definitions, current)
+        return Deleted(marked, gone=False)
+
+    def _terminating(self, obj: Obj) -> Obj:
+        metadata = dict(obj["metadata"])
+        now = format_time(self._now())
+        metadata["deletionTimestamp"] = now
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
+        condition = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": now,
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }
+        status = obj.get("status", {})
+        status = {**status, "conditions": [*(status.get("conditions") or ()), condition]}
+        return {**obj, "metadata": metadata, "status": status}
+
+    def _retire(self, definitions: Kind, record: Record) -> None:
+        """Takes the cleanup finalizer off, and with no other left the definition and its kinds go."""
+        metadata = dict(record.obj["metadata"])
+        metadata["finalizers"] = [each for each in metadata.get("finalizers") or () if each != CLEANUP]
+        spec = record.obj["spec"]
+        kind = self._store.registry.preferred(spec["group"], spec["names"]["plural"])
+        if kind is not None:
+            self._store.registry.remove(kind.group, kind.plural)
+            self._store.discard(kind)
+        if metadata["finalizers"]:
+            self._store.replace(definitions, {**record.obj, "metadata": metadata}, record)
+        else:
+            self._store.remove(definitions, "", metadata["name"])
+
+    def _establish(self, kind: Kind, obj: Obj) -> None:
+        name = obj["metadata"]["name"]
+        record = self._store.get(kind, "", name)
+        if record is None:
+            raise Failure(500, "InternalError", f"definition {name} vanished while it was established")
+        conditions = _conditions(obj, format_time(self._now()))
+        status = {**obj.get("status", {}), "acceptedNames": obj["spec"]["names"]}
+        installing = [_installing(each) for each in conditions]
+        # Accepting the names and serving them are two steps, and a watch sees both.
+        for step in (installing, conditions):
+            self._store.replace(kind, {**obj, "status": {**status, "conditions": step}}, record)
+            record = self._store.get(kind, "", name)
+            assert record is not None
+        self._unused.add(f"{obj['spec']['group']}/{obj['spec']['names']['plural']}")
+
+    def _withdraw_others(self, obj: Obj, versions: set[str]) -> None:
+        group, plural = obj["spec"]["group"], obj["spec"]["names"]["plural"]
+        registry = self._store.registry
+        if any(each.group == group and each.plural == plural and each.version not in versions for each in registry):
+            kept = kinds_of(obj)
+            registry.remove(group, plural)
+            for each in kept:
+                registry.add(replace(each))

@@ -1,0 +1,34 @@
+"""What the router says to a request: an answer that is complete, or a stream that runs until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from vsched.sim.requests.reads import Listing
+from vsched.sim.store.kinds import Obj
+
+Send = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Answer:
+    """One of ``obj``, ``raw`` (ready bytes) and ``listing`` is the body."""
+
+    code: int = 200
+    obj: Obj | None = None
+    raw: bytes | None = None
+    listing: Listing | None = None
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stream:
+    """A watch: ``run`` sends lines until it is over."""
+
+    run: Callable[[Send], Awaitable[None]]
+
+
+def text(body: str, code: int = 200) -> Answer:
+    return Answer(code, raw=body.encode(), content_type="text/plain; charset=utf-8")

@@ -1,0 +1,61 @@
+"""What a request wants to do, in the words that permissions and faults are written in: verb, group, resource, name.
+
+Read off the path and the query alone, as the real server does before it looks at anything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from vsched.sim.requests.request import Call, parse_path
+from vsched.sim.store.field_checks import path_segment_problems
+
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_NAMED = "metadata.name="
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One request; ``path`` is set, and all but the verb is empty, where it is not about a resource."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def combined(self) -> str:
+        """The resource as rules name it: ``pods`` or ``pods/binding``."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+def attributes_of(call: Call) -> Attributes:
+    """What this request wants to do."""
+    path = parse_path(call.path)
+    if path is None or not path.plural:
+        return Attributes(call.method.lower(), path=unquote(call.path))
+    verb, name, namespace = _VERBS.get(call.method, call.method.lower()), path.name, path.namespace
+    if path.plural == "namespaces" and not path.group and not namespace:
+        # A namespace lies within itself, so that a role in it may be about it.
+        namespace = name
+    if path.watch:
+        verb = "watch"
+    elif verb == "get" and not name:
+        verb = "watch" if call.flag("watch") else "list"
+        name = _named_by_selector(call)
+    elif verb == "delete" and not name:
+        verb = "deletecollection"
+    return Attributes(verb, path.group, path.plural, path.subresource, namespace, name)
+
+
+def _named_by_selector(call: Call) -> str:
+    """A list or watch of one name is about that name."""
+    for term in call.query.get("fieldSelector", "").split(","):
+        if term.startswith(_NAMED):
+            name = term.removeprefix(_NAMED).removeprefix("=")
+            return "" if path_segment_problems(name) else name
+    return ""

@@ -1,0 +1,79 @@
+"""The options of a list or watch in its query: which may be given together, and what they mean for where to read.
+
+Nothing is read here; the refusals carry every cause at once, as the real server's do.
+"""
+
+from __future__ import annotations
+
+from vsched.sim.requests.request import Call
+from vsched.sim.store.field_checks import forbidden, not_supported
+from vsched.sim.store.status import Cause, bad_request, invalid_named
+
+_EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
+_WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
+
+
+def version_match(call: Call) -> str:
+    return call.query.get("resourceVersionMatch", "")
+
+
+def asked_version(call: Call) -> int | None:
+    """The resourceVersion of the query as a number; None where there is none."""
+    given = call.query.get("resourceVersion", "")
+    if not given:
+        return None
+    if not is_version(given):
+        raise bad_request(f"invalid resource version: {not_a_version(given)}")
+    return int(given)
+
+
+def is_version(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def not_a_version(text: str) -> str:
+    """What the real server says of a resourceVersion that is no number."""
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+
+
+def check_list_options(call: Call) -> None:
+    """What a list may not combine."""
+    causes: list[Cause] = []
+    match, version = version_match(call), call.query.get("resourceVersion", "")
+    if match:
+        if not version:
+            why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            causes.append(forbidden("resourceVersionMatch", why))
+        if call.query.get("continue"):
+            causes.append(forbidden("resourceVersionMatch", _WITH_CONTINUE))
+        if match not in (_EXACT, _NOT_OLDER):
+            causes.append(not_supported("resourceVersionMatch", match, (_EXACT, _NOT_OLDER, "")))
+        if match == _EXACT and version == "0":
+            why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            causes.append(forbidden("resourceVersionMatch", why))
+    if "sendInitialEvents" in call.query:
+        causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    _refuse(causes)
+
+
+def check_watch_options(call: Call) -> None:
+    """What a watch may not combine."""
+    causes: list[Cause] = []
+    match, initial = version_match(call), "sendInitialEvents" in call.query
+    if initial and match != _NOT_OLDER:
+        why = f"sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER}"
+        causes.append(forbidden("resourceVersionMatch", why))
+    if match:
+        if not initial:
+            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            causes.append(forbidden("resourceVersionMatch", why))
+        if match != _NOT_OLDER:
+            causes.append(not_supported("resourceVersionMatch", match, (_NOT_OLDER,)))
+        if call.query.get("continue"):
+            causes.append(forbidden("resourceVersionMatch", _WITH_CONTINUE))
+    _refuse(causes)
+
+
+def _refuse(causes: list[Cause]) -> None:
+    if causes:
+        raise invalid_named("ListOptions.meta.k8s.io", "meta.k8s.io", "ListOptions", "", causes)

@@ -1,0 +1,182 @@
+"""Reading: one object, and lists with selectors, pages and versions.
+
+A page pins the version of the first one; what the history no longer reaches is a 410 with a token to go on with.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from vsched.sim.requests.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
+from vsched.sim.requests.request import Call
+from vsched.sim.store import conversion
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.label_selectors import parse_labels
+from vsched.sim.store.selectors import Selector, parse_fields, selector_for
+from vsched.sim.store.status import Failure, bad_request, expired, future_version, not_found
+from vsched.sim.store.store import Behind, Record, Store
+
+TOO_OLD_TOKEN = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+TOO_OLD_LIST = "The resourceVersion for the provided list is too old."
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The outcome of a list: its metadata, and the records still to be written out."""
+
+    kind: Kind
+    metadata: Obj
+    records: Sequence[Record]
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """The JSON of the list in pieces of so many items."""
+        head = {"kind": self.kind.list_kind, "apiVersion": self.kind.api_version, "metadata": self.metadata}
+        yield orjson.dumps(head)[:-1] + b',"items":['
+        for start in range(0, len(self.records), size):
+            items = b",".join(item_bytes(self.kind, record) for record in self.records[start : start + size])
+            yield b"," + items if start else items
+        yield b"]}"
+
+    def objects(self) -> list[Obj]:
+        return [conversion.to_served(self.kind, record.obj) for record in self.records]
+
+
+def item_bytes(kind: Kind, record: Record) -> bytes:
+    """An object as a list item: those of built-in kinds do not repeat kind and apiVersion."""
+    if not kind.stored:
+        obj = conversion.to_served(kind, record.obj)
+        shown = obj if kind.custom else {key: obj[key] for key in obj if key not in ("kind", "apiVersion")}
+        return orjson.dumps(shown)
+    if kind.custom:
+        return record.raw
+    # The store writes kind and apiVersion first, so the rest of the bytes is the item.
+    return b"{" + record.raw[len(f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",') :]
+
+
+def object_bytes(kind: Kind, record: Record) -> bytes:
+    return record.raw if kind.stored else orjson.dumps(conversion.to_served(kind, record.obj))
+
+
+def read_object(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Record:
+    given = call.query.get("resourceVersion", "")
+    if given and not is_version(given):
+        raise Failure(500, "", not_a_version(given))
+    version = int(given or 0)
+    if version > store.revision:
+        raise future_version(version, store.revision)
+    record = store.get(kind, namespace, name)
+    if record is None:
+        raise not_found(kind, name)
+    return record
+
+
+def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Listing:
+    """A list, or a page of one."""
+    limit = max(call.integer("limit") or 0, 0)
+    call.integer("timeoutSeconds")
+    check_selectors(call)
+    check_list_options(call)
+    selector = request_selector(kind, name, call)
+    token = call.query.get("continue", "")
+    if token:
+        return _next_page(store, kind, namespace, token, limit, selector, call)
+    version = asked_version(call)
+    if version == 0 or (selector is not None and selector.names_one and (namespace or not kind.namespaced)):
+        # From a cache, or of one object, there is nothing to page through.
+        limit = 0
+    if version and version > store.revision:
+        raise future_version(version, store.revision)
+    exact = version and (version_match(call) == "Exact" or (limit and not version_match(call)))
+    try:
+        return _page(store, kind, namespace, version if exact and version else store.revision, "", limit, selector)
+    except Behind:
+        raise expired(TOO_OLD_LIST) from None
+
+
+def check_selectors(call: Call) -> None:
+    """The grammar of both selectors, which is looked at before anything else the query says."""
+    parse_labels(call.query.get("labelSelector", ""))
+    parse_fields(call.query.get("fieldSelector", ""))
+
+
+def request_selector(kind: Kind, name: str, call: Call) -> Selector | None:
+    fields = call.query.get("fieldSelector", "")
+    if name:
+        fields = f"{fields},metadata.name={name}" if fields else f"metadata.name={name}"
+    return selector_for(kind, call.query.get("labelSelector", ""), fields)
+
+
+def _next_page(
+    store: Store, kind: Kind, namespace: str, token: str, limit: int, selector: Selector | None, call: Call
+) -> Listing:
+    version, start = read_token(token)
+    if call.query.get("resourceVersion", "0") not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    key = f"{namespace}/{start}" if namespace else start
+    if version < 0:
+        return _page(store, kind, namespace, store.revision, key, limit, selector)
+    try:
+        return _page(store, kind, namespace, version, key, limit, selector)
+    except Behind:
+        raise expired(TOO_OLD_TOKEN, continue_token=make_token(-1, start)) from None
+
+
+def _page(
+    store: Store, kind: Kind, namespace: str, version: int, start: str, limit: int, selector: Selector | None
+) -> Listing:
+    keys, found = store.page(kind, namespace, version, start)
+    metadata: Obj = {"resourceVersion": str(version)}
+    records: list[Record] = []
+    for index, key in enumerate(keys):
+        record = found[key]
+        if selector is not None and not selector.matches(record.obj):
+            continue
+        records.append(record)
+        if len(records) == limit and index + 1 < len(keys):
+            relative = key[len(namespace) + 1 :] if namespace else key
+            metadata["continue"] = make_token(version, relative + "\0")
+            if selector is None:
+                metadata["remainingItemCount"] = len(keys) - index - 1
+            break
+    return Listing(kind, metadata, records)
+
+
+def make_token(version: int, start: str) -> str:
+    """The continue token: where to go on, in which version."""
+    body = orjson.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": f"/{start}"})
+    return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
+
+
+def read_token(token: str) -> tuple[int, str]:
+    """The version and the key a token goes on with; a 400 for one that this server has not made."""
+    try:
+        body = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise _bad_token(f": {error}") from None
+    if not isinstance(body, dict) or body.get("v") != "meta.k8s.io/v1":
+        known = body.get("v", "") if isinstance(body, dict) else ""
+        raise _bad_token(f": server does not recognize this encoded version {known}")
+    version, start = body.get("rv", 0), body.get("start", "")
+    if not isinstance(version, int) or not isinstance(start, str):
+        raise _bad_token(": expected a version and a start key")
+    if not version:
+        raise _bad_token(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not start:
+        raise _bad_token(": encoded start key empty (version meta.k8s.io/v1)")
+    if "//" in start or {".", ".."} & set(start.split("/")):
+        raise _bad_token(f": {start}")
+    return version, start.removeprefix("/")
+
+
+def _bad_token(why: str) -> Failure:
+    return bad_request(f"invalid continue token: continue key is not valid{why}")

@@ -1,0 +1,79 @@
+"""Between the version a kind is stored in and the other versions it is served in.
+
+Pure functions over objects. Custom kinds differ in their apiVersion only; events and autoscalers have two shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from vsched.sim.store.kinds import Kind, Obj
+
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_EVENT_FIELDS_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
+
+
+def to_served(kind: Kind, obj: Obj) -> Obj:
+    """A stored object as the kind's version shows it."""
+    return obj if kind.stored else _converted(kind, obj, _TO_SERVED)
+
+
+def to_stored(kind: Kind, stored: Kind, obj: Obj) -> Obj:
+    """An object a client sent, in the version it is stored in."""
+    if kind.stored:
+        return obj
+    return {**_converted(kind, obj, _TO_STORED), "apiVersion": stored.api_version}
+
+
+def _converted(kind: Kind, obj: Obj, table: Mapping[str, Callable[[Obj], Obj]]) -> Obj:
+    convert = table.get(kind.storage)
+    changed = obj if convert is None else convert(obj)
+    return {**changed, "apiVersion": kind.api_version}
+
+
+def _renamed(obj: Obj, names: dict[str, str]) -> Obj:
+    return {names.get(field, field): value for field, value in obj.items()}
+
+
+def _event_to_served(obj: Obj) -> Obj:
+    return _renamed(obj, _EVENT_FIELDS)
+
+
+def _event_to_stored(obj: Obj) -> Obj:
+    return _renamed(obj, _EVENT_FIELDS_BACK)
+
+
+def _autoscaler_to_served(obj: Obj) -> Obj:
+    """autoscaling/v2 to v1: the CPU utilisation is the only metric v1 can say."""
+    spec = {field: value for field, value in obj.get("spec", {}).items() if field not in ("metrics", "behavior")}
+    for metric in obj.get("spec", {}).get("metrics") or ():
+        target = metric.get("resource", {}).get("target", {})
+        if metric.get("resource", {}).get("name") == "cpu" and "averageUtilization" in target:
+            spec["targetCPUUtilizationPercentage"] = target["averageUtilization"]
+    status = obj.get("status", {})
+    shown = {field: status[field] for field in ("observedGeneration", "lastScaleTime") if field in status}
+    shown["currentReplicas"] = status.get("currentReplicas", 0)
+    shown["desiredReplicas"] = status.get("desiredReplicas", 0)
+    return {**obj, "spec": spec, "status": shown}
+
+
+def _autoscaler_to_stored(obj: Obj) -> Obj:
+    spec = dict(obj.get("spec", {}))
+    percentage = spec.pop("targetCPUUtilizationPercentage", None)
+    if percentage is not None:
+        target = {"type": "Utilization", "averageUtilization": percentage}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    return {**obj, "spec": spec}
+
+
+_AUTOSCALERS = "autoscaling/horizontalpodautoscalers"
+_TO_SERVED = {"/events": _event_to_served, _AUTOSCALERS: _autoscaler_to_served}
+_TO_STORED = {"/events": _event_to_stored, _AUTOSCALERS: _autoscaler_to_stored}

@@ -1,0 +1,194 @@
+"""What happened to the objects of one kind, in order: a log that every watcher reads with a cursor of its own.
+
+A watcher holds no queue. One that falls behind the log is told so (``Behind``) instead of making it grow. How far back
+the log reaches is the store's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from operator import attrgetter
+
+import orjson
+
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import Trail, entries_of
+
+_REVISION = attrgetter("revision")
+
+
+class Record:
+    """An object as it is stored, with its JSON once somebody has needed it."""
+
+    __slots__ = ("_raw", "obj", "revision", "trail")
+
+    def __init__(self, obj: Obj, revision: int, trail: Trail | None) -> None:
+        self.obj = obj
+        self.revision = revision
+        self.trail = trail
+        """Who wrote it; None if it carries its own books, or nobody knows."""
+        self._raw: bytes | None = None
+
+    def books(self, kind: Kind) -> list[Obj]:
+        """Its managedFields."""
+        if self.trail is None:
+            return entries_of(self.obj)
+        self.trail = self.trail.settled(kind, self.obj)
+        return self.trail.entries(kind, self.obj)
+
+    @property
+    def raw(self) -> bytes:
+        raw = self._raw
+        if raw is None:
+            raw = self._raw = orjson.dumps(self.obj)
+        return raw
+
+
+class Event:
+    """One change: the object after it, the object before it, and the line a watcher is sent, made once for all."""
+
+    __slots__ = ("_line", "key", "previous", "record", "revision", "type")
+
+    def __init__(self, type_: str, key: str, record: Record, previous: Record | None) -> None:
+        self.type = type_
+        self.key = key
+        self.record = record
+        self.previous = previous
+        self.revision = record.revision
+        self._line: bytes | None = None
+
+    @property
+    def obj(self) -> Obj:
+        return self.record.obj
+
+    @property
+    def line(self) -> bytes:
+        line = self._line
+        if line is None:
+            line = self._line = b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.record.raw)
+        return line
+
+
+class Behind(Exception):
+    """The reader asked for events that are no longer in the log."""
+
+    def __init__(self, asked: int, oldest: int) -> None:
+        super().__init__(f"too old resource version: {asked} ({oldest})")
+
+
+class History:
+    """The events of one kind after ``floor``: what happened up to that revision is forgotten."""
+
+    def __init__(self, floor: int = 0) -> None:
+        self._events: list[Event] = []
+        self._base = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        self.floor = floor
+        self.closed = False
+
+    @property
+    def end(self) -> int:
+        """The cursor of a reader who has seen everything."""
+        return self._base + len(self._events)
+
+    @property
+    def latest(self) -> int:
+        """The revision of the newest event, or of the newest that was forgotten."""
+        return self._events[-1].revision if self._events else self.floor
+
+    @property
+    def readers_waiting(self) -> int:
+        return len(self._waiting)
+
+    def append(self, event: Event) -> None:
+        self._events.append(event)
+        if self._waiting:
+            self.wake()
+
+    def wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def close(self) -> None:
+        """The kind is no longer served: readers come to their end."""
+        self.closed = True
+        self.wake()
+
+    def forget(self, revision: int) -> None:
+        """Drops the events up to a revision, as compaction does."""
+        count = bisect_right(self._events, revision, key=_REVISION)
+        del self._events[:count]
+        self._base += count
+        self.floor = max(self.floor, revision)
+
+    def cursor_after(self, revision: int) -> int:
+        """Where a reader who has seen ``revision`` goes on; raises Behind if that is forgotten."""
+        if revision < self.floor:
+            raise Behind(revision, self.floor)
+        return self._base + bisect_right(self._events, revision, key=_REVISION)
+
+    def since(self, revision: int) -> list[Event]:
+        """Every event after a revision; raises Behind if some are forgotten."""
+        return self._events[self.cursor_after(revision) - self._base :]
+
+    def read(self, cursor: int, limit: int) -> list[Event]:
+        start = cursor - self._base
+        if start < 0:
+            raise Behind(cursor, self.floor)
+        return self._events[start : start + limit]
+
+    def waiter(self) -> asyncio.Future[None]:
+        """A future that is done at the next event."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
+
+    def leave(self, future: asyncio.Future[None]) -> None:
+        """A reader stops waiting, so that quiet kinds do not collect the futures of those who left."""
+        if future in self._waiting:
+            self._waiting.remove(future)
+
+
+class Subscription:
+    """One reader's place in a history."""
+
+    def __init__(self, history: History, cursor: int) -> None:
+        self._history = history
+        self._cursor = cursor
+
+    @property
+    def closed(self) -> bool:
+        return self._history.closed
+
+    def take(self, limit: int = 1000) -> list[Event]:
+        """The next events, at most ``limit``; raises Behind for a reader that was too slow."""
+        events = self._history.read(self._cursor, limit)
+        self._cursor += len(events)
+        return events
+
+    async def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Waits for something to take; False when the time is up first."""
+        if self._cursor < self._history.end or self._history.closed:
+            return True
+        future = self._history.waiter()
+        if timeout_seconds is None:
+            try:
+                await future
+            finally:
+                self._history.leave(future)
+            return True
+        timer = asyncio.get_running_loop().call_later(timeout_seconds, _expire, future)
+        try:
+            await future
+        finally:
+            timer.cancel()
+            self._history.leave(future)
+        return self._cursor < self._history.end or self._history.closed
+
+
+def _expire(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

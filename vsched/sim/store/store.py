@@ -1,0 +1,231 @@
+"""The versioned store: every object of the embedded cluster, one rising resourceVersion, and a history per kind.
+
+Synchronous and single-threaded; nothing here awaits, so a write is complete, published and visible at once. It knows
+names and versions, not rules: defaults, validation and deletion semantics belong to the callers. Stored objects are
+never changed in place, so readers may keep them for as long as they like.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from vsched.sim.store.history import Behind, Event, History, Record, Subscription
+from vsched.sim.store.kinds import Kind, KindRegistry, Obj
+from vsched.sim.store.managed_fields import Author, Trail, entries_of
+from vsched.sim.store.status import already_exists, not_found
+
+__all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "object_key"]
+
+HISTORY_REVISIONS = 65_536
+"""How far back watches and lists of the past reach at least, whatever kind they are of."""
+
+
+def key_of(namespace: str, name: str) -> str:
+    """The storage key: lists are ordered by this string, not by the pair."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def object_key(obj: Obj) -> str:
+    metadata = obj["metadata"]
+    return key_of(metadata.get("namespace", ""), metadata["name"])
+
+
+class Shelf:
+    """The objects of one storage and their history."""
+
+    def __init__(self, floor: int) -> None:
+        self.records: dict[str, Record] = {}
+        self.history = History(floor)
+        self._order: list[str] = []
+        self._added: dict[str, None] = {}
+        self._removed = False
+
+    def put(self, key: str, record: Record) -> None:
+        if key not in self.records:
+            self._added[key] = None
+        self.records[key] = record
+
+    def drop(self, key: str) -> None:
+        del self.records[key]
+        self._added.pop(key, None)
+        self._removed = True
+
+    def ordered(self) -> list[str]:
+        """The keys in order; brought up to date only when somebody lists, because sorting appended runs is cheap."""
+        added = self._added
+        if self._removed:
+            self._order = [key for key in self._order if key in self.records and key not in added]
+        if added:
+            self._order = [*self._order, *added]
+            self._order.sort()
+            self._added = {}
+        self._removed = False
+        return self._order
+
+    def keys(self, namespace: str) -> list[str]:
+        order = self.ordered()
+        if not namespace:
+            return order
+        # "0" is the character after "/", so this is the range of keys below the namespace.
+        return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
+
+    def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, Record]]:
+        """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that is forgotten.
+
+        Costs what has happened since, and not the size of the shelf: somebody may be reading it page by page.
+        """
+        keys = self.keys(namespace)
+        keys = keys[bisect_left(keys, start) :]
+        undone = {event.key: event.previous for event in reversed(self.history.since(revision))}
+        if not undone:
+            return keys, self.records
+        prefix = namespace + "/" if namespace else ""
+        old = {key: record for key, record in undone.items() if record is not None}
+        if len(old) < len(undone):
+            keys = [key for key in keys if undone.get(key, self) is not None]
+        gone = [key for key in old if key not in self.records and key.startswith(prefix) and key >= start]
+        if gone:
+            keys = sorted([*keys, *gone])
+        return keys, ChainMap(old, self.records)
+
+
+class Store:
+    """All shelves behind one revision counter."""
+
+    def __init__(self, registry: KindRegistry | None = None, *, history_revisions: int = HISTORY_REVISIONS) -> None:
+        self.registry = registry if registry is not None else KindRegistry()
+        self.revision = 1
+        self._history_revisions = history_revisions
+        self._floor = 0
+        self._shelves: dict[str, Shelf] = {}
+
+    def shelf(self, kind: Kind) -> Shelf:
+        shelf = self._shelves.get(kind.storage)
+        if shelf is None:
+            shelf = self._shelves[kind.storage] = Shelf(self._floor)
+        return shelf
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Record | None:
+        return self.shelf(kind).records.get(key_of(namespace, name))
+
+    def items(self, kind: Kind, namespace: str = "") -> list[Record]:
+        """The objects of a kind, ordered by "namespace/name"."""
+        shelf = self.shelf(kind)
+        return [shelf.records[key] for key in shelf.keys(namespace)]
+
+    def eldest(self, kind: Kind, count: int) -> list[Record]:
+        """The objects that were created first."""
+        return list(islice(self.shelf(kind).records.values(), count))
+
+    def count(self, kind: Kind) -> int:
+        return len(self.shelf(kind).records)
+
+    def page(
+        self, kind: Kind, namespace: str, revision: int, start: str = ""
+    ) -> tuple[Sequence[str], Mapping[str, Record]]:
+        """The keys from ``start`` on and the objects by key, as they were at ``revision``; raises Behind if that is
+        forgotten."""
+        return self.shelf(kind).at(revision, namespace, start)
+
+    def create(self, kind: Kind, obj: Obj, *, author: Author | None = None) -> Obj:
+        """Stores a new object under the next revision."""
+        metadata = obj["metadata"]
+        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        shelf = self.shelf(kind)
+        if key in shelf.records:
+            raise already_exists(kind, metadata["name"])
+        record = self._stamped(obj, Trail.begun(author) if author and not entries_of(obj) else None)
+        shelf.put(key, record)
+        shelf.history.append(Event("ADDED", key, record, None))
+        return record.obj
+
+    def replace(self, kind: Kind, obj: Obj, previous: Record, *, author: Author | None = None) -> Obj:
+        """Stores a new state under the next revision; a state that says the same keeps the old one.
+
+        Without an author nobody comes to own what has changed.
+        """
+        old = previous.obj
+        if obj is old or _says_the_same(obj, old):
+            return old
+        shelf = self.shelf(kind)
+        key = object_key(old)
+        trail = previous.trail
+        if trail is not None:
+            trail = None if entries_of(obj) else trail.extended(kind, author, old)
+        record = self._stamped(obj, trail)
+        shelf.put(key, record)
+        shelf.history.append(Event("MODIFIED", key, record, previous))
+        return record.obj
+
+    def untrack(self, kind: Kind, obj: Obj) -> None:
+        """Nobody wrote this object, for all that is known: its books were thrown away."""
+        record = self.shelf(kind).records.get(object_key(obj))
+        if record is not None:
+            record.trail = None
+
+    def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
+        """Takes an object out; what is left of it carries the revision of its deletion."""
+        shelf = self.shelf(kind)
+        key = key_of(namespace, name)
+        previous = shelf.records.get(key)
+        if previous is None:
+            raise not_found(kind, name)
+        record = self._stamped(previous.obj, None)
+        shelf.drop(key)
+        shelf.history.append(Event("DELETED", key, record, previous))
+        return record.obj
+
+    def subscribe(self, kind: Kind, after: int | None = None) -> Subscription:
+        """Events after a revision (raises Behind if some are forgotten), or from now on."""
+        history = self.shelf(kind).history
+        return Subscription(history, history.end if after is None else history.cursor_after(after))
+
+    def latest(self, kind: Kind) -> int:
+        """The revision of the newest event of this kind; of what is forgotten where there is none since."""
+        return self.shelf(kind).history.latest
+
+    def oldest(self, kind: Kind) -> int:
+        """The oldest revision a watch of this kind can still start from."""
+        return self.shelf(kind).history.floor
+
+    def compact(self, revision: int) -> None:
+        """Forgets the history up to a revision, of every kind: of those that nothing happened to as well."""
+        self._floor = max(self._floor, revision)
+        for shelf in self._shelves.values():
+            shelf.history.forget(revision)
+
+    def discard(self, kind: Kind) -> None:
+        """Drops a whole storage, when its kind is no longer served; its watchers come to their end."""
+        shelf = self._shelves.pop(kind.storage, None)
+        if shelf is not None:
+            shelf.history.close()
+
+    def _stamped(self, obj: Obj, trail: Trail | None) -> Record:
+        self.revision += 1
+        revision = self.revision
+        # In portions: forgetting one event at a time would move the whole list each time.
+        if revision - self._floor > 1.5 * self._history_revisions:
+            self.compact(revision - self._history_revisions)
+        metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+        # kind and apiVersion come first: list items are cut from the same bytes without them.
+        stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
+        return Record(stamped, revision, trail)
+
+
+def _says_the_same(new: Obj, old: Obj) -> bool:
+    if new.keys() != old.keys():
+        return False
+    for field, value in new.items():
+        if field == "metadata":
+            if _without_version(value) != _without_version(old[field]):
+                return False
+        elif value != old[field]:
+            return False
+    return True
+
+
+def _without_version(metadata: Obj) -> Obj:
+    return {key: value for key, value in metadata.items() if key != "resourceVersion"}

@@ -1,0 +1,1 @@
+"""Objects as the tables that kubectl prints."""

@@ -1,0 +1,1 @@
+"""Whether the API server takes an object, by kind."""

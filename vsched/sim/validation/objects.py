@@ -1,0 +1,221 @@
+"""Whether the API server takes an object: its metadata, then the rules of its kind, as causes of a refusal.
+
+Dispatches by the tables at the end; the rules themselves are in the validation modules beside this one. Objects come
+decoded and defaulted. Custom kinds have their metadata checked here and the rest by their schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vsched.sim.objects.conform import unknown_fields
+from vsched.sim.store.field_checks import (
+    check_annotations,
+    check_immutable,
+    check_labels,
+    forbidden,
+    invalid_value,
+    label_1035_problems,
+    label_problems,
+    path_segment_problems,
+    qualified_name_problems,
+    required,
+    subdomain_problems,
+)
+from vsched.sim.store.kinds import Kind
+from vsched.sim.store.status import Cause
+from vsched.sim.validation import cluster, event, pod_update, workload
+from vsched.sim.validation.pod import check_pod_spec
+from vsched.sim.webhooks.configuration import check_webhooks
+
+__all__ = ["unknown_fields", "validate_create", "validate_metadata", "validate_update"]
+
+Obj = dict[str, Any]
+Check = Callable[[Obj, list[Cause]], None]
+UpdateCheck = Callable[[Obj, Obj, list[Cause]], None]
+
+_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+
+
+def validate_create(kind: Kind, obj: Obj) -> list[Cause]:
+    """The causes to refuse a new object for; empty if there are none."""
+    causes = validate_metadata(kind, obj)
+    check = None if kind.custom else _CREATE.get(kind.storage)
+    if check is not None:
+        check(obj, causes)
+    return causes
+
+
+def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> list[Cause]:
+    """The causes to refuse the replacement of ``old`` by ``new`` for."""
+    causes: list[Cause] = []
+    if new["metadata"] is not old["metadata"]:
+        if not _same_metadata(new["metadata"], old["metadata"]):
+            causes = validate_metadata(kind, new)
+        _check_metadata_update(new["metadata"], old["metadata"], causes)
+    if kind.custom:
+        return causes
+    if subresource:
+        by_subresource = _UPDATE_SUBRESOURCE.get((kind.storage, subresource))
+        if by_subresource is not None:
+            by_subresource(new, old, causes)
+        return causes
+    update = _UPDATE.get(kind.storage)
+    if update is not None:
+        update(new, old, causes)
+    elif kind.storage in _CREATE:
+        _CREATE[kind.storage](new, causes)
+    return causes
+
+
+def validate_metadata(kind: Kind, obj: Obj) -> list[Cause]:
+    """The name, labels, annotations, finalizers and owners of any object."""
+    causes: list[Cause] = []
+    metadata = obj["metadata"]
+    name = metadata.get("name")
+    if not name:
+        causes.append(required("metadata.name", "name or generateName is required"))
+    else:
+        problems = _NAMES.get(kind.storage, subdomain_problems)(name)
+        if problems:
+            causes.extend(invalid_value("metadata.name", name, problem) for problem in problems)
+    if "labels" in metadata:
+        check_labels(metadata["labels"], "metadata.labels", causes)
+    if "annotations" in metadata:
+        check_annotations(metadata["annotations"], "metadata.annotations", causes)
+    for finalizer in metadata.get("finalizers") or ():
+        _check_finalizer(finalizer, causes)
+    if "ownerReferences" in metadata:
+        _check_owners(metadata["ownerReferences"] or [], causes)
+    return causes
+
+
+def _check_finalizer(finalizer: str, causes: list[Cause]) -> None:
+    where = "metadata.finalizers"
+    problems = qualified_name_problems(finalizer)
+    causes.extend(invalid_value(where, finalizer, problem) for problem in problems)
+    if not problems and "/" not in finalizer and finalizer not in _FINALIZERS:
+        why = "name is neither a standard finalizer name nor is it fully qualified"
+        causes.append(invalid_value(where, finalizer, why))
+
+
+def _check_owners(owners: list[Obj], causes: list[Cause]) -> None:
+    controllers = 0
+    where = "metadata.ownerReferences"
+    for owner in owners:
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                why = "version must not be empty" if field == "apiVersion" else f"{field} must not be empty"
+                causes.append(invalid_value(f"{where}.{field}", owner.get(field) or "", why))
+        if owner.get("kind") == "Event" and owner.get("apiVersion") in ("v1", "events.k8s.io/v1"):
+            causes.append(
+                invalid_value(where, owner, f"{owner['apiVersion']}, Kind=Event is disallowed from being an owner")
+            )
+        controllers += bool(owner.get("controller"))
+    if controllers > 1:
+        named = [owner.get("name") for owner in owners if owner.get("controller")]
+        why = f"Only one reference can have Controller set to true. Found {controllers} controllers: {named}"
+        causes.append(invalid_value(where, owners, why))
+
+
+def _same_metadata(new: Obj, old: Obj) -> bool:
+    return all(new.get(field) == old.get(field) for field in ("labels", "annotations", "finalizers", "ownerReferences"))
+
+
+def _check_metadata_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+    for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if new.get(field, "") != old.get(field, ""):
+            check_immutable(new.get(field), old.get(field), f"metadata.{field}", causes)
+    if old.get("deletionTimestamp"):
+        before = old.get("finalizers") or ()
+        added = [one for one in new.get("finalizers") or () if one not in before]
+        if added:
+            listed = ", ".join(f'"{one}"' for one in added)
+            why = (
+                "no new finalizers can be added if the object is being deleted,"
+                f" found new finalizers []string{{{listed}}}"
+            )
+            causes.append(forbidden("metadata.finalizers", why))
+
+
+def _check_pod(obj: Obj, causes: list[Cause]) -> None:
+    check_pod_spec(obj["spec"], "spec", causes)
+
+
+def _check_pod_template(obj: Obj, causes: list[Cause]) -> None:
+    workload.check_template(obj.get("template"), "template", causes)
+
+
+def _check_node_status(new: Obj, old: Obj, causes: list[Cause]) -> None:
+    cluster.check_node_status(new, causes)
+
+
+def _check_quota_status(new: Obj, old: Obj, causes: list[Cause]) -> None:
+    cluster.check_quota(new, causes)
+
+
+_NAMES: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "/namespaces": label_problems,
+    "/services": label_1035_problems,
+    "rbac.authorization.k8s.io/roles": path_segment_problems,
+    "rbac.authorization.k8s.io/clusterroles": path_segment_problems,
+    "rbac.authorization.k8s.io/rolebindings": path_segment_problems,
+    "rbac.authorization.k8s.io/clusterrolebindings": path_segment_problems,
+}
+"""What objects are called, where it is not a DNS subdomain; by storage."""
+
+_CREATE: dict[str, Check] = {
+    "admissionregistration.k8s.io/validatingwebhookconfigurations": check_webhooks,
+    "/pods": _check_pod,
+    "/podtemplates": _check_pod_template,
+    "/nodes": cluster.check_node,
+    "/namespaces": cluster.check_namespace,
+    "/services": cluster.check_service,
+    "/configmaps": cluster.check_keys,
+    "/secrets": cluster.check_keys,
+    "/resourcequotas": cluster.check_quota,
+    "/persistentvolumeclaims": cluster.check_claim,
+    "/events": event.check_event,
+    "apps/deployments": workload.check_controller,
+    "apps/replicasets": workload.check_controller,
+    "apps/statefulsets": workload.check_controller,
+    "apps/daemonsets": workload.check_controller,
+    "batch/jobs": workload.check_job,
+    "batch/cronjobs": workload.check_cron_job,
+    "coordination.k8s.io/leases": cluster.check_lease,
+    "policy/poddisruptionbudgets": cluster.check_budget,
+    "rbac.authorization.k8s.io/rolebindings": cluster.check_role_binding,
+    "rbac.authorization.k8s.io/clusterrolebindings": cluster.check_role_binding,
+    "scheduling.k8s.io/priorityclasses": cluster.check_priority_class,
+    "storage.k8s.io/storageclasses": cluster.check_storage_class,
+    "storage.k8s.io/csinodes": cluster.check_csi_node,
+}
+
+_UPDATE: dict[str, UpdateCheck] = {
+    "/pods": pod_update.check_pod_update,
+    "/nodes": cluster.check_node_update,
+    "/services": cluster.check_service_update,
+    "/configmaps": cluster.check_keys_update,
+    "/secrets": cluster.check_keys_update,
+    "/persistentvolumeclaims": cluster.check_claim_update,
+    "/events": event.check_event_update,
+    "apps/deployments": workload.check_controller_update,
+    "apps/replicasets": workload.check_controller_update,
+    "apps/statefulsets": workload.check_stateful_set_update,
+    "apps/daemonsets": workload.check_controller_update,
+    "batch/jobs": workload.check_job_update,
+    "rbac.authorization.k8s.io/rolebindings": cluster.check_role_binding_update,
+    "rbac.authorization.k8s.io/clusterrolebindings": cluster.check_role_binding_update,
+    "scheduling.k8s.io/priorityclasses": cluster.check_priority_class_update,
+    "storage.k8s.io/storageclasses": cluster.check_storage_class_update,
+}
+"""Kinds that are not here are checked as if they were new."""
+
+_UPDATE_SUBRESOURCE: dict[tuple[str, str], UpdateCheck] = {
+    ("/pods", "status"): pod_update.check_pod_status,
+    ("/pods", "resize"): pod_update.check_resize,
+    ("/pods", "ephemeralcontainers"): pod_update.check_ephemeral,
+    ("/nodes", "status"): _check_node_status,
+    ("/resourcequotas", "status"): _check_quota_status,
+}

@@ -1,0 +1,139 @@
+"""What the resources of a container may be: names, amounts, and requests against limits."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from vsched.sim.store import quantities
+from vsched.sim.store.field_checks import forbidden, invalid_value, qualified_name_problems, required
+from vsched.sim.store.status import Cause
+
+Obj = dict[str, Any]
+
+_CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
+COUNTED = frozenset(
+    {
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+"""Resources of a quota that come in whole objects."""
+_STANDARD = (
+    _CONTAINER_RESOURCES
+    | COUNTED
+    | {
+        "requests.cpu",
+        "requests.memory",
+        "requests.storage",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "storage",
+    }
+)
+_HUGE = "hugepages-"
+_REQUESTS = "requests."
+
+NOT_INTEGER = "must be an integer"
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _may_overcommit(name: str) -> bool:
+    """Only native resources may have limits above their requests, and huge pages may not."""
+    return _is_native(name) and not name.startswith(_HUGE)
+
+
+@lru_cache(maxsize=1024)
+def container_resource_problems(name: str) -> tuple[str, ...]:
+    problems = qualified_name_problems(name)
+    if problems:
+        return problems
+    if "/" not in name:
+        found = []
+        if name not in _STANDARD and not name.startswith(_HUGE):
+            found.append("must be a standard resource type or fully qualified")
+        if name not in _CONTAINER_RESOURCES and not name.startswith(_HUGE):
+            found.append("must be a standard resource for containers")
+        return tuple(found)
+    if not _is_native(name) and name.startswith(_REQUESTS):
+        return ("doesn't follow extended resource name standard",)
+    return ()
+
+
+@lru_cache(maxsize=1024)
+def quota_resource_problems(name: str) -> tuple[str, ...]:
+    problems = qualified_name_problems(name)
+    if problems or "/" in name:
+        return problems
+    found = []
+    if name not in _STANDARD and not name.startswith((_HUGE, "requests.hugepages-")):
+        found.append("must be a standard resource type or fully qualified")
+        if not name.startswith("count."):
+            found.append("must be a standard resource for quota")
+    return tuple(found)
+
+
+def check_amount(name: str, value: str, path: str, causes: list[Cause], *, whole: bool | None = None) -> None:
+    """Not negative, and whole where the resource comes in pieces."""
+    amount = quantities.amount(value)
+    if amount < 0:
+        causes.append(invalid_value(path, value, NOT_NEGATIVE))
+    if whole is None:
+        whole = not _is_native(name) or name in ("pods", "services", "secrets", "configmaps", "resourcequotas")
+    if whole and amount != amount.to_integral_value():
+        causes.append(invalid_value(path, value, NOT_INTEGER))
+
+
+def check_resources(resources: Obj, path: str, causes: list[Cause]) -> None:
+    limits: Obj = resources.get("limits") or {}
+    requests: Obj = resources.get("requests") or {}
+    for kind, amounts in (("limits", limits), ("requests", requests)):
+        for name, value in amounts.items():
+            problems = container_resource_problems(name)
+            if problems:
+                causes.extend(invalid_value(f"{path}.{kind}[{name}]", name, problem) for problem in problems)
+            if not _plain(name, value):
+                check_amount(name, value, f"{path}.{kind}[{name}]", causes)
+    for name, value in requests.items():
+        _check_request(name, value, limits, path, causes)
+    named = limits.keys() | requests.keys()
+    if not named & {"cpu", "memory"} and any(name.startswith(_HUGE) for name in named):
+        causes.append(forbidden(path, "HugePages require cpu or memory"))
+
+
+@lru_cache(maxsize=16384)
+def _plain(name: str, value: str) -> bool:
+    """True for an amount there is nothing to say about."""
+    causes: list[Cause] = []
+    check_amount(name, value, "", causes)
+    return not causes
+
+
+def _check_request(name: str, value: str, limits: Obj, path: str, causes: list[Cause]) -> None:
+    limit = limits.get(name)
+    if limit is None:
+        if not _may_overcommit(name):
+            causes.append(required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
+        return
+    if limit == value:
+        return
+    requested, limited = quantities.amount(value), quantities.amount(limit)
+    if requested != limited and not _may_overcommit(name):
+        causes.append(invalid_value(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
+    elif requested > limited:
+        causes.append(
+            invalid_value(f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}")
+        )

@@ -1,0 +1,1 @@
+"""Validating webhooks: their configuration, which writes they see, and calling them."""

@@ -1,0 +1,277 @@
+"""Validating webhooks: which of them a write is shown to, what they are sent, and what their answer means.
+
+Nobody is called here. A write that has to be reviewed first raises ``ReviewWanted`` before anything is stored; whoever
+serves the request asks the webhooks and does the write again, which goes through once ``Reviews`` says so. No lock is
+held in between: what the write is decided on is looked at afresh each time. Controllers of the cluster itself write
+without reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from vsched.sim.cel import expressions as cel
+from vsched.sim.store import conversion
+from vsched.sim.store.kinds import Kind, KindRegistry, Obj
+from vsched.sim.store.label_selectors import matches_label_selector
+from vsched.sim.store.status import Failure, forbidden, internal
+from vsched.sim.store.store import Store
+
+CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
+CONDITION_VARIABLES = ("object", "oldObject", "request")
+USER: Obj = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
+"""Everybody who asks: nobody has to say who they are."""
+_EXEMPT = frozenset(
+    f"admissionregistration.k8s.io/{plural}"
+    for plural in (
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    )
+)
+"""Shown to no webhook, or one that is broken could never be taken away."""
+_VERSIONS = ("v1", "v1beta1")
+
+Key = tuple[str, str, str, str, str, str]
+GroupVersionKind = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A write as webhooks see it; what is made has no ``old``, what is deleted no ``obj``."""
+
+    operation: str
+    kind: Kind
+    namespace: str
+    name: str
+    obj: Obj | None
+    old: Obj | None
+    options: Obj
+    subresource: str = ""
+    dry_run: bool = False
+    of: GroupVersionKind | None = None
+    """What the objects are, where that is not the kind the write is about: a Binding, a Scale."""
+
+    @property
+    def key(self) -> Key:
+        """Two equal keys: the same write to the same state."""
+        version = self.old["metadata"].get("resourceVersion", "") if self.old is not None else ""
+        path = f"{self.kind.resource}/{self.subresource}"
+        return self.operation, path, self.kind.version, self.namespace, self.name, version
+
+    @property
+    def labels(self) -> list[dict[str, str]]:
+        """The labels before and after."""
+        metadata = [each.get("metadata") for each in (self.obj, self.old) if each is not None]
+        return [(each.get("labels") if isinstance(each, dict) else None) or {} for each in metadata]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One webhook and what it is to be asked."""
+
+    hook: Obj
+    change: Change
+    shown_as: Kind
+    """The version of the kind that the webhook wants to see."""
+
+    @property
+    def name(self) -> str:
+        return str(self.hook["name"])
+
+    @property
+    def fails_open(self) -> bool:
+        """Whether the write goes on when the webhook cannot be asked."""
+        return self.hook.get("failurePolicy") == "Ignore"
+
+
+@dataclass(slots=True)
+class Reviews:
+    """What came of the reviews of one request so far."""
+
+    passed: set[Key] = field(default_factory=set)
+    identity: Obj = field(default_factory=dict)
+    """Name, uid and time of what is being made: what was reviewed is what gets stored."""
+    warnings: list[str] = field(default_factory=list)
+
+
+class ReviewWanted(Exception):
+    """A write that webhooks have to see first."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        super().__init__(f"{len(questions)} webhooks have to be asked")
+        self.questions = tuple(questions)
+
+
+def wanted(store: Store, change: Change) -> list[Question]:
+    """The webhooks that want to see a write, in the order of their configurations' names."""
+    configurations = store.registry.resource(CONFIGURATIONS)
+    if not store.count(configurations) or change.kind.storage in _EXEMPT:
+        return []
+    return [
+        question
+        for record in sorted(store.items(configurations), key=lambda each: str(each.obj["metadata"]["name"]))
+        for hook in record.obj.get("webhooks") or ()
+        for question in _question(store, hook, change)
+    ]
+
+
+def _question(store: Store, hook: Obj, change: Change) -> Iterator[Question]:
+    shown_as = _matching_kind(store.registry, hook, change)
+    if shown_as is None or not _selected(store, hook, change):
+        return
+    question = Question(hook, change, shown_as)
+    if _conditions_hold(question):
+        yield question
+
+
+def _matching_kind(registry: KindRegistry, hook: Obj, change: Change) -> Kind | None:
+    """The version by which the rules of a webhook match: the request's own, else an equivalent one."""
+    rules = hook.get("rules") or ()
+    if any(_matches(rule, change.kind, change) for rule in rules):
+        return change.kind
+    if hook.get("matchPolicy") == "Exact":
+        return None
+    others = [kind for kind in registry if kind.storage == change.kind.storage and kind is not change.kind]
+    return next((kind for kind in others if any(_matches(rule, kind, change) for rule in rules)), None)
+
+
+def _matches(rule: Obj, kind: Kind, change: Change) -> bool:
+    namespaced = kind.namespaced and bool(change.namespace)
+    scope = rule.get("scope") or "*"
+    return (
+        _named(rule.get("operations"), change.operation)
+        and _named(rule.get("apiGroups"), kind.group)
+        and _named(rule.get("apiVersions"), kind.version)
+        and any(_matches_resource(each, kind.plural, change.subresource) for each in rule.get("resources") or ())
+        and (scope == "*" or (scope == "Namespaced") == namespaced)
+    )
+
+
+def _named(given: Sequence[str] | None, wanted: str) -> bool:
+    return wanted in (given or ()) or "*" in (given or ())
+
+
+def _matches_resource(pattern: str, plural: str, subresource: str) -> bool:
+    resource, _, below = pattern.partition("/")
+    return resource in ("*", plural) and below in ("*", subresource)
+
+
+def _selected(store: Store, hook: Obj, change: Change) -> bool:
+    selector = hook.get("objectSelector") or {}
+    if not any(matches_label_selector(selector, labels) for labels in change.labels):
+        return False
+    selector = hook.get("namespaceSelector") or {}
+    if change.kind.storage == "/namespaces":
+        return matches_label_selector(selector, change.labels[0])
+    if not change.namespace:
+        return True
+    record = store.get(store.registry.resource("namespaces"), "", change.namespace)
+    return matches_label_selector(selector, (record.obj["metadata"].get("labels") or {}) if record else {})
+
+
+def _conditions_hold(question: Question) -> bool:
+    """Whether all matchConditions are true; one that cannot be worked out counts as the failure policy says."""
+    conditions = question.hook.get("matchConditions") or ()
+    if not conditions:
+        return True
+    request = _request(question)
+    variables = {"object": request["object"], "oldObject": request["oldObject"], "request": request}
+    problems: list[str] = []
+    for condition in conditions:
+        try:
+            if cel.compiled(condition["expression"], CONDITION_VARIABLES).evaluate(variables) is not True:
+                return False
+        except cel.NotEvaluated as error:
+            problems.append(f"expression '{condition['expression']}' resulted in error: {error}")
+    if problems and not question.fails_open:
+        change = question.change
+        raise forbidden(change.kind, change.name, "; ".join(problems))
+    return not problems
+
+
+def review_of(question: Question) -> Obj:
+    """The AdmissionReview that a webhook is sent."""
+    accepted = question.hook.get("admissionReviewVersions") or _VERSIONS
+    version = next((each for each in accepted if each in _VERSIONS), "v1")
+    return {
+        "kind": "AdmissionReview",
+        "apiVersion": f"admission.k8s.io/{version}",
+        "request": {"uid": str(uuid4()), **_request(question)},
+    }
+
+
+def _request(question: Question) -> Obj:
+    change, shown_as = question.change, question.shown_as
+    group, version, kind = change.of or (shown_as.group, shown_as.version, shown_as.kind)
+    given = change.of or (change.kind.group, change.kind.version, change.kind.kind)
+    request: Obj = {
+        "kind": {"group": group, "version": version, "kind": kind},
+        "resource": _resource(shown_as),
+        "requestKind": dict(zip(("group", "version", "kind"), given, strict=True)),
+        "requestResource": _resource(change.kind),
+        "operation": change.operation,
+        "userInfo": USER,
+        "object": _shown(question, change.obj),
+        "oldObject": _shown(question, change.old),
+        "dryRun": change.dry_run,
+        "options": change.options,
+    }
+    if change.subresource:
+        request |= {"subResource": change.subresource, "requestSubResource": change.subresource}
+    namespace = change.name if change.kind.storage == "/namespaces" else change.namespace
+    return {**request, **{key: value for key, value in (("name", change.name), ("namespace", namespace)) if value}}
+
+
+def _resource(kind: Kind) -> Obj:
+    return {"group": kind.group, "version": kind.version, "resource": kind.plural}
+
+
+def _shown(question: Question, obj: Obj | None) -> Obj | None:
+    """An object in the version that the webhook asked for."""
+    kind, shown_as = question.change.kind, question.shown_as
+    if obj is None or question.change.of is not None:
+        return obj
+    if shown_as is not kind:
+        obj = conversion.to_served(shown_as, conversion.to_stored(kind, shown_as, obj))
+    return {"kind": shown_as.kind, "apiVersion": shown_as.api_version, **obj}
+
+
+def verdict(question: Question, review: Obj, answer: Any, reviews: Reviews) -> None:
+    """Takes an answer in; raises Failure where the webhook refuses the write, ValueError where it is no answer."""
+    response = answer.get("response") if isinstance(answer, dict) else None
+    if not isinstance(response, dict):
+        raise ValueError("received invalid webhook response: webhook response was absent")
+    expected, given = (f"{one.get('apiVersion')}, Kind={one.get('kind')}" for one in (review, answer))
+    if given != expected:
+        raise ValueError(f"received invalid webhook response: expected webhook response of {expected}, got {given}")
+    uid = review["request"]["uid"]
+    if response.get("uid") != uid:
+        why = f'expected response.uid="{uid}", got "{response.get("uid", "")}"'
+        raise ValueError(f"received invalid webhook response: {why}")
+    reviews.warnings.extend(str(each) for each in response.get("warnings") or ())
+    if response.get("allowed") is not True:
+        raise _denied(question.name, response.get("status"))
+
+
+def _denied(name: str, given: Any) -> Failure:
+    """The refusal of a webhook, with the code and the words it chose itself; without a code it is a bad request."""
+    status: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    code, reason, message = status.get("code"), status.get("reason") or "", status.get("message") or ""
+    words = f": {message or reason}" if message or reason else " without explanation"
+    return Failure(
+        code if isinstance(code, int) and 400 <= code < 600 else 400,
+        str(reason),
+        f'admission webhook "{name}" denied the request{words}',
+        details=status["details"] if isinstance(status.get("details"), dict) else None,
+    )
+
+
+def not_called(question: Question, why: str) -> Failure:
+    """The refusal of a write that a webhook could not be asked about."""
+    text = f'failed calling webhook "{question.name}": {why}'
+    return internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})
