@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from vsched.cli.environment import variables
-from vsched.cli.run import command
+from vsched.cli.flags.environment import variables
+from vsched.cli.run.command import command
 
 TOP = Path(__file__).parents[1]
 SYSTEMD = TOP / "systemd"

@@ -11,10 +11,10 @@ import orjson
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW
-from vsched.cli.plan import OUR_NAMES, make_plan
-from vsched.cli.plan_arbitrate import AT_ONCE
-from vsched.cli.plan_view import Document
-from vsched.cli.usage_file import read_usage
+from vsched.cli.plan.arbitrate import AT_ONCE
+from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.usage_file import read_usage
+from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vsched.cli.usage_file import read_usage
+from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput
 from vsched.kube.kubeconfig import read_files
 from vsched.mirror.wire.manifests import decode_manifests, read

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from vsched.cli.run import command, options_of
+from vsched.cli.run.command import command, options_of
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right
 from vsched.yamltext import KubernetesLoader

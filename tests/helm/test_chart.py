@@ -28,7 +28,7 @@ from tests.helm.charts import (
     options_in,
 )
 from tests.helm.foreign import SCHEMAS
-from vsched.cli.run import command
+from vsched.cli.run.command import command
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import check, leader_pod_of
 from vsched.settings.built_in import REGISTRY

@@ -17,9 +17,9 @@ from uuid import UUID
 
 import numpy as np
 
-from vsched.cli import bench_world
-from vsched.cli.bench_world import Crowd, World
 from vsched.framework.cycle import run_cycle
+from vsched.lab.bench import world as bench_world
+from vsched.lab.bench.world import Crowd, World
 from vsched.model.dump import Recording, decode, pack, report_bytes
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings, load_text

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from vsched.cli.plan import OUR_NAMES, make_plan
-from vsched.cli.plan_view import Document
+from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.view import Document
 from vsched.errors import BadPolicy
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.resources import parse_amount

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from vsched.cli.plan import OUR_NAMES, make_plan
-from vsched.cli.plan_view import Document
+from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

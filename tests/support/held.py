@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.daemon.running import until
-from vsched.cli.asking import Target
-from vsched.cli.plan_live import fetched
+from vsched.cli.ask.daemon import Target
+from vsched.cli.plan.live import fetched
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options

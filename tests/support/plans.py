@@ -35,8 +35,8 @@ from typing import Any
 
 import yaml
 
-from vsched.cli.plan import OUR_NAMES, make_plan
-from vsched.cli.plan_view import Document
+from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.view import Document
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror
 from vsched.cli import cli
-from vsched.cli.plan_trial import Trial
+from vsched.cli.plan.trial import Trial
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.restoring import Restored

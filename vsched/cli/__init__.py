@@ -1,4 +1,4 @@
-"""What a person types: one command a file, loaded only when it is called."""
+"""What a person types: one command a folder, loaded only when it is called."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from vsched.cli.flags.strict import strict
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, called_as, completions, reordered, spoken
-from vsched.cli.strict import strict
 from vsched.errors import VschedError
 from vsched.printable import printable
 
@@ -38,7 +38,17 @@ COMMANDS = {
     "bench-restart": "measures a restart in a big cluster: process start to first binding on one core, and a relist",
     "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }
-"""Commands and what they do; each lives in the module of its name, dashes as underscores, as ``command``."""
+"""Commands and what they do. Each lives in the folder of its name, in ``command.py``, as ``command``."""
+LAB = {
+    "demo": "vsched.lab.demo.command",
+    "soak": "vsched.lab.soak.command",
+    "bench": "vsched.lab.bench.core",
+    "bench-arbitrate": "vsched.lab.bench.arbitrate",
+    "bench-live": "vsched.lab.bench.live",
+    "bench-restart": "vsched.lab.bench.restart",
+    "bench-usage": "vsched.lab.bench.usage",
+}
+"""Those that nobody needs at run time, and the module of each."""
 
 
 class LazyGroup(click.Group):
@@ -50,7 +60,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"vsched.cli.{cmd_name.replace('-', '_')}").command
+        command = import_module(LAB.get(cmd_name) or f"vsched.cli.{cmd_name}.command").command
         assert isinstance(command, click.Command)
         strict(command)
         return spoken(command) if ctx.find_root().info_name == AS_PLUGIN else command
@@ -76,7 +86,7 @@ class LazyGroup(click.Group):
     is_eager=True,
     expose_value=False,
     allow_from_autoenv=False,  # VSCHED_VERSION is a natural name for something else
-    callback=lambda ctx, param, asked: import_module("vsched.cli.version").show(ctx, param, asked),
+    callback=lambda ctx, param, asked: import_module("vsched.cli.version.command").show(ctx, param, asked),
     help="show version, commit, Python and libraries",
 )
 def cli() -> None:

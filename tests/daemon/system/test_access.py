@@ -20,7 +20,7 @@ from tests.daemon.fault_proxy import FaultProxy, faulty
 from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, pod, until
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import PEOPLE, ask, trusting
-from vsched.cli.run import command, options_of
+from vsched.cli.run.command import command, options_of
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check

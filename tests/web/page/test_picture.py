@@ -17,7 +17,7 @@ from tests.support.browser import Sitting, sitting
 from tests.support.overviews import orders, overviews
 from tests.web.page.fleets import fleet
 from tests.web.page.pictured import Going, pictured
-from vsched.cli.drawing import short
+from vsched.cli.show.drawing import short
 from vsched.web.overview.deltas import Delta, delta
 from vsched.web.overview.document import JobRow, NamespaceRow, NodeRow, Overview, QueueRow, SessionRow
 

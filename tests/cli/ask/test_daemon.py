@@ -1,0 +1,317 @@
+"""Asking a running daemon: which one is meant, who asks, and one clear line for everything that can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from aiohttp import web
+from click.testing import CliRunner
+
+from tests.support.answering import CERTIFICATES, answering, content
+from tests.support.asking import Lines, hello
+from vsched.cli.allocations.source import division_of as shares_told
+from vsched.cli.ask.daemon import (
+    DEFAULT_DAEMON,
+    LETTING_IN,
+    PERMITTING,
+    REACHING,
+    TRUSTING,
+    Idle,
+    Target,
+    Unknown,
+    address_of,
+    asked,
+    asking,
+    asking_if_named,
+    connection_to,
+    daemon_client,
+    told,
+)
+from vsched.cli.dump.command import recordings_of
+from vsched.cli.job.source import jobs_of_daemon
+from vsched.cli.queue.source import division_of as queues_told
+from vsched.clock import SystemClock
+from vsched.errors import BadInput, Unavailable, VschedError
+from vsched.kube.client import ApiClient
+from vsched.web.pages.routes import Route, as_json
+from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.server import serving
+from vsched.web.serve.tls import ReloadingContext
+from vsched.web.serve.tokens import TokenTable
+
+ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
+AUTHORITY = CERTIFICATES / "authority.pem"
+
+
+async def _say(request: web.Request) -> web.StreamResponse:
+    if request.match_info.get("name") == "nobody":
+        return as_json({"error": "no pod or PodGroup ns/nobody is known here"}, 404)
+    return as_json({"path": request.path})
+
+
+ROUTES = (Route("/jobs", _say, "says where"), Route("/explain/{name}", _say, "says where"))
+
+
+def get(path: str) -> Callable[[ApiClient], Awaitable[dict[str, Any]]]:
+    return lambda daemon: daemon.get(path)
+
+
+async def problem(target: Target, path: str = "/jobs") -> VschedError:
+    """The one line that comes of asking."""
+    with pytest.raises(VschedError) as caught:
+        await asked(target, get(path))
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def tokens(folder: Path) -> Path:
+    file = folder / "tokens.csv"
+    file.write_text(f'{ALICE},alice,1,"team-a"\n{BOB},bob,2\n')
+    return file
+
+
+def token_file(folder: Path, token: str) -> Path:
+    file = folder / "token"
+    file.write_text(f"{token}\n")
+    return file
+
+
+# -- which daemon
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        pytest.param("http://10.0.0.1:8080/", "http://10.0.0.1:8080", id="a URL"),
+        pytest.param("localhost:8080", "http://localhost:8080", id="host and port"),
+        pytest.param(":8080", "http://127.0.0.1:8080", id="a port as vsched run takes it"),
+        pytest.param("[::1]:8080", "http://[::1]:8080", id="an IPv6 address"),
+        pytest.param("https://vsched.example.com", "https://vsched.example.com", id="the usual port"),
+        pytest.param("http://127.0.0.1:8001/a/proxy/", "http://127.0.0.1:8001/a/proxy", id="below a path"),
+    ],
+)
+def test_addresses(given: str, address: str) -> None:
+    assert address_of(Target(given)) == address
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        pytest.param(Target("ftp://host"), "'ftp://host': expected a URL such as http://", id="another protocol"),
+        pytest.param(Target("http://"), "expected a URL", id="no host"),
+        pytest.param(Target("http://host:port"), "expected a URL", id="no port"),
+        pytest.param(Target("some host"), "expected a URL", id="a blank"),
+        pytest.param(Target("http://host/?a=1"), "expected a URL", id="a query"),
+        pytest.param(Target("http://u:secret@host"), "a name or a password in it", id="a password"),
+        pytest.param(Target(ca_file=AUTHORITY), "is reached without TLS", id="an authority for plain http"),
+        pytest.param(Target("https://h", cert_file=AUTHORITY), "needed together", id="a certificate without its key"),
+        pytest.param(Target("https://h", ca_file=Path("/none")), "--daemon-ca-file /none: No such file", id="no file"),
+        pytest.param(
+            Target("https://h", ca_file=CERTIFICATES / "server.key"), "expected a PEM file", id="a key as authority"
+        ),
+        pytest.param(
+            Target("https://h", cert_file=AUTHORITY, key_file=CERTIFICATES / "server.key"),
+            "expected a certificate and its key",
+            id="a key of another certificate",
+        ),
+        pytest.param(Target(token_file=Path("/none")), "--daemon-token-file: token file /none", id="no token"),
+    ],
+)
+def test_flags_that_cannot_be_used(target: Target, says: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        connection_to(target)
+    assert says in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@click.command()
+@asking
+def needs(target: Target) -> None:
+    click.echo(repr(target))
+
+
+@click.command()
+@asking_if_named
+def can_do_without(target: Target | None) -> None:
+    click.echo(repr(target))
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "environment", "expected"),
+    [
+        pytest.param(needs, [], {}, Target(DEFAULT_DAEMON, named=False), id="nobody says anything"),
+        pytest.param(needs, ["--daemon", ":1"], {}, Target(":1"), id="a flag"),
+        pytest.param(
+            needs, ["--daemon", ""], {}, Target(DEFAULT_DAEMON, named=False), id="an empty address is as none"
+        ),
+        pytest.param(needs, [], {"VSCHED_DAEMON": ":2"}, Target(":2"), id="the environment"),
+        pytest.param(needs, ["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, Target(":1"), id="a flag before it"),
+        pytest.param(
+            needs,
+            ["--daemon-token-file", "t", "--daemon-server-name", "n"],
+            {"VSCHED_DAEMON_CA_FILE": "ca"},
+            Target(DEFAULT_DAEMON, Path("t"), Path("ca"), server_name="n", named=False),
+            id="who asks, and whom to trust",
+        ),
+        pytest.param(can_do_without, [], {}, None, id="a command that can do without"),
+        pytest.param(can_do_without, [], {"VSCHED_DAEMON_TOKEN_FILE": "t"}, None, id="a token in the environment"),
+        pytest.param(can_do_without, ["--daemon", ":1"], {}, Target(":1"), id="one that is given a daemon"),
+    ],
+)
+def test_flags_make_a_target(
+    command: click.Command, arguments: list[str], environment: dict[str, str], expected: Target | None
+) -> None:
+    result = CliRunner().invoke(command, arguments, env={"VSCHED_DAEMON": None, **environment})
+    assert result.output == f"{expected!r}\n"
+
+
+def test_a_token_for_no_daemon_is_refused() -> None:
+    result = CliRunner().invoke(can_do_without, ["--daemon-token-file", "t"], env={"VSCHED_DAEMON": None})
+    assert str(result.exception) == "--daemon-token-file: for which daemon? (expected --daemon URL)"
+
+
+# -- who asks
+
+
+async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path) -> None:
+    access = Access(TokenTable(tokens(tmp_path)), Listed(("alice",)), SystemClock(), Lines(), certificates=False)
+    async with hello(access, routes=ROUTES) as url:
+        unknown = await problem(Target(url))
+        assert str(unknown) == f"{url}: does not know who asks: expected a bearer token ({LETTING_IN})"
+        refused = await problem(Target(url, token_file(tmp_path, BOB)))
+        assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
+        assert isinstance(refused, BadInput)
+        assert await asked(Target(url, token_file(tmp_path, ALICE)), get("/jobs")) == {"path": "/jobs"}
+
+
+async def test_whom_to_trust_over_tls() -> None:
+    context = ReloadingContext(CERTIFICATES / "server.pem", CERTIFICATES / "server.key").context
+    async with hello(tls=context, routes=ROUTES) as url:
+        assert await asked(Target(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
+        stranger = await problem(Target(url))
+        assert str(stranger).startswith(f"{url}: its certificate is not trusted: ")
+        assert str(stranger).endswith(f" ({TRUSTING})")
+        misnamed = await problem(Target(url, ca_file=AUTHORITY, server_name="elsewhere.example.com"))
+        assert "elsewhere.example.com" in str(misnamed)
+        assert TRUSTING in str(misnamed)
+        plain = await problem(Target(url.replace("https", "http")))
+        assert "(does it serve https:// there?)" in str(plain)
+    async with hello(routes=ROUTES) as url:
+        secure = await problem(Target(url.replace("http", "https"), ca_file=AUTHORITY))
+        assert "(does it serve plain http:// there?)" in str(secure)
+
+
+# -- what can go wrong
+
+
+async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
+    async with hello(routes=ROUTES) as url:
+        found = await problem(Target(url), "/explain/nobody")
+        assert (type(found), str(found)) == (Unknown, "no pod or PodGroup ns/nobody is known here")
+        missing = await problem(Target(url), "/overview")
+        assert str(missing) == f"{url}: serves no /overview (is it vsched, and of this version?)"
+        assert not isinstance(missing, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "says"),
+    [
+        pytest.param(
+            content(b"<html><title>Router</title>", kind="text/html"),
+            BadInput,
+            "answered with a web page titled 'Router', not JSON (is it vsched?)",
+            id="a web page",
+        ),
+        pytest.param(
+            content(b"", 302, Location="http://login"),
+            BadInput,
+            "redirects to http://login (is it vsched?)",
+            id="a door",
+        ),
+        pytest.param(content(["a"]), BadInput, "answered with a JSON list, expected an object", id="another JSON"),
+        pytest.param(
+            content({"error": "no session within 10 s"}, 503), Unavailable, ": no session within 10 s", id="a standby"
+        ),
+        pytest.param(
+            content({"kind": "Status", "reason": "NotFound", "message": "the server could not find it"}, 404),
+            BadInput,
+            "serves no /jobs (is it vsched, and of this version?)",
+            id="an API server",
+        ),
+        pytest.param(
+            content(b"404 page not found\n", 404, kind="text/plain"),
+            BadInput,
+            "serves no /jobs (is it vsched, and of this version?)",
+            id="a program in Go",
+        ),
+        pytest.param(content({"error": {"deep": 1}}, 418), BadInput, "418: ", id="an error that is no text"),
+    ],
+)
+async def test_what_is_no_answer_of_a_daemon(reply: Any, kind: type[VschedError], says: str) -> None:
+    async with answering() as server:
+        server.replies["/jobs"] = reply
+        found = await problem(Target(server.url))
+    assert says in str(found)
+    assert isinstance(found, kind)
+    assert str(found).startswith(server.url)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("ask", [jobs_of_daemon, queues_told, shares_told, recordings_of], ids=lambda ask: ask.__name__)
+async def test_a_daemon_that_decides_nothing_is_no_daemon_with_nothing_to_tell(
+    ask: Callable[[ApiClient], Awaitable[object]],
+) -> None:
+    async with answering() as server:
+        target = Target(server.url)
+        for path in ("/jobs", "/queues", "/allocations", "/recordings"):
+            server.replies[path] = content({})
+        server.replies["/overview"] = content({"role": "standby"})
+        with pytest.raises(Idle, match=f"^{server.url}: this daemon is standby and decides nothing [^;]*names it.$"):
+            await asked(target, ask)
+        server.replies["/overview"] = content({"error": "forbidden"}, 403)
+        await asked(target, ask)
+
+
+@pytest.mark.parametrize("ask", [jobs_of_daemon, queues_told, shares_told], ids=lambda ask: ask.__name__)
+async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[object]]) -> None:
+    async with answering() as server:
+        for path in ("/jobs", "/queues", "/allocations"):
+            server.replies[path] = content({"namespaces": "none"})
+        with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: Expected `object`, got `str`"):
+            await asked(Target(server.url), ask)
+        server.replies["/jobs"] = content({"ns/old": {"queue": "q", "phase": "Inqueue", "minMember": 2, "news": [1]}})
+        old = (await asked(Target(server.url), jobs_of_daemon)).lines[0]
+        assert (old.key, old.min_member, old.ready, old.position, old.reason) == ("ns/old", 2, None, None, "")
+
+
+async def test_nobody_listens(unused: str) -> None:
+    found = await problem(Target(unused))
+    assert str(found) == f"{unused}: nobody listens there ({REACHING})"
+    assert isinstance(found, Unavailable)
+    async with daemon_client(Target(unused)) as client:
+        with pytest.raises(Unavailable) as caught:
+            await client.get("/jobs")
+    again = told(Target(unused), caught.value, known=True)  # it is not the flags that are wrong
+    assert str(again) == f"{unused}: nobody listens there"
+
+
+@pytest.fixture
+async def unused() -> str:
+    """An address where somebody listened a moment ago."""
+    async with hello(routes=ROUTES) as url:
+        return url
+
+
+async def test_a_daemon_behind_a_proxy_with_a_path() -> None:
+    routes = [
+        Route(f"/api/v1/namespaces/vsched/services/vsched:http/proxy{one.path}", one.answer, "") for one in ROUTES
+    ]
+    async with serving(routes, "127.0.0.1:0", "--listen-address", None, port=Port(Limits())) as number:
+        target = Target(f"http://127.0.0.1:{number}/api/v1/namespaces/vsched/services/vsched:http/proxy/")
+        assert (await asked(target, get("/jobs")))["path"].endswith("/proxy/jobs")
+        assert isinstance(await problem(target, "/explain/nobody"), Unknown)

@@ -1,0 +1,155 @@
+"""What a plan says to people: why pods leave and where nodes are kept, long lists folded, and queues line by line."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
+from vsched.cli.plan.command import OUR_NAMES, decide
+from vsched.cli.plan.text import as_text
+from vsched.framework.policy import Policy
+from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+
+TAKING = load_text(
+    """
+actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: capacity
+  - name: predicates
+""",
+    "policy",
+    REGISTRY,
+).policy
+TREE = load_text(
+    "actions: allocate\ntiers:\n- plugins:\n  - {name: capacity, enableHierarchy: true}\n", "policy", REGISTRY
+).policy
+
+
+def told(text: str, policy: Policy = DEFAULT_POLICY, *, width: int = 100) -> list[str]:
+    """The lines of a plan, blanks squeezed."""
+    return told_of(manifests(text), policy, width)
+
+
+def told_of(objects: list[Manifest], policy: Policy, width: int = 100) -> list[str]:
+    decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
+    planned = decide(decoded, policy, OUR_NAMES, cycles=1, now=NOW)
+    out = StringIO()
+    Console(file=out, width=width).print(as_text(planned, width))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    return [" ".join(re.sub("([│┃])", r" \1 ", line).split()) for line in lines]
+
+
+FULL = """
+    node n1 cpu=2
+    queue rich deserved=cpu:1
+    queue poor deserved=cpu:1
+    job ns/old min=1 queue=rich
+    pods ns/old 2 cpu=1 on=n1
+"""
+
+
+def test_an_eviction_says_by_which_action_and_for_whom() -> None:
+    lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
+
+    assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
+    assert "nominate │ ns/new.0 │ n1 │ kept while others make room" in lines
+
+
+def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
+    objects = manifests(f"{FULL}\npods ns/new 1 cpu=1 scheduling.volcano.sh/queue-name=poor")
+    del objects[-1]["metadata"]["annotations"][GROUP]
+
+    assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new.0" in told_of(objects, TAKING)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        pytest.param(
+            "node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
+            "nominate │ ns/a.0 │ n1 │ waits for what is leaving anyway",
+            id="waited for, where somebody is leaving",
+        ),
+        pytest.param(
+            "node n1 cpu=1\njob ns/a min=1 pods=1 cpu=9 nominated=n1",
+            "nominate │ ns/a.0 │ - │ no node is kept for it any more",
+            id="given up, where it does not help any more",
+        ),
+    ],
+)
+def test_a_node_is(text: str, row: str) -> None:
+    assert row in told(text)
+
+
+@pytest.mark.parametrize(
+    ("pods", "rows"),
+    [
+        pytest.param(20, [f"bind │ x/a.{number} │ n1 │" for number in range(20)], id="told pod by pod up to twenty"),
+        pytest.param(21, ["bind │ x/a.0 and 20 more │ n1 │"], id="folded beyond"),
+    ],
+)
+def test_what_is_decided_of_one_job_is(pods: int, rows: list[str]) -> None:
+    text = f"node n1 cpu=64\nqueue q\njob x/a min={pods} queue=q\n" + "pods x/a 1 cpu=1\n" * pods
+    lines = told(text)
+
+    assert sorted(line for line in lines if line.startswith("bind")) == sorted(rows)
+
+
+def test_long_lists_are_folded_by_job_and_by_what_is_decided() -> None:
+    text = """
+        node n1 cpu=16
+        node n2 cpu=16
+        queue rich deserved=cpu:4
+        queue poor deserved=cpu:28
+        job ns/old min=1 queue=rich
+        pods ns/old 16 cpu=1 on=n1
+        pods ns/old 12 cpu=1 on=n2
+        job ns/one min=4 pods=4 cpu=1 queue=poor age=9
+        job ns/two min=12 pods=12 cpu=1 queue=poor age=5
+    """
+    rows = [line for line in told(text, TAKING) if line.startswith(("evict", "bind", "nominate"))]
+
+    assert [row for row in rows if row.startswith("bind")] == ["bind │ ns/one.0 and 3 more │ n2 │"]
+    (evict,) = (row for row in rows if row.startswith("evict"))
+    assert evict.startswith("evict │ ns/old.")
+    assert evict.endswith("│ reclaim for ns/two")
+    assert " and 11 more " in evict
+    (nominate,) = (row for row in rows if row.startswith("nominate"))
+    assert nominate.startswith("nominate │ ns/two.")
+
+
+def test_queues_show_a_line_for_each_resource_and_only_what_is_said_of_some_queue() -> None:
+    lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 memory=1Gi queue=q")
+    heading, _, *rows = lines[lines.index("Queues") + 1 :][:4]
+
+    assert heading == "queue ┃ weight ┃ share ┃ resource ┃ allocated ┃ deserved"
+    assert rows == ["q │ 3 │ 100% │ cpu │ 2 │ 2", "│ │ │ memory │ 2Gi │ 2Gi"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None:
+    text = """
+        node n1 cpu=32
+        queue up priority=3 guarantee=cpu:9 capability=cpu:20
+        queue down parent=up deserved=cpu:4 capability=cpu:40 state=Closed
+    """
+    lines = told(text, TREE, width=width)
+
+    heading = "queue ┃ priority ┃ weight ┃ share ┃ resource ┃ deserved ┃ guarantee ┃ capability"
+    assert heading in lines
+    assert any(line.startswith("up │ 3 │ 1 │ 0% │ cpu │") and line.endswith("│ 9 │ 20") for line in lines)
+    assert any(line.startswith("down (Closed) │ 0 │ 1 │ 0% │ cpu │ 4 │ - │ 20") for line in lines)
+    assert (
+        "queue down: LimitsClipped: cut down to what its parent up passes on: capability of cpu 40 to 20"
+        in " ".join(lines)
+    )

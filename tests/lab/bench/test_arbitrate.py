@@ -1,0 +1,233 @@
+"""The bench of arbitration: the cluster it makes, that what it measures happens, its stable JSON, and its tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from vsched.arbitrator.effects import MakeConsumer, WriteAllocation, WriteStatus
+from vsched.cli import cli
+from vsched.clock import FakeClock
+from vsched.daemon.arbitrate.admission import Admission
+from vsched.errors import BadInput, Unavailable
+from vsched.lab.bench.arbitrate import (
+    AT_ONCE,
+    STEPS,
+    Arbitrator,
+    answers,
+    asked_about,
+    claim,
+    first,
+    settle,
+    steady,
+)
+from vsched.lab.bench.namespaces import NEWCOMER, Crowd, Realm, dealt, namespace_name
+from vsched.model.arbitration import SYSTEM_NAMESPACE
+from vsched.web.findings import Findings
+from vsched.web.pages.extender import extender_routes
+from vsched.web.serve.server import serving
+
+SMALL = Crowd(nodes=8, namespaces=12, pods=100, waiting=12, buckets=4, overused=3)
+ARGUMENTS = [
+    argument
+    for name in ("nodes", "namespaces", "pods", "waiting", "buckets", "overused")
+    for argument in (f"--{name}", str(getattr(SMALL, name)))
+]
+
+
+def bench(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["bench-arbitrate", *ARGUMENTS, "--rounds", "2", *arguments])
+
+
+# -- the cluster
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "parts"),
+    [
+        pytest.param(6, [1, 2, 3], [1, 2, 3], id="evenly"),
+        pytest.param(7, [1, 1, 1], [2, 2, 3], id="with a rest"),
+        pytest.param(0, [1, 2], [0, 0], id="nothing"),
+    ],
+)
+def test_whole_numbers_are_dealt_by_weight(total: int, weights: list[int], parts: list[int]) -> None:
+    assert dealt(total, weights) == parts
+
+
+def test_running_pods_fill_the_nodes_where_namespaces_are_to_be_overused() -> None:
+    snapshot = Realm(SMALL).cache.snapshot(0.0)
+    idle = {name: snapshot.nodes.idle[column] for column, name in enumerate(snapshot.axis.names)}
+    assert not idle["cpu"].any()
+    assert not idle["nvidia.com/gpu"].any()
+    assert idle["pods"].all()
+
+
+def test_there_is_room_for_what_waits_where_none_is_to_be() -> None:
+    arbitrator = Arbitrator(Realm(replace(SMALL, overused=0)))
+    found = arbitrator.round()
+    assert found.verdict.overused == {}
+    for name, party in found.arbitration.parties.items():
+        deserved = found.division.namespaces[name].deserved
+        assert all(deserved[resource] >= amount for resource, amount in party.requested.items())
+
+
+def test_who_is_not_overused_waits_for_as_much_as_it_holds() -> None:
+    found = Arbitrator(Realm(SMALL)).round().arbitration.parties
+    pods = {name: (party.held.get("pods", 0), party.waiting.get("pods", 0)) for name, party in found.items()}
+    assert pods[SYSTEM_NAMESPACE] == (1, 0)
+    assert sum(held for held, _ in pods.values()) == SMALL.pods
+    modest = [pods[namespace_name(number)] for number in range(SMALL.overused, SMALL.namespaces)]
+    assert all(held == waiting for held, waiting in modest)
+    assert sum(waiting for _, waiting in modest) == SMALL.waiting
+    assert all(pods[namespace_name(number)][1] == 0 for number in range(SMALL.overused))
+
+
+@pytest.mark.parametrize("overused", [0, 3, 5, 6])
+def test_buckets_do_not_mix_the_overused_with_others(overused: int) -> None:
+    crowd = replace(SMALL, overused=overused)
+    overused_in, others_in = Counter[str](), Counter[str]()
+    for number in range(crowd.namespaces):
+        (overused_in if number < overused else others_in)[crowd.parent(number)] += 1
+    assert not (overused_in.keys() & others_in.keys()) - {""}
+    assert sum(others_in.values()) == crowd.namespaces - overused
+    assert others_in.keys() > {""}
+
+
+def test_equal_numbers_make_equal_clusters_and_other_seeds_others() -> None:
+    def held(crowd: Crowd) -> dict[str, Any]:
+        return {name: party.held for name, party in Arbitrator(Realm(crowd)).round().arbitration.parties.items()}
+
+    assert held(SMALL) == held(SMALL)
+    assert held(SMALL) != held(replace(SMALL, seed=2))
+
+
+def test_pods_of_several_schedulers_are_counted() -> None:
+    realm = Realm(SMALL)
+    assert len({pod["spec"]["schedulerName"] for pod in realm.waiting}) == 3
+
+
+# -- rounds
+
+
+def test_everything_that_is_wanted_is_written_once() -> None:
+    arbitrator = Arbitrator(Realm(SMALL))
+    kinds = Counter(type(effect) for effect in arbitrator.round().verdict.effects)
+    assert kinds[MakeConsumer] == 2, "one of ten namespaces has none, nor has kube-system"
+    assert kinds[WriteAllocation] == 12, "eleven of the teams, and the one that may hold nothing"
+    assert kinds[WriteStatus] == 16, "theirs, and those of four buckets"
+    settle(arbitrator)
+    found = arbitrator.round()
+    assert found.verdict.effects == ()
+    assert len(found.verdict.overused) == SMALL.overused
+    records = {name: party.allocations for name, party in found.arbitration.parties.items()}
+    assert all(len(allocations) == 1 for allocations in records.values())
+
+
+def test_the_kinds_of_rounds_are_what_they_are_called() -> None:
+    arbitrator = Arbitrator(Realm(SMALL))
+    begun, resting, claimed = first(arbitrator, 3), steady(arbitrator, 3), claim(arbitrator, 3)
+    assert (begun["effects"], resting["effects"], resting["overused"]) == (30, 0, SMALL.overused)
+    assert claimed["evictions"] == 3
+    for found in (begun, resting, claimed):
+        times = [found[f"{step}_ms"] for step in STEPS]
+        assert all(each["p99"] > 0 or each["p50"] == 0 for each in times)
+        assert found["divide_ms"]["p50"] > 0
+
+
+def test_changes_between_steady_rounds_are_published_and_change_no_sum() -> None:
+    realm = Realm(SMALL)
+    arbitrator = Arbitrator(realm)
+    before = arbitrator.look().arbitration
+    uids = {pod["metadata"]["uid"] for pod in realm.waiting}
+    realm.renew(5)
+    after = arbitrator.look().arbitration
+    assert before is not None
+    assert after is not None
+    assert after.version > before.version
+    assert len(uids & {pod["metadata"]["uid"] for pod in realm.waiting}) == SMALL.waiting - 5
+    assert {name: party.waiting for name, party in after.parties.items()} == {
+        name: party.waiting for name, party in before.parties.items()
+    }
+
+
+def test_who_claims_leaves_nothing_behind() -> None:
+    arbitrator = Arbitrator(Realm(SMALL))
+    settle(arbitrator)
+    claim(arbitrator, 2)
+    assert NEWCOMER not in arbitrator.round(AT_ONCE).arbitration.parties
+
+
+# -- the extender
+
+
+async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
+    arbitrator = Arbitrator(Realm(SMALL))
+    findings = Findings()
+    findings.take_arbitrated(arbitrator.round())
+    pods = asked_about(arbitrator.realm, findings, 4)
+    admission = Admission(arbitrator.realm.cache, findings, FakeClock())
+    async with serving(extender_routes(admission), "127.0.0.1:0", "the extender") as port:
+        told = await answers(port, SMALL.nodes, pods)
+        assert 0 < told["all_ms"]["p50"] <= told["all_ms"]["p99"] <= told["all_ms"]["max"]
+        with pytest.raises(Unavailable, match="another answer"):
+            await answers(port, SMALL.nodes, pods[::-1])
+        findings.arbitrated = None
+        with pytest.raises(Unavailable, match=r"cannot be asked: OSError: expected an answer 200.*503"):
+            await answers(port, SMALL.nodes, pods[:1])
+
+
+def test_pods_that_wait_in_vain_are_not_asked_about() -> None:
+    arbitrator = Arbitrator(Realm(replace(SMALL, waiting=1)))
+    findings = Findings()
+    findings.take_arbitrated(arbitrator.round())
+    for pod in list(arbitrator.realm.waiting):
+        arbitrator.realm.withdraw(pod)
+    with pytest.raises(BadInput, match="no pod that waits may be placed"):
+        asked_about(arbitrator.realm, findings, 2)
+
+
+# -- the command
+
+
+def test_the_json_has_the_keys_that_others_rely_on() -> None:
+    found = bench("--json", "--requests", "6")
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.stdout)
+    steps = {f"{step}_ms" for step in STEPS}
+    assert document.keys() == {"first", "steady", "claim", "extender", "rss_mb"}
+    assert document["first"].keys() == steps | {"effects"}
+    assert document["steady"].keys() == steps | {"effects", "overused"}
+    assert document["claim"].keys() == steps | {"evictions"}
+    kinds = {"all_ms", "placeable_ms", "refused_ms"}
+    asked = document["extender"]
+    assert asked.pop("requests") == 6
+    assert asked["busy"].pop("rounds").keys() == steps
+    assert asked.keys() == {"idle", "busy"}
+    for times in asked.values():
+        assert times.keys() == kinds
+        assert all(0 < found["p50"] <= found["p99"] <= found["max"] for found in times.values())
+
+
+def test_the_tables_say_the_same() -> None:
+    told = " ".join(bench("--requests", "0").stdout.replace("│", " ").split())
+    assert "objects to be written 30 0" in told
+    assert "overused namespaces 3" in told
+    assert "evictions 2" in told
+    assert "kube-scheduler" not in told
+
+
+def test_somebody_has_to_be_short() -> None:
+    found = bench("--overused", "12")
+    assert isinstance(found.exception, BadInput)
+    assert "--overused 12: expected fewer than there are namespaces" in str(found.exception)
+
+
+def test_help_shows_an_example() -> None:
+    found = CliRunner().invoke(cli, ["bench-arbitrate", "--help"])
+    assert found.exit_code == 0
+    assert "vsched bench-arbitrate --overused 0 --requests 0\n" in found.output

@@ -1,0 +1,192 @@
+"""The bench of the decision core: its stable JSON, its table, and that it measures what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from vsched.cli import cli
+from vsched.errors import BadInput
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.lab.bench.growth import capacity_policy
+from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
+from vsched.lab.bench.world import Crowd, World
+from vsched.model.plan import CycleReport
+from vsched.settings import load_file, load_text
+from vsched.settings.built_in import REGISTRY
+
+ROOT = Path(__file__).parents[3]
+SMALL = ("--nodes", "4", "--pods", "12", "--gang", "3", "--queues", "2", "--running", "24")
+KEYS = {
+    "placed",
+    "seconds",
+    "pods_per_second",
+    "cycle_ms",
+    "snapshot_ms",
+    "assume_ms",
+    "idle_cycle_ms",
+    "one_pod_cycle_ms",
+    "rss_mb",
+    "profile",
+}
+TAKING = load_text(TAKING_POLICY, "policy", REGISTRY).policy
+CAPACITY = load_file(str(ROOT / "config" / "policies" / "capacity.yaml"), REGISTRY).policy
+
+
+def bench(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["bench", *SMALL, *arguments])
+
+
+def measured(*arguments: str) -> dict[str, Any]:
+    found = bench("--json", *arguments)
+    assert found.exit_code == 0, found.output
+    document: dict[str, Any] = json.loads(found.stdout)
+    return document
+
+
+def test_the_json_has_the_keys_that_others_rely_on() -> None:
+    document = measured()
+
+    assert document.keys() == KEYS
+    assert document["placed"] == 12
+    for key in ("cycle_ms", "snapshot_ms", "assume_ms"):
+        assert 0 < document[key]["p50"] <= document[key]["p99"]
+
+
+def test_taking_back_is_measured_on_demand() -> None:
+    document = measured("--full")
+
+    assert document.keys() == {*KEYS, "taking"}
+    taking = document["taking"]
+    assert taking.keys() == {"verdict_ms", "backlog_ms", "reclaim_ms", "preempt_ms", "evictions"}
+    assert taking.pop("evictions") == {"verdict": 0, "backlog": 0, "reclaim": 12, "preempt": 12}
+    assert all(0 < spread["p50"] <= spread["p99"] for spread in taking.values())
+
+
+def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> None:
+    document = measured("--queues", "9", "--queue-levels", "2")
+
+    assert document.keys() == {*KEYS, "tree"}
+    assert document["placed"] == 12
+    tree = document["tree"]
+    assert tree["times_flat"] == pytest.approx(tree["cycle_ms"] / tree["flat_cycle_ms"], abs=0.01)
+    assert "queues in a tree" in bench("--queues", "9", "--queue-levels", "2").stdout
+
+
+@pytest.mark.parametrize(
+    ("queues", "levels", "inner"), [(8, 3, [2, 4]), (9, 2, [3]), (1000, 4, [5, 28, 167]), (5, 1, [])]
+)
+def test_queues_are_leaves_of_a_tree_with_so_many_levels(queues: int, levels: int, inner: list[int]) -> None:
+    crowd = Crowd(World(nodes=10, pods=0, queues=queues, queue_levels=levels))
+    crowd.fill()
+    snapshot = crowd.cache.snapshot(0.0)
+    found = [sum(1 for name in snapshot.queues if name.startswith(f"branch-{depth}-")) for depth in range(1, levels)]
+
+    assert found == inner
+    plugins = Session(snapshot, capacity_policy(in_a_tree=True), REGISTRY, Trace()).plugins
+    leaf = snapshot.queues["queue-0"]
+    named = [name for name, _ in plugins.queue_parts(leaf)]
+    assert len([name for name in named if isinstance(name, str)]) == levels
+    assert plugins.division(leaf).problem is None
+
+
+def test_nodes_kept_for_pods_are_measured() -> None:
+    document = measured("--nominated", "2")
+
+    assert document.keys() == {*KEYS, "nominated"}
+    assert document["placed"] == 14
+    assert document["nominated"].keys() == {"cycle_ms", "backfill_ms", "plain_cycle_ms"}
+    assert "kept for pods" in bench("--nominated", "2").stdout
+
+
+def test_the_table_says_the_same() -> None:
+    told = " ".join(bench("--full").stdout.replace("│", " ").split())
+
+    assert "pods placed 12" in told
+    assert "a gang reclaims" in told
+    assert "12 evicted" in told
+    assert "taking back" not in bench().stdout
+
+
+def test_a_policy_of_ones_own_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(TAKING_POLICY.replace("reclaim, preempt, ", "reclaim, "), encoding="utf-8")
+
+    evictions = measured("--full", "--config", str(path))["taking"]["evictions"]
+    assert evictions == {"verdict": 0, "backlog": 0, "reclaim": 12, "preempt": 0}
+
+
+def test_a_policy_that_takes_nothing_back_is_refused() -> None:
+    found = bench("--full", "--config", str(ROOT / "config" / "scheduler.yaml"))
+
+    assert isinstance(found.exception, BadInput)
+    assert "nothing is taken back (--full expected preempt or reclaim)" in str(found.exception)
+
+
+def test_without_running_pods_there_is_nothing_to_take() -> None:
+    found = bench("--full", "--running", "1")
+
+    assert found.exit_code == 2
+    assert "expected --running 2 or more" in found.output
+
+
+def test_the_built_in_policy_is_the_one_that_is_shipped() -> None:
+    assert load_file(str(ROOT / "config" / "policies" / "taking-back.yaml"), REGISTRY).policy == TAKING
+
+
+def decided(cluster: FullCluster, policy: Policy = TAKING) -> CycleReport:
+    return run_cycle(cluster.cache.snapshot(0.0), policy, REGISTRY)
+
+
+@pytest.mark.parametrize("running", [24, 25])
+def test_running_pods_fill_the_nodes(running: int) -> None:
+    snapshot = FullCluster(FullWorld(nodes=4, running=running, gang=7)).cache.snapshot(0.0)
+    cpu, pods = snapshot.axis.find("cpu"), snapshot.axis.find("pods")
+
+    assert cpu is not None
+    assert pods is not None
+    assert not snapshot.nodes.idle[cpu].any()
+    assert snapshot.nodes.idle[pods].all()
+    assert sum(job.ready for job in snapshot.jobs.values()) == running
+    assert all(job.ready == job.spec.min_member for job in snapshot.jobs.values()), "no gang can do with less"
+
+
+def test_whoever_withdraws_leaves_nothing_behind() -> None:
+    cluster = FullCluster(FullWorld(nodes=4, running=24, gang=6))
+    before = set(cluster.cache.snapshot(0.0).jobs)
+    cluster.ask("some", POOR, 3)
+    assert set(cluster.cache.snapshot(0.0).jobs) == before | {"asking/some"}
+    cluster.withdraw()
+    assert set(cluster.cache.snapshot(0.0).jobs) == before
+
+
+@pytest.mark.parametrize("policy", [pytest.param(TAKING, id="proportion"), pytest.param(CAPACITY, id="capacity")])
+def test_what_is_measured_is_taking_back(policy: Policy) -> None:
+    cluster = FullCluster(FullWorld(nodes=4, running=24, gang=6, asking=5))
+    cluster.ask("poor", POOR, 5)
+    cluster.ask("urgent", RICH, 5, URGENT)
+    assert decided(cluster, policy).evictions == ()
+    cluster.let_shrink()
+    found = decided(cluster, policy).evictions
+    assert {(one.action, one.beneficiary) for one in found} == {
+        ("reclaim", "asking/poor"),
+        ("preempt", "asking/urgent"),
+    }
+
+
+def test_each_cycle_decides_the_same() -> None:
+    costs = measure_taking(FullWorld(nodes=4, running=24, gang=6, asking=5, backlog=3), TAKING, repeats=3)
+
+    assert {name: (len(cost.seconds), cost.evictions) for name, cost in costs.items()} == {
+        "verdict": (3, 0),
+        "backlog": (3, 0),
+        "reclaim": (3, 5),
+        "preempt": (3, 5),
+    }

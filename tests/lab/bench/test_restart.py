@@ -1,0 +1,53 @@
+"""``vsched bench-restart``: what is asked for, who gets which core, and the whole of it, small."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pytest
+from rich.console import Console
+
+from vsched.errors import BadInput
+from vsched.lab.bench.restart import Wanted, apart, as_table, measure_restart
+from vsched.sim.fleet.residents import Residents
+
+SMALL = Wanted(nodes=4, pods=100, pending=20, gang=4)
+
+
+def test_the_pods_add_up() -> None:
+    residents = [Residents(**fields) for fields in SMALL.residents()]
+    assert sum(found.count for found in residents) == SMALL.pods
+    assert sum(found.count for found in residents if not found.running) == SMALL.pending
+    assert {found.scheduler for found in residents} == {"vsched", "default-scheduler"}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [SMALL._replace(pods=257), SMALL._replace(pending=0), SMALL._replace(pending=101)],
+    ids=["more than fit", "none pending", "more pending than there are"],
+)
+def test_what_cannot_be_measured_is_refused(wanted: Wanted) -> None:
+    with pytest.raises(BadInput, match=r"expected at most 256 pods, and at least one that is pending"):
+        measure_restart(wanted)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not pin processes to cores")
+def test_the_daemon_has_a_core_of_its_own_where_there_are_two() -> None:
+    before = os.sched_getaffinity(0)
+    with apart() as core:
+        assert core in before
+        assert (core in os.sched_getaffinity(0)) is (len(before) == 1)
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_small_restart_from_end_to_end() -> None:
+    result = measure_restart(SMALL, calm_seconds=0.3)
+    assert 0 < result["ready_s"] <= result["first_binding_s"] <= result["all_bound_s"]
+    assert result["relist"]["kinds"] == ["Pod"]
+    assert result["relist"]["single_latency_ms"]["p50"] > 0
+    assert result["rss_mb"]["peak"] > 20
+    assert "mirror complete" in [line["event"] for line in result["log"]]
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(as_table(result))
+    assert "relist of pods (s), kinds listed again" in console.export_text()

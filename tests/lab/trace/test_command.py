@@ -1,0 +1,217 @@
+"""``vsched replay --trace`` as a person runs it: compared, drawn, repeated, and refused where it makes no sense."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.support.traces import small_trace, write_trace
+from vsched.cli import cli
+from vsched.errors import VschedError
+from vsched.lab.trace.plots import draw
+from vsched.lab.trace.view import Line, as_table, headline, lines_of
+from vsched.sim.tables.ages import short_duration
+
+POLICIES = Path(__file__).parents[3] / "config" / "policies"
+SPREADING, PACKING = POLICIES / "volcano-default.yaml", POLICIES / "gpu-packing.yaml"
+
+
+def replay(folder: Path, *arguments: str, **shape: int) -> Result:
+    files = [str(path) for path in write_trace(small_trace(**shape), folder)]
+    return CliRunner().invoke(cli, ["replay", "--trace", *files, *arguments])
+
+
+def refusal(result: Result) -> str:
+    assert result.exit_code != 0
+    return str(result.exception) if isinstance(result.exception, VschedError) else result.output
+
+
+def document(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = orjson.loads(result.stdout)
+    return found
+
+
+def test_policies_are_compared_side_by_side_and_come_to_the_same_alone(tmp_path: Path) -> None:
+    policies = ("--policy", str(SPREADING), "--policy", str(PACKING))
+    both = replay(tmp_path, *policies, "--out", str(tmp_path / "out"), nodes=10, pods=60)
+    assert both.exit_code == 0, both.output
+    assert re.search(r"60 pods on 10 nodes with 23 GPUs, as recorded", both.stdout)
+    assert re.search(r"volcano-default +gpu-packing", both.stdout)
+    assert re.search(r"volcano-default: .* 60 of 60 pods came, .* 0 wait", both.stderr), "how far it is"
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", both.output), "no control characters where there is no terminal"
+    compared = orjson.loads((tmp_path / "out" / "comparison.json").read_bytes())
+    assert [policy["policy"] for policy in compared["policies"]] == ["volcano-default", "gpu-packing"]
+    assert {policy["pods"]["placed"] for policy in compared["policies"]} == {60}
+    assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "out" / "comparison.svg").read_bytes()
+    alone = document(replay(tmp_path, "--policy", str(PACKING), "-o", "json", "--quiet", nodes=10, pods=60))
+    assert alone["trace"] == compared["trace"]
+    assert alone["policies"] == [compared["policies"][1]], "equal replays give equal documents"
+
+
+def test_fewer_nodes_a_load_and_weights_are_taken_into_account(tmp_path: Path) -> None:
+    arguments = ("--nodes", "40%", "--load", "1.5", "--weight", "ls=3", "--quiet", "-o", "yaml")
+    result = replay(tmp_path, *arguments, nodes=10, pods=40, every_seconds=100)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    found = yaml.safe_load(result.stdout)
+    assert found["trace"]["nodes"] == 4
+    assert found["trace"]["load"]["gpu"] == pytest.approx(1.5, abs=0.2)
+    assert found["trace"]["times_as_fast"] != 1
+    assert found["trace"]["weights"] == {"be": 1, "ls": 3}
+    assert [policy["policy"] for policy in found["policies"]] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(("--nodes", "0%"), "'0%' (expected more than 0%", id="no nodes"),
+        pytest.param(("--nodes", "most"), "'most' (expected more than 0%", id="no share"),
+        pytest.param(("--weight", "ls"), "'ls' (expected QUEUE=WEIGHT", id="no weight"),
+        pytest.param(("--weight", "nn=2"), "--weight: no pod is in queue 'nn' (expected one of be, ls)", id="no queue"),
+        pytest.param(("--load", "1000"), "--load: 1000 is more than these pods ask for", id="too much of a load"),
+        pytest.param(("--plots",), "--plots: nowhere to draw them (expected --out DIR", id="plots, but where"),
+        pytest.param(("--out", "/dev/null/here"), "--out: /dev/null/here: cannot be made", id="no place for results"),
+        pytest.param(("--policy", "/nowhere.yaml"), "/nowhere.yaml: ", id="no such policy"),
+        pytest.param(("--policy", str(PACKING)) * 2, "two files are called 'gpu-packing'", id="a policy twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
+    assert told in refusal(replay(tmp_path, *arguments, nodes=4, pods=5))
+
+
+def test_results_that_cannot_be_written_are_shown_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "comparison.json").mkdir()
+    result = replay(tmp_path, "--out", str(tmp_path), "--quiet", "-o", "json", nodes=2, pods=2)
+    assert orjson.loads(result.stdout)["trace"]["pods"] == 2
+    assert "comparison.json: cannot be written: Is a directory" in refusal(result)
+
+
+def test_a_bad_line_is_named_and_nothing_is_replayed(tmp_path: Path) -> None:
+    nodes, pods = write_trace(small_trace(4, 5), tmp_path)
+    pods.write_text(pods.read_text(encoding="utf-8") + "pod-x,1,1,1,2000,,LS,1,2\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["replay", "--trace", str(nodes), str(pods)])
+    assert refusal(result).startswith(f"{pods}:7: gpu_milli: '2000'")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Programs that are started can be interrupted, even where this one runs in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_it_and_all_that_it_has_started(tmp_path: Path) -> None:
+    files = [str(path) for path in write_trace(small_trace(30, 3000), tmp_path)]
+    policies = ["--policy", str(SPREADING), "--policy", str(PACKING)]
+    line = [sys.executable, "-m", "vsched", "replay", "--trace", *files, *policies]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as running:
+        until(lambda: len(list(tmp_path.glob("vsched-*/*.log"))) == 2, "both have been started")
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in said
+    until(lambda: not list(tmp_path.glob("vsched-*")), "their folder goes once they are gone")
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def a_document(*waits: float) -> dict[str, Any]:
+    """Just enough to be shown: policies that differ in how long pods wait."""
+    line = [0.5] * 240
+    policies = [
+        {
+            "policy": f"policy-{number}",
+            "pods": {"never_placed": 0, "evicted": 0, "in_pieces": 0},
+            "utilisation": {name: {"mean": 0.5, "peak": 0.9} for name in ("gpu", "cpu", "memory")},
+            "fragmentation": {"mean": 0.1, "peak": 0.2},
+            "fairness": {"mean": 0.9, "least": 0.8},
+            "waiting_pods": {"mean": 1.0, "peak": 2},
+            "waiting_seconds": {
+                "all": {"mean": wait, "p50": wait, "p90": wait, "p99": wait, "max": wait},
+                "by_size": {"1 GPU": {"p99": wait}},
+                "by_queue": {"ls": {"p99": wait}},
+            },
+            "measured_seconds": {"begin": 0.0, "end": 600.0},
+            "last_start_seconds": 1.0,
+            "makespan_seconds": 2.0,
+            "lost_seconds": {"cpu": 0.0, "gpu": 0.0},
+            "sessions": 3,
+            "series": {
+                "seconds": [5.0 * number for number in range(240)],
+                **dict.fromkeys(("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting"), line),
+            },
+        }
+        for number, wait in enumerate(waits)
+    ]
+    trace = {"pods": 9, "nodes": 3, "gpus": 4, "times_as_fast": 1.0, "load": {"gpu": 1.3}}
+    return {"trace": trace, "policies": policies}
+
+
+@pytest.mark.parametrize(
+    ("values", "better", "best"),
+    [
+        pytest.param([10.0, 20.0], -1, {0}, id="the shorter wait"),
+        pytest.param([10.0, 20.0], 1, {1}, id="the larger share"),
+        pytest.param([10.0, 10.0], -1, set[int](), id="none of two that are the same"),
+        pytest.param([10.0, 10.2, 30.0], -1, {0, 1}, id="both that look the same"),
+        pytest.param([10.0, 20.0], 0, set[int](), id="none where neither is better"),
+        pytest.param([10.0], -1, set[int](), id="none where there is only one"),
+    ],
+)
+def test_the_best_is(values: list[float], better: int, best: set[int]) -> None:
+    assert Line("wait", values, short_duration, better).best() == best
+
+
+def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are() -> None:
+    policies = a_document(30.0, 90.0)["policies"]
+    assert [column.header for column in as_table(policies).columns] == ["", "policy-0", "policy-1"]
+    lines = {line.title: line for line in lines_of(policies)}
+    assert lines["wait, p99, 1 GPU"].best() == {0}
+    assert lines["wait, p99, queue ls"].values == [30.0, 90.0]
+
+
+@pytest.mark.parametrize(
+    ("pods", "pace", "told"),
+    [
+        pytest.param(8152, 1.0, "8,152 pods on 3 nodes with 1 GPU, as recorded;", id="as it was"),
+        pytest.param(1, 836.94, "1 pod on 3 nodes with 1 GPU, 837 times as fast as recorded;", id="much faster"),
+        pytest.param(2, 1.4142, "2 pods on 3 nodes with 1 GPU, 1.41 times as fast as recorded;", id="a little faster"),
+        pytest.param(2, 0.002, "2 pods on 3 nodes with 1 GPU, 0.002 times as fast as recorded;", id="more slowly"),
+    ],
+)
+def test_the_first_line_says_what_was_replayed(pods: int, pace: float, told: str) -> None:
+    facts = {"pods": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
+    assert headline(facts) == f"{told} at the peak they ask for 1.30 of gpu"
+
+
+def test_equal_documents_give_equal_plots_of_more_policies_than_anybody_compares(tmp_path: Path) -> None:
+    policies = a_document(*(10.0**number for number in range(8)))
+    for policy in policies["policies"]:  # pods that came all at once, and took no time
+        policy["series"]["seconds"], policy["measured_seconds"]["end"] = [0.0] * 240, 0.0
+    for name in ("one.svg", "other.svg"):
+        draw(policies, tmp_path / name)
+    drawn = (tmp_path / "one.svg").read_bytes()
+    assert drawn == (tmp_path / "other.svg").read_bytes()
+    assert {name for name in range(8) if f"policy-{name}".encode() in drawn} == set(range(8))

@@ -1,0 +1,188 @@
+"""Replays on virtual time: a real daemon at an embedded cluster over HTTP, and books that agree with the machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.support.traces import small_trace
+from vsched.clock import FakeClock
+from vsched.lab.gangs import run_fast
+from vsched.lab.trace.accounts import Books
+from vsched.lab.trace.daemon import stepped_daemon
+from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
+from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
+from vsched.lab.trace.run import SCHEDULER, Replay, weights_of
+
+POLICIES = Path(__file__).parents[3] / "config" / "policies"
+
+
+class WatchedBooks(Books):
+    """Books that are held against the machines at every moment, with every start that was booked."""
+
+    def __init__(self, trace: Trace, weights: dict[str, int]) -> None:
+        super().__init__(trace, weights)
+        self.starts: list[tuple[str, str, float]] = []
+        self.looked = 0
+        self._all: list[Machine] = []
+
+    def machines(self, machines: Any) -> None:
+        self._all = list(machines)
+        super().machines(machines)
+
+    def start(self, pod: TracePod, machine: Machine, now: float, *, whole: bool) -> None:
+        assert not pod.models or machine.node.model in pod.models
+        self.starts.append((pod.name, machine.node.name, now))
+        super().start(pod, machine, now, whole=whole)
+
+    def sample(self, now: float) -> None:
+        super().sample(now)
+        self.looked += 1
+        taken: Counter[str] = Counter()
+        for one in self._all:
+            assert one.cpu_milli >= 0
+            assert one.memory_mib >= 0
+            assert all(0 <= free <= WHOLE_GPU for free in one.devices.free)
+            taken["cpu"] += one.node.cpu_milli - one.cpu_milli
+            taken["memory"] += one.node.memory_mib - one.memory_mib
+            taken["gpu"] += WHOLE_GPU * one.node.gpus - sum(one.devices.free)
+        assert taken == self.used
+        assert self.running == sum(len(one.pods) for one in self._all)
+        assert self.created == self.waiting + self.running + self.finished
+
+
+def replayed(
+    trace: Trace, policy: Path | None = None, weights: dict[str, int] | None = None
+) -> tuple[WatchedBooks, dict[str, Any]]:
+    """What becomes of a trace, with books that check themselves."""
+
+    async def run() -> Replay:
+        clock, given = FakeClock(), weights_of(trace, weights or {})
+        async with virtual_cluster(clock) as cluster:
+            machines = Machines(cluster, clock, SCHEDULER)
+            machines.set_up(trace.nodes, given)
+            async with stepped_daemon(cluster, policy, clock) as daemon:
+                replay = Replay(trace, given, clock, lambda standing: None)
+                replay.books = WatchedBooks(trace, given)
+                await replay.run(machines, daemon)
+        return replay
+
+    replay = run_fast(run())
+    assert isinstance(replay.books, WatchedBooks)
+    return replay.books, replay.summary()
+
+
+def one_node(*pods: TracePod, gpus: int = 2) -> Trace:
+    return Trace((TraceNode("n", 8000, 1000, gpus, "T4"),), pods)
+
+
+def a_pod(name: str, created: int, runs: int, gpus: int = 1, milli: int = 1000, qos: str = "LS") -> TracePod:
+    return TracePod(name, 1000, 10, gpus, milli if gpus else 0, (), qos, created, runs)
+
+
+def test_pods_wait_until_others_end_and_not_a_second_longer() -> None:
+    pods = (a_pod("a", 0, 100, gpus=2), a_pod("b", 10, 50), a_pod("c", 20, 50), a_pod("d", 130, 5))
+    books, found = replayed(one_node(*pods))
+    assert [(name, now) for name, _, now in books.starts] == [("a", 0.0), ("b", 100.0), ("c", 100.0), ("d", 150.0)]
+    assert found["waiting_seconds"]["all"] == {
+        "count": 4, "mean": 47.5, "p50": 20.0, "p90": 90.0, "p99": 90.0, "max": 90.0, "never": 0
+    }  # fmt: skip
+    assert found["utilisation"]["gpu"] == {"mean": 1.0, "peak": 1.0}
+    assert (found["last_start_seconds"], found["makespan_seconds"]) == (150.0, 155.0)
+    assert found["measured_seconds"] == {"begin": 0.0, "end": 130.0}
+
+
+def test_parts_of_gpus_share_devices_and_leave_whole_ones_to_others() -> None:
+    pods = (a_pod("a", 0, 100, milli=500), a_pod("b", 1, 100, milli=500), a_pod("c", 2, 100), a_pod("d", 3, 9))
+    books, found = replayed(one_node(*pods))
+    assert [(name, now) for name, _, now in books.starts] == [("a", 0.0), ("b", 1.0), ("c", 2.0), ("d", 101.0)]
+    assert found["pods"]["in_pieces"] == 0
+
+
+def test_a_part_that_no_device_has_room_for_waits_although_the_node_has() -> None:
+    pods = (a_pod("a", 0, 100, milli=600), a_pod("b", 1, 100, milli=600), a_pod("c", 2, 9, milli=700))
+    books, found = replayed(one_node(*pods))
+    assert books.starts[-1] == ("c", "n", 100.0)
+    assert found["pods"]["in_pieces"] == 0
+
+
+def test_what_no_node_ever_has_never_starts_and_the_replay_ends() -> None:
+    _, found = replayed(one_node(a_pod("a", 0, 10), a_pod("b", 1, 10, gpus=3)))
+    assert found["pods"] == {"created": 2, "placed": 1, "never_placed": 1, "evicted": 0, "in_pieces": 0}
+    assert found["waiting_seconds"]["by_size"]["2 to 7 GPUs"]["never"] == 1
+
+
+def test_months_without_anything_take_no_time() -> None:
+    _, found = replayed(one_node(a_pod("a", 0, 10), a_pod("b", 10_000_000, 10)))
+    assert found["pods"]["placed"] == 2
+    assert found["sessions"] == 2
+
+
+def test_a_queue_takes_back_its_share_and_what_it_drives_out_begins_anew(tmp_path: Path) -> None:
+    # A pod of a trace is a job of one, which gang would protect.
+    policy = tmp_path / "policy.yaml"
+    text = (POLICIES / "taking-back.yaml").read_text(encoding="utf-8")
+    policy.write_text(text.replace("- name: gang ", "- {name: gang, enableReclaimable: false} "), encoding="utf-8")
+    first = [a_pod(f"be-{number}", 0, 1000, qos="BE") for number in range(4)]
+    later = [a_pod(f"ls-{number}", 100, 50) for number in range(2)]
+    books, found = replayed(one_node(*first, *later, gpus=4), policy)
+    assert found["pods"] == {"created": 6, "placed": 8, "never_placed": 0, "evicted": 2, "in_pieces": 0}
+    assert [now for name, _, now in books.starts if name.startswith("ls")] == [100.0, 100.0]
+    # Two pods ran for 100 seconds in vain, waited for 50 and then ran all of their time.
+    assert found["lost_seconds"]["gpu"] == 200.0
+    assert found["waiting_seconds"]["by_queue"]["be"]["max"] == 50.0
+    assert found["makespan_seconds"] == 1150.0
+
+
+def test_figures_are_those_worked_out_by_hand() -> None:
+    nodes = TraceNode("a", 8000, 1000, 2, "T4"), TraceNode("b", 8000, 1000, 1, "P100")
+    pods = (
+        TracePod("p1", 1000, 10, 1, 1000, ("T4",), "BE", 0, 100),
+        TracePod("p2", 1000, 10, 1, 500, ("P100",), "LS", 0, 40),
+        TracePod("p3", 1000, 10, 2, 1000, ("T4",), "LS", 20, 50),  # waits until p1 ends at 100
+        TracePod("p4", 1000, 10, 1, 500, ("T4",), "BE", 30, 20),
+        TracePod("p5", 1000, 10, 0, 0, (), "LS", 60, 10),
+    )
+    _, found = replayed(Trace(nodes, pods), POLICIES / "gang-only.yaml", {"ls": 3})
+    assert found["measured_seconds"] == {"begin": 0.0, "end": 60.0}
+    # Of 3000: 1500 for 30 s, with p4 2000 for 10 s, without p2 1500 for 10 s, p1 alone for 10 s.
+    assert found["utilisation"]["gpu"] == {"mean": 0.5, "peak": 0.6667}
+    assert found["utilisation"]["cpu"] == {"mean": round(2 / 16, 4), "peak": round(3 / 16, 4)}
+    # Node a with one device left is lost to p2 (model) and p3 (both devices): 500 of 1000; with half of one left, to
+    # all but p4: 375 of 500. Node b is lost to all but p2: 375 of 500, and 750 of 1000 once that has ended.
+    parts = 30 * (500 + 375) / 1500 + 10 * (375 + 375) / 1000 + 10 * (375 + 750) / 1500 + 10 * (500 + 750) / 2000
+    assert found["fragmentation"] == {"mean": round(parts / 60, 4), "peak": 0.75}
+    # From 20 s on more is wanted than there is: ls is due 2250, and holds 500 of it for 20 s, then nothing; be has all
+    # of its 750. At 40 s the pod that holds 500 has ended, so ls is due the 2000 that it waits for.
+    jain = (1 + 500 / 2250) ** 2 / (2 * (1 + (500 / 2250) ** 2))
+    assert found["fairness"] == {"mean": round((20 * 1 + 20 * jain + 20 * 0.5) / 60, 4), "least": 0.5}
+    assert found["waiting_pods"] == {"mean": round(40 / 60, 4), "peak": 1}
+    waits = found["waiting_seconds"]
+    assert {name: (one["count"], one["max"]) for name, one in waits["by_queue"].items()} == {
+        "be": (2, 0),
+        "ls": (3, 80),
+    }
+    assert {name: (one["count"], one["max"]) for name, one in waits["by_size"].items()} == {
+        "no GPU": (1, 0), "part of a GPU": (2, 0), "1 GPU": (1, 0), "2 to 7 GPUs": (1, 80)
+    }  # fmt: skip
+    assert (found["last_start_seconds"], found["makespan_seconds"]) == (100.0, 150.0)
+
+
+def test_of_pods_that_come_all_at_once_the_time_that_they_run_is_drawn() -> None:
+    books = Books(one_node(a_pod("a", 5, 100), a_pod("b", 5, 40)), {"ls": 1})
+    assert (books.begin, books.end, books.horizon) == (0.0, 0.0, 100.0)
+
+
+def test_books_balance_at_every_moment_and_every_pod_is_placed_once() -> None:
+    trace = small_trace(nodes=12, pods=100)
+    books, found = replayed(trace, POLICIES / "gpu-packing.yaml")
+    assert books.looked >= 100
+    assert sorted(name for name, _, _ in books.starts) == [pod.name for pod in trace.pods]
+    assert found["pods"]["placed"] == found["pods"]["created"] == 100
+    assert found["utilisation"]["gpu"]["peak"] > 0.8
+    assert found["waiting_seconds"]["all"]["max"] > 0.0
+    assert 0.0 < found["fairness"]["least"] <= found["fairness"]["mean"] <= 1.0
+    lines = found["series"]
+    assert {len(values) for values in lines.values()} == {240}
+    assert all(0.0 <= share <= 1.0 for name in ("cpu", "memory", "gpu", "fragmentation") for share in lines[name])

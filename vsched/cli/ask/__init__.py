@@ -1,0 +1,1 @@
+"""Asking a running daemon or a cluster."""

@@ -1,0 +1,90 @@
+"""What a shell may offer for names: what a running daemon knows, if it answers at once, else nothing and silently."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vsched.cli.ask.daemon import DEFAULT_DAEMON, Target, daemon_client
+from vsched.errors import VschedError
+
+QUEUE = "queue/"
+"""Before the name of a queue, where a job may be meant as well."""
+PATIENCE_SECONDS = 1.0
+"""Whoever pressed the key waits."""
+MOST = 1_000
+"""Names that are offered: a shell asks before it prints more than a screen of them anyway."""
+
+
+def queue_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of queues."""
+    return _starting(incomplete, _known(ctx, "/queues"))
+
+
+def node_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of nodes."""
+    return _starting(incomplete, _known(ctx, "/nodes"))
+
+
+def job_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """``NS/NAME`` of jobs; their names alone where ``-n`` says the namespace."""
+    keys: Iterable[str] = _known(ctx, "/jobs")
+    namespace = ctx.params.get("namespace")
+    if namespace and "/" not in incomplete:
+        keys = [key.removeprefix(f"{namespace}/") for key in keys if key.startswith(f"{namespace}/")]
+    return _starting(incomplete, keys)
+
+
+def explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What may be explained: jobs, and queues as ``queue/NAME``."""
+    if ctx.params.get("namespace") or not (incomplete.startswith(QUEUE) or QUEUE.startswith(incomplete)):
+        return job_keys(ctx, param, incomplete)
+    queues = [f"{QUEUE}{name}" for name in _known(ctx, "/queues")]
+    return [*job_keys(ctx, param, incomplete), *_starting(incomplete, queues)]
+
+
+def namespaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Namespaces that have jobs."""
+    return _starting(incomplete, {key.partition("/")[0] for key in _known(ctx, "/jobs")})
+
+
+def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete))[:MOST]
+
+
+def _known(ctx: click.Context, path: str) -> Mapping[str, Any]:
+    """A page of the daemon that has a line for each name; nothing where it does not answer."""
+
+    async def once() -> dict[str, Any]:
+        async with daemon_client(_target(ctx.params), PATIENCE_SECONDS) as client:
+            return await client.get(path)
+
+    try:
+        return asyncio.run(once())
+    except VschedError:
+        return {}
+
+
+def _target(flags: Mapping[str, Any]) -> Target:
+    """The daemon that the words typed so far name, or the environment, or the usual one."""
+
+    def of(name: str) -> str:
+        return str(flags.get(name) or os.environ.get(f"VSCHED_{name.upper()}") or "")
+
+    def file(name: str) -> Path | None:
+        found = of(f"daemon_{name}")
+        return Path(found) if found else None
+
+    return Target(
+        of("daemon") or DEFAULT_DAEMON,
+        file("token_file"),
+        file("ca_file"),
+        file("cert_file"),
+        file("key_file"),
+        of("daemon_server_name"),
+    )

@@ -1,0 +1,265 @@
+"""``vsched cluster``: the embedded cluster as a command.
+
+Reads the arguments, starts the cluster, says where it is and waits for a signal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+import click
+
+from vsched.cli.flags.periods import Period
+from vsched.log import LEVELS, LogFormat, configure
+
+if TYPE_CHECKING:
+    from vsched.sim.cluster import Authorization, Cluster
+
+FLEET = """\
+- count: 100                                    # the one key that is needed; nodes are called prefix + number
+  prefix: cpu-                                  # node- by default
+  start: 0                                      # the first number
+  capacity: {cpu: 64, memory: 256Gi}            # 32 cpu, 128Gi, 512Gi ephemeral-storage and 110 pods, unless said
+  allocatable: {cpu: 62}                        # where it differs from the capacity
+  labels: {pool: batch}
+  zones: [zone-a, zone-b, zone-c]               # taken in turn; [] for none
+- count: 8
+  prefix: gpu-
+  capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
+  taints: ["nvidia.com/gpu=present:NoSchedule"] # or {key: …, value: …, effect: …}
+  annotations: {vsched.io/cpu-usage: 10%}       # used besides pods, with --usage
+- {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
+"""
+"""What ``--nodes FILE`` reads, with every key."""
+EPILOG = f"""\b
+The YAML of --nodes FILE:
+{indent(FLEET, "  ")}
+\b
+Examples:
+  vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig get nodes
+
+\b
+  vsched cluster --nodes fleet.yaml -f queues.yaml -f jobs.yaml --default-duration 30s
+
+\b
+  vsched cluster --nodes 5000 --residents residents.yaml
+
+\b
+  vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig top nodes
+
+\b
+  vsched cluster --authorization rbac --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
+
+\b
+  vsched cluster --nodes 200 --faults config/faults.yaml
+"""
+
+
+def _nodes(context: click.Context, option: click.Parameter, value: str) -> int | Path:
+    """A number of nodes, or a file that describes them."""
+    return int(value) if value.isdecimal() else Path(value)
+
+
+def _usage(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """A share of the request such as 0.6, or two for a draw between them: 0.2-1.4."""
+    if value is None:
+        return None
+    low, dash, high = value.partition("-")
+    try:
+        found = float(low), float(high if dash else low)
+    except ValueError:
+        found = (-1.0, -1.0)
+    if not 0.0 <= found[0] <= found[1] < math.inf:
+        raise click.BadParameter(f"{value!r}: expected a share of the request such as 0.6, or two such as 0.2-1.4")
+    return found
+
+
+@click.command("cluster", epilog=EPILOG)
+@click.option(
+    "--nodes",
+    metavar="N|FILE",
+    callback=_nodes,
+    default="3",
+    show_default=True,
+    help="How many, or a YAML file of them (see below).",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
+@click.option(
+    "--kubeconfig-out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("vsched-cluster.kubeconfig"),
+    show_default=True,
+    help="Where to write a kubeconfig.",
+)
+@click.option(
+    "-f",
+    "--filename",
+    "manifests",
+    metavar="MANIFEST",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Objects to create at the start, YAML or JSON; may be repeated; - is standard input.",
+)
+@click.option(
+    "--residents",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Pods that are there from the start, as groups of likenesses in YAML; for clusters of any size.",
+)
+@click.option(
+    "--default-duration", type=Period(zero=True, bounded=False), help="Pods that say nothing end after this, not never."
+)
+@click.option(
+    "--termination-seconds",
+    type=click.FloatRange(0, 3600),
+    default=0.5,
+    show_default=True,
+    help="How long deleted pods take to end, at most their own grace period.",
+)
+@click.option(
+    "--usage",
+    metavar="SHARE|LOW-HIGH",
+    callback=_usage,
+    help="Have pods use so much of their requests, and answer for it at metrics.k8s.io and custom.metrics.k8s.io.",
+)
+@click.option(
+    "--usage-window",
+    type=Period(zero=True, bounded=False),
+    default="5m",
+    show_default=True,
+    help="What the averages of custom.metrics.k8s.io are over.",
+)
+@click.option(
+    "--usage-swing",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="How far the cpu of pods goes up and down, as a share of itself.",
+)
+@click.option("--usage-seed", type=int, default=1, show_default=True, help="Draws other shares.")
+@click.option(
+    "--events/--no-events",
+    default=True,
+    show_default=True,
+    help="Whether controllers and kubelets tell Events of what they do.",
+)
+@click.option(
+    "--authorization",
+    type=click.Choice(["none", "rbac"]),
+    default="none",
+    show_default=True,
+    help="Who may do what: everybody everything, or what roles say of the bearer of a token.",
+)
+@click.option(
+    "--tls/--no-tls",
+    default=None,
+    show_default="on with --authorization rbac",
+    help="Serve over TLS, with a certificate of its own; kubectl sends no token without.",
+)
+@click.option(
+    "--faults",
+    "faults_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
+)
+@click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
+@click.option(
+    "--log-level", type=click.Choice(tuple(LEVELS)), default="warning", show_default=True, help="What is worth a line."
+)
+def command(
+    nodes: int | Path,
+    host: str,
+    port: int,
+    kubeconfig_out: Path,
+    manifests: tuple[Path, ...],
+    residents: Path | None,
+    default_duration: float | None,
+    termination_seconds: float,
+    usage: tuple[float, float] | None,
+    usage_window: float,
+    usage_swing: float,
+    usage_seed: int,
+    events: bool,
+    authorization: Authorization,
+    tls: bool | None,
+    faults_file: Path | None,
+    api_only: bool,
+    log_level: str,
+) -> None:
+    """Run a Kubernetes API server with pretended nodes, kubelets and controllers until told to stop.
+
+    Any Kubernetes client works against it. Pods run as soon as they are bound to a node; annotate a pod with
+    vsched.io/duration (and vsched.io/exit-code) to have it end. With --usage, vsched.io/cpu-usage and
+    vsched.io/memory-usage say what a pod uses (1500m, 2Gi, or 80% of its request), vsched.io/usage-swing how far its
+    cpu goes up and down; on a node, what it uses besides its pods.
+
+    SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
+    """
+    from vsched.daemon.system.tuning import listed, tuned  # here, so that --help does not load the server
+    from vsched.sim.api.faults import read_faults
+    from vsched.sim.cluster import Cluster, ClusterSettings
+    from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
+
+    configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
+    times = PodTimes(run=default_duration, termination=termination_seconds)
+    if usage is not None and api_only:
+        raise click.UsageError("--usage: nobody measures it with --api-only, where no pod runs")
+    measured = None
+    if usage is not None:
+        measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
+    controllers = None if api_only else ControllerSettings(pods=times, usage=measured, events=events)
+    settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
+    faults = None if faults_file is None else read_faults(faults_file)
+    with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        embedded = Cluster(
+            nodes,
+            host=host,
+            port=port,
+            manifests=manifests,
+            residents=residents or (),
+            settings=settings,
+            faults=faults,
+        )
+        runner.run(_serve(embedded, kubeconfig_out, listed))
+    if faults is not None:
+        click.echo("\n".join(faults.lines()))
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """The fast loop, where there is one."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None]) -> None:
+    """Runs the cluster until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    if sys.platform != "win32":
+        loop.add_signal_handler(signal.SIGUSR1, embedded.expire_watches, "pods")
+    async with embedded:
+        embedded.write_kubeconfig(kubeconfig)
+        started()
+        click.echo(f"API server   {embedded.url}")
+        click.echo(f"kubeconfig   {kubeconfig}")
+        click.echo(f"try          kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get nodes")
+        sys.stdout.flush()
+        await stop.wait()

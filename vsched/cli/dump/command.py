@@ -1,0 +1,138 @@
+"""``vsched dump``: a cycle of a running daemon as a file; also those that were kept because something looked wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.show.output import say, showing_as
+from vsched.errors import BadInput
+
+if TYPE_CHECKING:
+    from vsched.kube.client import ApiClient
+
+EPILOG = """\b
+Examples:
+  vsched dump                              (the next session, as vsched-NUMBER.json.gz)
+  vsched dump -O - | zcat | jq .head
+  vsched dump --anonymous -O issue.json.gz (names made up, the same is decided)
+  vsched dump --list                       (cycles in which something looked wrong)
+  vsched dump --recording 17
+"""
+
+OUTPUTS = ("text", "json", "yaml")
+STDOUT = "-"
+
+
+@click.command("dump", epilog=EPILOG)
+@click.option("-O", "--out", metavar="FILE", default="", help="where it goes; - is stdout  [default: by its number]")
+@click.option("--anonymous", is_flag=True, help="replace all names by made-up ones, in the same order")
+@click.option("--recording", "number", type=click.IntRange(min=0), help="the one that was kept of this session")
+@click.option("--list", "listing", is_flag=True, help="show what was kept, and write nothing")
+@showing_as(OUTPUTS)
+@asking
+def command(
+    target: Target, out: str, anonymous: bool, number: int | None, listing: bool, output: str, no_color: bool
+) -> None:
+    """Write a cycle of a running daemon to a file that vsched replay runs again.
+
+    In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
+    decided.
+    """
+    if listing and (out or anonymous or number is not None):
+        raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")
+    if listing:
+        _show_list(_kept(target), output, no_color)
+        return
+    if out == STDOUT and sys.stdout.isatty():
+        raise BadInput("-O -: a terminal cannot show it (expected a file, or a program after |)")
+    data = _fetch(target, number, anonymous=anonymous)
+    _write(data, out)
+
+
+def _fetch(target: Target, number: int | None, *, anonymous: bool) -> bytes:
+    from vsched.cli.ask.daemon import address_of, ask_daemon
+
+    path = "/dump" if number is None else f"/recordings/{number}"
+    if sys.stderr.isatty():
+        what = "its next session" if number is None else f"recording {number}"
+        say(f"asking {address_of(target)} for {what} …", err=True)
+
+    async def ask(client: ApiClient) -> bytes:
+        return (await client.request("GET", path, params={"anonymous": "true"} if anonymous else None)).body
+
+    return ask_daemon(target, ask)
+
+
+def _write(data: bytes, out: str) -> None:
+    """Write it where it belongs, and say on stderr what is in it."""
+    from vsched.cli.replay.view import decided, described
+    from vsched.model.dump import decode
+
+    recording = decode(data)
+    if out == STDOUT:
+        sys.stdout.buffer.write(data)
+    else:
+        hidden = "-anonymous" if recording.head.anonymous else ""
+        path = Path(out or f"vsched-{recording.head.number}{hidden}.json.gz")
+        if not out and path.exists():
+            raise BadInput(f"{path}: is there already (-O {path} writes over it)")
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise BadInput(f"{path}: {error.strerror or error}") from None
+        say(f"{path}: {len(data) / 1000:,.0f} kB", err=True)
+    for line in described(recording):
+        say(line, err=True)
+    say(recording.head.error or decided(_report_of(recording)), err=True)
+
+
+def _report_of(recording: Any) -> Any:
+    from vsched.model.plan import CycleReport
+
+    return recording.report or CycleReport()
+
+
+# -- the list -------------------------------------------------------------------------------------------------------
+
+
+def _kept(target: Target) -> list[dict[str, Any]]:
+    from vsched.cli.ask.daemon import ask_daemon
+
+    found = ask_daemon(target, recordings_of)
+    if not isinstance(found, list):
+        raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
+    return found
+
+
+async def recordings_of(client: ApiClient) -> Any:
+    """The list of a daemon that decides: another has seen nothing go wrong."""
+    from vsched.cli.ask.daemon import expect_leader
+
+    found = (await client.get("/recordings")).get("recordings")
+    if not found:
+        await expect_leader(client)
+    return found
+
+
+def _show_list(kept: list[dict[str, Any]], output: str, no_color: bool) -> None:
+    from vsched.cli.replay.view import moment
+    from vsched.cli.show.columns import columned
+    from vsched.cli.show.output import console_for, look_of, print_document
+
+    if output != "text":
+        print_document({"recordings": kept}, output)
+        return
+    if not kept:
+        say("nothing looked wrong")
+        return
+    console = console_for(no_color, wide=False)
+    table = columned(("number", "time", "kept for", "times", "kB", "says"), unicode=look_of(console, False).unicode)
+    for one in kept:
+        size, says = f"{one['bytes'] / 1000:,.0f}", one["says"] or one["error"]
+        table.add_row(str(one["number"]), moment(one["at"]), one["why"], str(one["times"]), size, says)
+    console.print(table, markup=False)

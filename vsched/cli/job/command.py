@@ -1,0 +1,108 @@
+"""``vsched job``: what jobs there are, where each stands in the order, and why those that wait do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vsched.cli.ask.cluster import full_name, reaching
+from vsched.cli.ask.completing import job_keys, namespaces, queue_names
+from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.show.output import console_for, look_of, print_document, say, showing
+from vsched.model.status import Phase
+
+EPILOG = """\b
+Examples:
+  vsched job list
+  vsched job list --waiting --queue research
+  vsched job list -n team-a -o wide
+  vsched job get team-a/train
+  vsched job get train -n team-a -o yaml
+"""
+
+PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
+SORTS = ("order", "name", "age", "priority", "phase", "reason", "size")
+
+
+@click.group("job", epilog=EPILOG)
+def command() -> None:
+    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait.
+
+    A running daemon is asked; where none answers, the PodGroups themselves tell what was written on them.
+    """
+
+
+# What a command needs is imported in it, so that --help does not load the client.
+
+
+@command.command("list", epilog="Example:  vsched job list --waiting -o wide")
+@click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="only those of this namespace")
+@click.option("-A", "--all-namespaces", is_flag=True, help="those of all namespaces, as without -n")
+@click.option("--queue", metavar="QUEUE", shell_complete=queue_names, help="only those of this queue")
+@click.option("--phase", type=click.Choice(PHASES, case_sensitive=False), help="only those in this phase")
+@click.option("--waiting", is_flag=True, help="only those that wait for their minimum")
+@click.option("--sort", type=click.Choice(SORTS), default="order", show_default=True, help="in which order")
+@reaching
+@asking
+@showing
+def list_(
+    namespace: str | None,
+    all_namespaces: bool,
+    queue: str | None,
+    phase: str | None,
+    waiting: bool,
+    sort: str,
+    kubeconfig: Path | None,
+    context: str | None,
+    target: Target,
+    output: str,
+    no_color: bool,
+) -> None:
+    """Every job, those that wait in the order in which their queue tries them."""
+    from vsched.cli.job.source import Place, read_jobs
+    from vsched.cli.job.view import as_table, chosen, list_document
+    from vsched.clock import SystemClock
+
+    jobs, remark = read_jobs(Place(target, kubeconfig, context))
+    lines = chosen(jobs.lines, None if all_namespaces else namespace, queue, phase, waiting, sort)
+    if output in ("json", "yaml"):
+        print_document(list_document(jobs, lines), output)
+    else:
+        console = console_for(no_color, output == "wide")
+        console.print(as_table(lines, look_of(console, output == "wide"), SystemClock().now()))
+    _say(remark)
+
+
+@command.command("get", epilog="Example:  vsched job get team-a/train")
+@click.argument("name", metavar="NS/NAME", shell_complete=job_keys)
+@click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
+@reaching
+@asking
+@showing
+def get(
+    name: str,
+    namespace: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    target: Target,
+    output: str,
+    no_color: bool,
+) -> None:
+    """Everything about one job."""
+    from vsched.cli.job.source import Place, read_job
+    from vsched.cli.job.view import as_page, get_document
+    from vsched.clock import SystemClock
+
+    job, remark = read_job(Place(target, kubeconfig, context), full_name(name, namespace, kubeconfig, context))
+    if output in ("json", "yaml"):
+        print_document(get_document(job), output)
+    else:
+        console_for(no_color, output == "wide").print(as_page(job, SystemClock().now()))
+    _say(remark)
+
+
+def _say(remark: str) -> None:
+    """What is not known, beside the result."""
+    if remark:
+        say(f"vsched: {remark}", err=True)

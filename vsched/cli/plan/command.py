@@ -1,0 +1,293 @@
+"""``vsched plan``: a one-shot what-if on manifests. The daemon's mirror and cycle, without a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Any
+
+import click
+from msgspec.structs import replace
+from rich.console import Console
+
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.flags.ignoring import ignoring
+from vsched.cli.flags.periods import Period
+from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
+from vsched.cli.plan.changes_view import as_document as what_if_document
+from vsched.cli.plan.changes_view import as_text as what_if_text
+from vsched.cli.plan.edits import InOrder, editing, edits_of
+from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, load, what_if
+from vsched.cli.plan.text import as_text
+from vsched.cli.plan.usage_file import read_usage
+from vsched.cli.plan.view import Document, Planned, as_document
+from vsched.cli.plan.workloads import decode_with_pods
+from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
+from vsched.daemon.loop.callouts import Caller
+from vsched.errors import BadInput, BadObject
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire.manifests import Manifests, read
+from vsched.model.plan import Evict
+from vsched.model.usage import Reading
+from vsched.plugins.allocation import ALLOCATION
+from vsched.plugins.extender import ExtenderArgs
+from vsched.settings import Settings, default_settings, load_file
+from vsched.settings.built_in import REGISTRY
+
+COLUMNS_OF_NO_TERMINAL = 120
+MOST_NAMED = 5
+"""Nodes without a manifest that are named in one line."""
+
+EPILOG = """\b
+Examples:
+  vsched plan -f cluster.yaml
+  kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
+  vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
+  vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
+  vsched plan -f cluster.yaml --ignore-unsupported volumes,topology
+  vsched plan -f cluster.yaml --arbitrate --cycles 3
+  vsched plan --live --submit new-job.yaml
+  vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3
+  vsched plan --from session.dump --config new-policy.yaml -o json
+"""
+
+
+def make_plan(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> Document:
+    """The plan as the stable JSON shape."""
+    return as_document(
+        decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored)
+    )
+
+
+def decide(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> Planned:
+    """Decide ``cycles`` times; between cycles what was decided has come true.
+
+    The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
+    """
+    if rules is None and is_wanted(manifests.objects):
+        rules = AT_ONCE
+    cache = Cache(frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored))
+    cache.use(usage)
+    for kind, objects in manifests.objects.items():
+        cache.replace(kind, objects)
+    if cache.broken:
+        raise BadObject(
+            "\n".join(
+                f"{manifests.origins[broken.kind, broken.namespace, broken.name]}: {broken.message}"
+                for broken in cache.broken.values()
+            )
+        )
+    for found in cache.blemished.values():
+        origin = manifests.origins[found.kind, found.namespace, found.name]
+        say(f"vsched: {origin}: {found.message}", err=True)
+    rounds = None if rules is None else Rounds(cache, rules)
+    if rounds is not None:
+        policy = policy.with_plugin(ALLOCATION)
+    reports = []
+    with Caller() as caller:
+        for _ in range(cycles):
+            snapshot = cache.snapshot(now)
+            evicted: tuple[Evict, ...] = ()
+            if rounds is not None:
+                snapshot, evicted = rounds.arbitrate(snapshot)
+            report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+            report = replace(report, evictions=(*evicted, *report.evictions))
+            reports.append(report)
+            cache.settle(report)
+    if caller.problem:
+        say(f"vsched: the extender does not answer: {caller.problem}", err=True)
+    shares = None if rounds is None else rounds.shares()
+    return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
+
+
+@click.command("plan", cls=InOrder, epilog=EPILOG)
+@click.option("-f", "--filename", "files", multiple=True, help="Manifests, YAML or JSON; - is stdin.")
+@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--usage", metavar="FILE", help="What nodes really use: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}.")
+@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
+@click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
+@click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
+@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; also where there are Consumers.")
+@click.option(
+    "--arbitrate-grace",
+    type=Period(zero=True),
+    help="How long namespaces may be overused, by their Allocations, before pods are evicted; at once by default.",
+)
+@click.option(
+    "--arbitrate-evictions",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Pods that arbitration evicts in a cycle at most; 1 by default.",
+)
+@ignoring
+@editing
+@asking
+@click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
+def command(
+    files: tuple[str, ...],
+    config: str | None,
+    usage: str | None,
+    cycles: int,
+    now: str | None,
+    names: tuple[str, ...],
+    ignored: tuple[str, ...],
+    arbitrate: bool,
+    arbitrate_grace: float | None,
+    arbitrate_evictions: int | None,
+    output: str,
+    live: bool,
+    dump: Path | None,
+    target: Target,
+    **edits: tuple[Any, ...],
+) -> None:
+    """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
+
+    Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs among the manifests count as the pods that their
+    controllers would make; other kinds that make pods are named as left out.
+
+    With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
+    drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
+    """
+    if live or dump is not None:
+        if live and dump is not None:
+            raise click.UsageError("--live, --from: a running cluster or a file (expected one of them)")
+        _refuse_with_live(
+            files=files,
+            usage=usage,
+            now=now,
+            arbitrate=arbitrate,
+            arbitrate_grace=arbitrate_grace is not None,
+            arbitrate_evictions=arbitrate_evictions,
+            ignore_unsupported=ignored,
+        )
+        changes = edits_of(click.get_current_context(), edits)
+        policy = _policy(config).policy if config else None
+        recording = fetch(target) if dump is None else load(dump)
+        show_what_if(
+            what_if(recording, changes, policy=policy, config=config or "", names=names, cycles=cycles), output
+        )
+        return
+    if not files:
+        raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")
+    if any(edits.values()):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name, given in edits.items() if given)
+        raise click.UsageError(f"{flags}: for running clusters (expected --live, or --from DUMP, with it)")
+    settings = _policy(config)
+    note_extender(settings.policy)
+    manifests = decode_with_pods(read(files, sys.stdin))
+    moment = _moment(now) if now else _newest(manifests)
+    reading = read_usage(usage, moment) if usage else None
+    if reading is not None:
+        note_strangers(reading, manifests)
+    rules = arbitration_rules(arbitrate, arbitrate_grace, arbitrate_evictions)
+    planned = decide(
+        manifests,
+        settings.policy,
+        names or OUR_NAMES,
+        cycles=cycles,
+        now=moment,
+        usage=reading,
+        rules=rules,
+        ignored=ignored,
+    )
+    show(planned, output)
+
+
+def _refuse_with_live(**given: object) -> None:
+    flags = [f"--{name.replace('_', '-')}" if name != "files" else "-f" for name, value in given.items() if value]
+    if flags:
+        raise click.UsageError(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
+
+
+def _policy(config: str | None) -> Settings:
+    """The policy of a file, else the built-in one, with its warnings told."""
+    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
+    for warning in settings.warnings:
+        say(f"vsched: {warning}", err=True)
+    return settings
+
+
+def show_what_if(what: WhatIf, output: str) -> None:
+    """Print the answer to a what-if as people or programs want it."""
+    if output != "text":
+        print_document(what_if_document(what), output)
+        return
+    console = console_for(no_color=False, wide=False)
+    console.print(what_if_text(what, look_of(console, wide=False)))
+
+
+def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:
+    """What the flags say of arbitration; None where they leave it to the manifests."""
+    if not arbitrate and grace is None and evictions is None:
+        return None
+    return replace(AT_ONCE, grace_seconds=grace or 0.0, evictions_per_round=evictions or AT_ONCE.evictions_per_round)
+
+
+def note_extender(policy: Policy) -> None:
+    """Say that a service outside is asked, and told of placements that only the plan makes."""
+    conf = policy.plugin("extender")
+    if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
+        say(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
+
+
+def note_strangers(reading: Reading, manifests: Manifests) -> None:
+    """Say which of the nodes whose usage is given are in no manifest."""
+    known = {found.metadata.name for found in manifests.objects.get("Node", ())}
+    strangers = sorted(reading.nodes.keys() - known)
+    if strangers:
+        shown = ", ".join(strangers[:MOST_NAMED]) + (", …" if len(strangers) > MOST_NAMED else "")
+        say(f"vsched: --usage: no such node: {shown}", err=True)
+
+
+def show(planned: Planned, output: str) -> None:
+    """Print a plan as people or programs want it."""
+    if output != "text":
+        print_document(as_document(planned), output)
+    else:
+        width = get_terminal_size((COLUMNS_OF_NO_TERMINAL, 1)).columns
+        console = guarded(Console(width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False))
+        console.print(as_text(planned, width, unicode=console.encoding.startswith("utf")))
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"--now: {text!r} is not a time (expected RFC 3339, such as 2026-01-31T12:00:00Z)") from None
+    if moment.tzinfo is None:
+        raise BadInput(f"--now: {text!r} has no time zone (expected RFC 3339, such as 2026-01-31T12:00:00Z)")
+    return moment.timestamp()
+
+
+def _newest(manifests: Manifests) -> float:
+    """The creation time of the newest object: a moment that is the same for the same input."""
+    stamps: list[Any] = [
+        found.metadata.creation_timestamp for objects in manifests.objects.values() for found in objects
+    ]
+    return max((stamp.timestamp() for stamp in stamps if stamp is not None), default=0.0)

@@ -1,0 +1,135 @@
+"""What if: a running cluster as its daemon sees it, changed on paper, and decided on. Nothing is written anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vsched.cli.plan.changes import Changes, Ran, changes_between
+from vsched.cli.plan.trial import Edit, Trial
+from vsched.cli.plan.view import Planned
+from vsched.daemon.loop.callouts import Caller
+from vsched.errors import BadInput
+from vsched.files import INPUT_BYTES, content
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.mirror.whatif.restoring import Restored
+from vsched.model.dump import Recording, decode
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+
+if TYPE_CHECKING:
+    from vsched.cli.ask.daemon import Target
+    from vsched.kube.client import ApiClient
+
+DUMP_PATH = "/dump"
+OUR_NAMES = ("vsched", "volcano", "")
+"""Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
+
+
+class WhatIf(NamedTuple):
+    """A question and its answer."""
+
+    recording: Recording
+    edits: Sequence[str]
+    today: Planned
+    """What is decided without any change."""
+    then: Planned
+    changes: Changes
+    notes: Sequence[str]
+    """What has to be said of the changes, a sentence each."""
+
+
+def fetch(target: Target) -> Recording:
+    """The next session of a running daemon."""
+    return asyncio.run(fetched(target))
+
+
+async def fetched(target: Target) -> Recording:
+    """The same for those who have an event loop."""
+    from vsched.cli.ask.daemon import address_of, asked
+
+    async def dump(client: ApiClient) -> bytes:
+        return (await client.request("GET", DUMP_PATH)).body
+
+    return _decoded(await asked(target, dump), address_of(target))
+
+
+def load(path: Path) -> Recording:
+    """A session from a file that ``vsched dump`` has written."""
+    try:
+        data = content(path, most_bytes=INPUT_BYTES)
+    except BadInput as error:
+        raise BadInput(f"{error} (expected a file that vsched dump wrote)") from None
+    return _decoded(data, str(path))
+
+
+def what_if(
+    recording: Recording,
+    edits: Sequence[Edit],
+    *,
+    policy: Policy | None = None,
+    config: str = "",
+    names: Sequence[str] = (),
+    cycles: int = 1,
+) -> WhatIf:
+    """What would be decided if the edits were made, in this order, against what is decided without them.
+
+    What the recorded session decided has come true before either. A policy, of the file ``config``, takes the place of
+    the one in force.
+    """
+    in_force = load_text(recording.policy, "the recorded policy", REGISTRY).policy
+    if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
+        policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
+    today, then = Trial(_restored(recording, names)), Trial(_restored(recording, names))
+    for edit in edits:
+        edit.apply(then)
+    with Caller() as caller:
+        try:
+            before = _run(today, in_force, cycles, caller)
+        except Exception as error:  # a cycle that died of an error when it was recorded does so again
+            if recording.report is not None:
+                raise
+            raise BadInput(
+                f"session {recording.head.number} ended in an error, and does so again: {recording.head.error} "
+                "(expected a session that decided; vsched replay shows the error)"
+            ) from error
+        after = _run(then, policy or in_force, cycles, caller)
+    if caller.problem:
+        then.notes.append(f"the extender does not answer: {caller.problem}")
+    if recording.snapshot.ceilings:
+        then.notes.append("how the cluster is divided among namespaces (arbitration) stays as it was")
+    changes = changes_between(before, after, then.sent)
+    asked = [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
+    return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes)
+
+
+def _decoded(data: bytes, where: str) -> Recording:
+    try:
+        return decode(data)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _restored(recording: Recording, names: Sequence[str]) -> Restored:
+    head = recording.head
+    mirror = Restored(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
+    mirror.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
+    if recording.report is not None:
+        mirror.settle(recording.report)
+    return mirror
+
+
+def _run(trial: Trial, policy: Policy, cycles: int, caller: Caller) -> Ran:
+    """Decide so often; between cycles what was decided has come true."""
+    mirror, reports = trial.mirror, []
+    for _ in range(cycles):
+        snapshot = mirror.snapshot(mirror.moment)
+        report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+        reports.append(report)
+        mirror.settle(report)
+    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment)
+    return Ran(planned, mirror.snapshot(mirror.moment))

@@ -1,0 +1,209 @@
+"""What ``--set`` may change in a what-if: fields of queues, PodGroups and nodes.
+
+Values are checked by the definitions and rules that the API server has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from vsched.cli.plan.nodes import cordon
+from vsched.cli.plan.trial import Trial, instead
+from vsched.errors import BadInput, BadObject, BadQuantity
+from vsched.model.queue import CLOSED, CLOSING, OPEN
+from vsched.model.resources import is_schedulable, parse_amount
+from vsched.sim.store.status import Failure
+
+Manifest = dict[str, Any]
+EXPECTED = "expected queue/NAME.FIELD=VALUE, podgroup/NAMESPACE/NAME.FIELD=VALUE or node/NAME.FIELD=VALUE"
+
+
+class Kind(NamedTuple):
+    """A kind of which something may be set."""
+
+    name: str
+    fields: Mapping[str, Field]
+    """By name; one that ends in a dot is followed by a name of its own: a resource, a role."""
+
+
+class Field(NamedTuple):
+    """One field that may be set."""
+
+    path: tuple[str, ...]
+    """Where it is in the object."""
+    read: Callable[[str], object]
+    """The value of a text; raises ValueError saying what was expected."""
+    names: str = ""
+    """The kind of the object that the value names, empty where it names none."""
+    amount: bool = False
+    """Whether it is an amount of a resource."""
+
+
+def _text(value: str) -> str:
+    return value
+
+
+def _number(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("expected a whole number") from None
+
+
+def _boolean(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return value == "true"
+
+
+def _state(value: str) -> str:
+    if value not in (OPEN, CLOSED, CLOSING):
+        raise ValueError(f"expected {OPEN}, {CLOSED} or {CLOSING}")
+    return value
+
+
+KINDS = {
+    "queue": Kind(
+        "Queue",
+        {
+            "weight": Field(("spec", "weight"), _number),
+            "priority": Field(("spec", "priority"), _number),
+            "parent": Field(("spec", "parent"), _text, "Queue"),
+            "reclaimable": Field(("spec", "reclaimable"), _boolean),
+            "state": Field(("status", "state"), _state),
+            "capability.": Field(("spec", "capability"), _text, amount=True),
+            "deserved.": Field(("spec", "deserved"), _text, amount=True),
+            "guarantee.": Field(("spec", "guarantee", "resource"), _text, amount=True),
+        },
+    ),
+    "podgroup": Kind(
+        "PodGroup",
+        {
+            "minMember": Field(("spec", "minMember"), _number),
+            "minTaskMember.": Field(("spec", "minTaskMember"), _number),
+            "minResources.": Field(("spec", "minResources"), _text, amount=True),
+            "queue": Field(("spec", "queue"), _text, "Queue"),
+            "priorityClassName": Field(("spec", "priorityClassName"), _text, "PriorityClass"),
+        },
+    ),
+    "node": Kind(
+        "Node",
+        {
+            "unschedulable": Field(("spec", "unschedulable"), _boolean),
+            "allocatable.": Field(("status", "allocatable"), _text, amount=True),
+        },
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of one object set to a value, or taken out where the value is empty."""
+
+    text: str
+    """As it was asked for, with the flag."""
+    kind: Kind
+    name: str
+    field: Field
+    key: str
+    """The resource or role, empty where the field has no such part."""
+    value: object
+    """None to take the field out."""
+
+    def apply(self, trial: Trial) -> None:
+        """Make the change; raises BadInput where the API server would refuse it."""
+        trial.require(self.kind.name, self.name, self.text)
+        if self.field.names and self.value is not None:
+            trial.require(self.field.names, str(self.value), self.text)
+        if self.field.path == ("spec", "unschedulable"):
+            cordon(trial, self.name, cordoned=bool(self.value))
+            return
+        before = self._found(trial)
+        subresource = "status" if self.field.path[0] == "status" else ""
+        try:
+            after = trial.server.change(before, self._changed, subresource)
+            trial.mirror.tell({**before, "spec": after.get("spec", {}), "status": after.get("status", {})})
+        except Failure as failure:
+            raise BadInput(f"{self.text}: {failure.message}") from None
+        except BadObject as error:
+            raise BadInput(f"{self.text}: {error}") from None
+
+    def _found(self, trial: Trial) -> Manifest:
+        mirror = trial.mirror
+        found = {"Queue": mirror.queue, "PodGroup": mirror.group, "Node": mirror.node}[self.kind.name](self.name)
+        assert found is not None, self.name
+        if mirror.is_made(self.name) and self.kind.name == "PodGroup":
+            raise BadInput(
+                f"{self.text}: this PodGroup only records what its pods and their workload say (expected one that "
+                "somebody has made)"
+            )
+        return found
+
+    def _changed(self, manifest: Manifest) -> Manifest:
+        path = (*self.field.path, self.key) if self.key else self.field.path
+        return _with(manifest, path, self.value)
+
+
+def setting_of(text: str) -> Setting:
+    """What ``KIND/NAME.FIELD=VALUE`` asks for; raises BadInput where there is no such kind or field."""
+    asked = f"--set {text}"
+    target, equals, value = text.partition("=")
+    word, slash, rest = target.partition("/")
+    if not (equals and slash):
+        raise BadInput(f"{asked}: {EXPECTED}")
+    kind = KINDS.get(word)
+    if kind is None:
+        raise BadInput(f"{asked}: {word!r} cannot be set {instead(word, list(KINDS))}")
+    name, found, key = _field(kind, rest, asked)
+    try:
+        read = found.read(value) if value else None
+        if value and found.amount:
+            _check_amount(key, value)
+    except (ValueError, BadQuantity) as error:
+        raise BadInput(f"{asked}: {value!r}: {error}") from None
+    return Setting(asked, kind, name, found, key, read)
+
+
+def _check_amount(resource: str, quantity: str) -> None:
+    """Raise ValueError or BadQuantity unless this is an amount of a resource that is scheduled."""
+    if not is_schedulable(resource.removeprefix("requests.").removeprefix("limits.")):
+        raise ValueError(
+            f"{resource!r} is no resource that pods are placed by (expected cpu, memory, example.com/gpu …)"
+        )
+    parse_amount(resource, quantity)
+
+
+def _field(kind: Kind, rest: str, asked: str) -> tuple[str, Field, str]:
+    """Name of the object, field and key. Names have dots, too: the field is the first known word behind one."""
+    for position, letter in enumerate(rest):
+        if letter != "." or not position:
+            continue
+        name, path = rest[:position], rest[position + 1 :]
+        head, dot, key = path.partition(".")
+        found = kind.fields.get(head + dot)
+        if found is not None and bool(dot) == bool(key):
+            return name, found, key
+    raise BadInput(f"{asked}: {_missing(kind, rest)}")
+
+
+def _missing(kind: Kind, rest: str) -> str:
+    head = rest.rpartition("/")[2].partition(".")[2].partition(".")[0]
+    known = [name.rstrip(".") + (".NAME" if name.endswith(".") else "") for name in kind.fields]
+    if not head:
+        return EXPECTED
+    return f"{kind.name} has no field {head!r} that can be set {instead(head, known)}"
+
+
+def _with(found: Any, path: tuple[str, ...], value: object) -> Manifest:
+    """A copy in which the field at the end of the path is this; None takes it out."""
+    known: Manifest = dict(found or {})
+    step, rest = path[0], path[1:]
+    if rest:
+        known[step] = _with(known.get(step), rest, value)
+    elif value is None:
+        known.pop(step, None)
+    else:
+        known[step] = value
+    return known

@@ -1,0 +1,229 @@
+"""New objects in a what-if: as the API server would take them, with the pods that controllers would make of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from vsched.cli.plan.server import WORKLOADS, Made
+from vsched.cli.plan.trial import Sent, Trial
+from vsched.errors import BadInput, BadObject
+from vsched.framework.wording import counted
+from vsched.mirror import wire
+from vsched.mirror.wire.manifests import STDIN, Origin, read
+from vsched.sim.manifests import FIRST_KINDS
+from vsched.sim.store.kinds import Kind
+from vsched.sim.store.status import Failure
+
+Manifest = dict[str, Any]
+PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
+"""Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
+DEFAULT_SCHEDULER = "default-scheduler"
+GROUP_KINDS = frozenset({"PodGroup", "Queue"})
+"""Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """The objects of one file, created in the order in which they depend on each other."""
+
+    file: str
+    objects: tuple[tuple[Origin, Manifest], ...]
+
+    @property
+    def text(self) -> str:
+        """As it was asked for."""
+        return f"--submit {self.file}"
+
+    def apply(self, trial: Trial) -> None:
+        """Make the change; raises BadInput where the API server would refuse an object."""
+        ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
+        for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
+            _submit(trial, origin, manifest)
+
+
+def submit_of(file: str) -> Submit:
+    """The objects of a file, ``-`` for standard input; raises BadInput where it cannot be read."""
+    objects = tuple(read((file,), sys.stdin))
+    if not objects:
+        raise BadInput(f"{'stdin' if file == STDIN else file}: nothing in it (expected Kubernetes objects)")
+    for origin, manifest in objects:
+        _check(origin, manifest)
+    return Submit(file, objects)
+
+
+def _check(origin: Origin, manifest: Manifest) -> None:
+    """Raise BadObject unless the object says what it is called, in text."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
+        raise BadObject(f"{origin}: {manifest['kind']}: metadata.name: missing (expected text)")
+    texts = {f"metadata.{name}": metadata.get(name) for name in ("name", "generateName", "namespace")}
+    for where, text in {**texts, "apiVersion": manifest.get("apiVersion")}.items():
+        if text is not None and not isinstance(text, str):
+            raise BadObject(f"{origin}: {manifest['kind']}: {where}: {text!r} (expected text)")
+
+
+def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
+    kind = trial.server.kind_of(manifest)
+    versions = trial.server.served(manifest) if kind is None else []
+    if versions:
+        asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+        raise BadInput(f"{origin}: {asked} (expected {', '.join(versions)})")
+    if kind is None or kind.kind not in (*wire.KINDS, *WORKLOADS) or not _is_of_group(kind):
+        trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
+        if kind is None or kind.kind in PODLESS:
+            trial.notes.append(f"{origin}: {manifest['kind']}: no pods are made of it here")
+        return
+    wanted = _addressed(kind, manifest)
+    namespace = wanted["metadata"].get("namespace", "")
+    if namespace and trial.server.ensure_namespace(namespace):
+        trial.notes.append(f"namespace {namespace} is not there yet: it would have to be made first")
+    try:
+        if _stays(trial, kind, wanted):
+            trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} is there already, and stays as it is")
+            return
+        if _is_there(trial, kind, wanted):
+            _replace(trial, wanted)
+            return
+        made = trial.server.create(kind, wanted)
+    except Failure as failure:
+        raise BadInput(f"{origin}: {failure.message}") from None
+    except BadInput as error:
+        raise BadInput(f"{origin}: {error}") from None
+    _admit(trial, origin, kind, made, names_scheduler(wanted))
+
+
+def _is_of_group(kind: Kind) -> bool:
+    return kind.kind == "Deployment" or wire.GROUPS.get(kind.kind, "") == kind.group
+
+
+def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
+    """The manifest with its version and namespace stated, without what servers add."""
+    given = {key: value for key, value in manifest["metadata"].items() if value is not None}
+    metadata = {key: value for key, value in given.items() if key not in ("resourceVersion", "managedFields")}
+    if kind.namespaced:
+        metadata.setdefault("namespace", "default")
+    return {**manifest, "apiVersion": kind.api_version, "metadata": metadata}
+
+
+def _stays(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+    """Whether an object of that name is there and this one makes no difference."""
+    name = wanted["metadata"].get("name", "")
+    if kind.kind == "Namespace":
+        return trial.server.has_namespace(name)
+    if kind.kind == "PriorityClass":
+        known = trial.mirror.origin.priority_classes.get(name)
+        return known is not None and known.value == wanted.get("value")
+    return False
+
+
+def _is_there(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+    """Whether an object of that name is there that is to be replaced; raises Failure where it cannot be."""
+    name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
+    if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
+        raise Failure(409, "AlreadyExists", f'pods "{name}" already exists')
+    key = f"{namespace}/{name}" if kind.namespaced else name
+    return kind.kind in GROUP_KINDS and key in trial.mirror.names(kind.kind)
+
+
+def _replace(trial: Trial, wanted: Manifest) -> None:
+    """A queue or a PodGroup that is there gets another spec."""
+    mirror, metadata = trial.mirror, wanted["metadata"]
+    is_queue = wanted["kind"] == "Queue"
+    key = metadata["name"] if is_queue else f"{metadata['namespace']}/{metadata['name']}"
+    before = mirror.queue(key) if is_queue else mirror.group(key)
+    assert before is not None, key
+    after = trial.server.change(before, lambda found: {**found, "spec": wanted.get("spec") or {}})
+    annotations = metadata.get("annotations", before["metadata"]["annotations"])
+    mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
+    if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
+        trial.notes.append(f"{wanted['kind']} {key} is there already: its spec would be replaced")
+        trial.sent.append(Sent(wanted["kind"], key))
+
+
+def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
+    """A new object and what is made of it, as the watch tells of them."""
+    sent = Sent(kind.kind, _name_of(made.obj))
+    objects = [as_told(obj, named) for obj in (made.obj, *made.others)]
+    there = _there_already(trial, kind, made.obj)
+    pods = [obj for obj in objects if obj["kind"] == "Pod"]
+    charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
+    for obj in (*objects, *charged):
+        if obj["kind"] in wire.KINDS:
+            trial.mirror.tell(obj)
+    if there:
+        trial.notes.append(
+            f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to be there already: "
+            "these come on top of them"
+        )
+    strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
+    if strangers:
+        trial.notes.append(
+            f"{origin}: {counted(len(pods), 'pod', 'pods')} left to scheduler {', '.join(strangers)} "
+            "(--scheduler-name would plan for them)"
+        )
+    sent.pods += [pod["metadata"]["uid"] for pod in pods if _is_ours(trial, pod)]
+    if kind.kind == "StatefulSet" and made.obj["spec"].get("podManagementPolicy") != "Parallel" and len(pods) > 1:
+        trial.notes.append(
+            f"{origin}: StatefulSet {sent.name} starts its pods one after the other; all are planned for"
+        )
+    if made.refused:
+        trial.notes.append(f"{origin}: {kind.kind} {sent.name}: no more than {len(pods)} of its pods: {made.refused}")
+    joined = _join(trial, sent.pods)
+    if kind.kind in (*GROUP_KINDS, *WORKLOADS) or (sent.pods and not joined):
+        trial.sent.append(sent)
+
+
+def _there_already(trial: Trial, kind: Kind, obj: Manifest) -> int:
+    """How many pods are named as if they were of this workload: whether it is there, nobody can see from here."""
+    if kind.kind not in WORKLOADS:
+        return 0
+    metadata, parts = obj["metadata"], 2 if kind.kind == "Deployment" else 1
+    names = trial.mirror.owned_names(metadata["namespace"])
+    return sum(name.rsplit("-", parts)[0] == metadata["name"] for name in names)
+
+
+def _join(trial: Trial, uids: list[str]) -> bool:
+    """Count pods as parts of the PodGroups they name, where these were submitted before; whether there are any such."""
+    groups = {one.name: one for one in trial.sent if one.kind == "PodGroup"}
+    joined = False
+    for uid in uids:
+        task = trial.mirror.task(uid)
+        group = None if task is None else groups.get(task.job)
+        if group is not None:
+            group.pods.append(uid)
+            joined = True
+    return joined
+
+
+def _is_ours(trial: Trial, pod: Manifest) -> bool:
+    return _scheduler_of(pod) in trial.mirror.scheduler_names
+
+
+def _scheduler_of(pod: Manifest) -> str:
+    return str(pod["spec"].get("schedulerName") or "")
+
+
+def names_scheduler(manifest: Manifest) -> bool:
+    """Whether a pod or the template of a workload says which scheduler is to place it."""
+    spec = manifest.get("spec") or {}
+    pod = spec if manifest["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
+    return bool(pod.get("schedulerName"))
+
+
+def as_told(obj: Manifest, named: bool) -> Manifest:
+    """An object as a watch brings it: versions on paper say nothing about those of the cluster.
+
+    The server names a scheduler for pods that name none; who plans for such pods wants to know them.
+    """
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    if obj["kind"] != "Pod" or named:
+        return {**obj, "metadata": metadata}
+    spec = {key: value for key, value in obj["spec"].items() if key != "schedulerName"}
+    return {**obj, "metadata": metadata, "spec": spec}
+
+
+def _name_of(obj: Manifest) -> str:
+    metadata = obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])

@@ -1,0 +1,193 @@
+"""What a plan says, as tables for people: what is decided, who waits and why, and how the queues share. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.allocations.view import as_table
+from vsched.cli.plan.view import Planned, quantities
+from vsched.cli.show.drawing import look_for
+from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
+from vsched.model.queue import Queue
+
+ROWS_MAX = 20
+"""A cycle that decides more is told job by job."""
+WIDE_COLUMNS = 100
+"""A terminal with fewer has no room for blanks around amounts."""
+NONE = "-"
+
+
+def as_text(planned: Planned, width: int, *, unicode: bool = True) -> RenderableType:
+    """The whole plan, for a terminal of so many columns."""
+    reports, last = planned.reports, planned.last
+    parts: list[RenderableType] = [
+        _decisions(number, len(reports), report) for number, report in enumerate(reports, start=1)
+    ]
+    waiting = {key: job for key, job in planned.jobs.items() if job.pending and not job.implicit}
+    if waiting or last.unschedulable:
+        parts.append(_waiting(waiting, last.unschedulable))
+    queues = [last.queues[name] for name in sorted(last.queues)]
+    parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
+    parts += [_problem(queue) for queue in queues if queue.problem]
+    if last.namespaces:
+        parts.append(_namespaces(last.namespaces))
+    if planned.shares is not None:
+        look = look_for(width, wide=False, unicode=unicode)
+        parts += [Text("\nAllocations", style="italic"), as_table(planned.shares, look, planned.now)]
+    if planned.ignored:
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(planned.ignored.items()))
+        parts.append(Text(f"ignored: {told}", style="dim"))
+    return Group(*parts)
+
+
+# -- decisions ------------------------------------------------------------------------------------------------------
+
+
+class Decision(NamedTuple):
+    """One decision of a cycle, and what it is told together with."""
+
+    kind: str
+    pod: str
+    group: str
+    """The job, or the namespace of a pod that names none."""
+    node: str
+    note: str = ""
+    beneficiary: str = ""
+    beneficiaries: str = ""
+    """The group of the beneficiary."""
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """What decisions have in common that are told in one row."""
+        return self.kind, self.group, self.note, self.beneficiaries
+
+
+def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
+    found = list(_found(report))
+    if not found:
+        return Text(f"Cycle {number} of {cycles} decides nothing.")
+    table = Table(title=f"Decisions of cycle {number} of {cycles}", title_justify="left", show_edge=False)
+    for heading in ("decision", "pod", "node", "why"):
+        table.add_column(heading, no_wrap=heading == "decision", overflow="fold")
+    rows: dict[object, list[Decision]] = {}
+    for at, one in enumerate(found):
+        rows.setdefault(one.alike if len(found) > ROWS_MAX else at, []).append(one)
+    for alike in rows.values():
+        beneficiary = _and_more(one.beneficiary for one in alike)
+        why = f"{alike[0].note} for {beneficiary}" if beneficiary else alike[0].note
+        table.add_row(alike[0].kind, _and_more(one.pod for one in alike), _and_more(one.node for one in alike), why)
+    return table
+
+
+def _found(report: CycleReport) -> Iterator[Decision]:
+    """Evictions, bindings and reservations, each in the order in which they were decided."""
+    pods = {one.job: f"{one.namespace}/{one.name}" for one in report.nominations if _is_pod(report, one.job)}
+    for evict in report.evictions:
+        job, group = evict.beneficiary, _group(report, evict.beneficiary)
+        told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
+        yield told._replace(note=evict.action, beneficiary=pods.get(job, job), beneficiaries=group)
+    for bind in report.binds:
+        yield Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
+    for one in report.nominations:
+        group = _group(report, one.job)
+        yield Decision("nominate", f"{one.namespace}/{one.name}", group, one.node or NONE, _reservation(one))
+
+
+def _is_pod(report: CycleReport, job: str) -> bool:
+    """Whether a job was made up for a pod that names no PodGroup."""
+    return job in report.jobs and report.jobs[job].implicit
+
+
+def _group(report: CycleReport, job: str) -> str:
+    return job.partition("/")[0] if _is_pod(report, job) else job
+
+
+def _reservation(one: Nominate) -> str:
+    if not one.node:
+        return "no node is kept for it any more"
+    return "kept while others make room" if one.lasting else "waits for what is leaving anyway"
+
+
+def _and_more(names: Iterable[str]) -> str:
+    """The first of the names, and how many others there are."""
+    different = list(dict.fromkeys(names))
+    return f"{different[0]} and {len(different) - 1} more" if len(different) > 1 else different[0]
+
+
+# -- who waits ------------------------------------------------------------------------------------------------------
+
+
+def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) -> Table:
+    table = Table(title="\nWaiting", title_justify="left", show_edge=False)
+    table.add_column("job or pod", no_wrap=True)
+    table.add_column("phase")
+    table.add_column("ready", justify="right")
+    table.add_column("why")
+    for key, job in jobs.items():
+        table.add_row(key, job.phase, f"{job.ready}/{job.min_member}", job.message)
+    alike: dict[str, list[str]] = {}
+    for key, pod in sorted(pods.items()):
+        alike.setdefault(pod.message, []).append(key)
+    for message, keys in alike.items():
+        table.add_row(f"  {_and_more(keys)}", "", "", message, style="dim")
+    return table
+
+
+# -- how the queues share -------------------------------------------------------------------------------------------
+
+
+def _queues(queues: Sequence[QueueOutcome], records: Mapping[str, Queue], *, padding: int) -> Table:
+    """A line a resource; columns that say nothing of any queue are left out."""
+    table = Table(title="\nQueues", title_justify="left", show_edge=False, padding=(0, padding))
+    told = [_amounts(queue) for queue in queues]
+    kinds = [kind for kind in ("allocated", "deserved", "guarantee", "capability") if any(one[kind] for one in told)]
+    by_priority = any(records[queue.name].priority for queue in queues)
+    table.add_column("queue", overflow="fold")
+    for heading in (*(["priority"] if by_priority else []), "weight", "share"):
+        table.add_column(heading, justify="right")
+    table.add_column("resource", no_wrap=True)
+    for kind in kinds:
+        table.add_column(kind, justify="right", no_wrap=True)
+    for queue, amounts in zip(queues, told, strict=True):
+        record = records[queue.name]
+        resources = sorted({resource for kind in kinds for resource in amounts[kind]})
+        table.add_row(
+            queue.name if record.open else f"{queue.name} ({record.state})",
+            *([str(record.priority)] if by_priority else []),
+            str(queue.weight),
+            f"{queue.share:.0%}" if queue.deserved or queue.share else NONE,
+            "\n".join(resources),
+            *("\n".join(amounts[kind].get(resource, NONE) for resource in resources) for kind in kinds),
+            style="bold red" if queue.overused and queue.share > 1 else None,
+        )
+    return table
+
+
+def _amounts(queue: QueueOutcome) -> dict[str, dict[str, str]]:
+    return {
+        "allocated": quantities(queue.subtree or queue.allocated),
+        "deserved": quantities(queue.deserved),
+        "guarantee": quantities(queue.guarantee),
+        "capability": quantities(queue.capability, slots=True),
+    }
+
+
+def _problem(queue: QueueOutcome) -> Text:
+    return Text(f" queue {queue.name}: {queue.problem_reason}: {queue.problem}", style="bold red")
+
+
+def _namespaces(namespaces: Mapping[str, NamespaceOutcome]) -> Table:
+    table = Table(title="\nNamespaces", title_justify="left", show_edge=False)
+    table.add_column("queue/namespace", overflow="fold")
+    for heading in ("weight", "share"):
+        table.add_column(heading, justify="right")
+    table.add_column("allocated")
+    for key, namespace in sorted(namespaces.items()):
+        held = ", ".join(f"{name} {value}" for name, value in quantities(namespace.allocated).items())
+        table.add_row(key, str(namespace.weight), f"{namespace.share:.0%}", held or NONE)
+    return table

@@ -1,0 +1,86 @@
+"""A running cluster on trial: a mirror to change, what was changed of it, and what became of what was submitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from vsched.errors import BadInput
+from vsched.mirror.whatif.restoring import Restored
+
+if TYPE_CHECKING:  # the rules of an API server are imported where one is asked, so that other plans do not load them
+    from vsched.cli.plan.server import PaperServer
+
+MOST_SHOWN = 8
+"""Names that a refusal lists."""
+
+
+class Edit(Protocol):
+    """One thing to change."""
+
+    @property
+    def text(self) -> str:
+        """As it was asked for."""
+        ...
+
+    def apply(self, trial: Trial) -> None:
+        """Make the change; raises BadInput where that is not possible."""
+        ...
+
+
+@dataclass(slots=True)
+class Sent:
+    """One object that was submitted, and the pods that it brought."""
+
+    kind: str
+    name: str
+    """With its namespace, where it has one."""
+    pods: list[str] = field(default_factory=list)
+    """Uids of the pods it consists of: its own, its members, or those made for it."""
+
+
+class Trial:
+    """A cluster that may be changed, once for each question."""
+
+    def __init__(self, mirror: Restored) -> None:
+        self.mirror = mirror
+        self.sent: list[Sent] = []
+        self.notes: list[str] = []
+        """What has to be said of the changes, a sentence each."""
+        self.ignored: dict[str, int] = {}
+        """Objects that were submitted and make no difference, by kind."""
+
+    @cached_property
+    def server(self) -> PaperServer:
+        """What the API server and the controllers would make of new objects; knows the nodes of its first use."""
+        from vsched.cli.plan.server import PaperServer
+
+        origin = self.mirror.origin
+        namespaces = {*origin.namespaces, *(job.spec.namespace for job in origin.jobs.values())}
+        nodes = [found for name in self.mirror.names("Node") if (found := self.mirror.node(name)) is not None]
+        return PaperServer(
+            self.mirror.moment,
+            nodes=nodes,
+            namespaces=sorted(namespaces),
+            classes=origin.priority_classes,
+            quotas=origin.quotas,
+        )
+
+    def require(self, kind: str, name: str, asked: str) -> None:
+        """Raise BadInput, with what there is, unless there is an object of this name."""
+        known = self.mirror.names(kind)
+        if name not in known:
+            raise BadInput(f"{asked}: there is no {kind} {name!r} {instead(name, known)}")
+
+
+def instead(name: str, known: list[str]) -> str:
+    """What may have been meant by a name that is unknown, else what there is, in brackets."""
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"(did you mean {close[0]!r}?)"
+    if not known:
+        return "(there are none)"
+    rest = f" and {len(known) - MOST_SHOWN} more" if len(known) > MOST_SHOWN else ""
+    return f"(expected one of {', '.join(known[:MOST_SHOWN])}{rest})"

@@ -1,0 +1,139 @@
+"""Workloads among manifests: a plan has the pods that their controllers would make of them.
+
+A workload that was read from a cluster (it has a uid) is left as it is: its pods are in the cluster. Where the input
+has none of them, that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vsched.cli.plan.submit import PODLESS, as_told, names_scheduler
+from vsched.cli.show.output import say
+from vsched.errors import BadInput
+from vsched.framework.wording import counted
+from vsched.mirror import wire
+from vsched.mirror.ingest.objects import class_of
+from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, without_nulls
+
+if TYPE_CHECKING:
+    from vsched.cli.plan.server import PaperServer
+
+Manifest = dict[str, Any]
+Found = tuple[Origin, Manifest]
+
+WORKLOADS: Mapping[str, str] = {
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+}
+"""Kinds that become pods here, with their API groups."""
+
+
+def decode_with_pods(objects: Iterable[Found]) -> Manifests:
+    """The manifests, with the pods of their workloads; raises BadInput with one line.
+
+    What makes pods in a cluster and not here is named on stderr.
+    """
+    found = list(objects)
+    manifests = decode_manifests(found)  # Whatever is wrong with an object is said before pods are made for it.
+    if not any(_makes_pods(manifest) for _, manifest in found):
+        return manifests
+    server: PaperServer | None = None
+    owners = _owners(found)
+    complete: list[Found] = []
+    for origin, manifest in found:
+        if not _is_workload(manifest):
+            complete.append((origin, manifest))
+            if _makes_pods(manifest):
+                _say(origin, manifest, "no pods are made of it here")
+        elif manifest["metadata"].get("uid"):
+            complete.append((origin, manifest))
+            if manifest["metadata"]["uid"] not in owners and _replicas(manifest):
+                _say(origin, manifest, "it is from a cluster, and none of its pods is among the manifests")
+        else:
+            server = server or _server(manifests, found)
+            complete += _made(server, origin, manifest)
+    return decode_manifests(complete)
+
+
+def _is_workload(manifest: Manifest) -> bool:
+    version = manifest.get("apiVersion")
+    group = WORKLOADS.get(manifest["kind"])
+    return group is not None and (not version or str(version).rpartition("/")[0] == group)
+
+
+def _makes_pods(manifest: Manifest) -> bool:
+    return manifest["kind"] in PODLESS or manifest["kind"] in WORKLOADS
+
+
+def _replicas(manifest: Manifest) -> bool:
+    """Whether a workload wants pods, as far as it says."""
+    spec = manifest.get("spec")
+    return not isinstance(spec, dict) or 0 not in (spec.get("replicas"), spec.get("parallelism"))
+
+
+def _owners(found: Sequence[Found]) -> frozenset[str]:
+    """The uids of all that own a pod or a ReplicaSet among the manifests."""
+    uids: set[str] = set()
+    for _, manifest in found:
+        metadata = manifest.get("metadata")
+        references = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+        if isinstance(references, list):
+            uids |= {str(one.get("uid")) for one in references if isinstance(one, dict)}
+    return frozenset(uids)
+
+
+def _server(manifests: Manifests, found: Sequence[Found]) -> PaperServer:
+    """An API server on paper that knows what stands in the manifests."""
+    from vsched.cli.plan.server import PaperServer
+
+    classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
+    return PaperServer(
+        0.0,
+        nodes=[_as_served(manifest) for _, manifest in found if manifest["kind"] == "Node"],
+        namespaces=(),
+        classes={one.name: one for one in classes},
+        quotas={},
+    )
+
+
+def _as_served(node: Manifest) -> Manifest:
+    """A node with what every server's nodes have."""
+    return {"apiVersion": "v1", "spec": {}, **without_nulls(node)}
+
+
+def _made(server: PaperServer, origin: Origin, manifest: Manifest) -> list[Found]:
+    """A workload and what its controllers make of it; raises BadInput where the API server would refuse it."""
+    from vsched.sim.store.status import Failure
+
+    kind = server.kind_of(manifest)
+    if kind is None:
+        versions = ", ".join(server.served(manifest))
+        asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+        raise BadInput(f"{origin}: {asked} (expected {versions})")
+    metadata = {"namespace": "default", **manifest["metadata"]}
+    server.ensure_namespace(metadata["namespace"])
+    try:
+        made = server.create(kind, {**manifest, "apiVersion": kind.api_version, "metadata": metadata})
+    except (Failure, BadInput) as error:
+        raise BadInput(f"{origin}: {error}") from None
+    if made.refused:
+        pods = sum(obj["kind"] == "Pod" for obj in made.others)
+        _say(origin, manifest, f"no more than {counted(pods, 'pod', 'pods')} of it: {made.refused}")
+    named = names_scheduler(manifest)
+    return [(origin, _as_written(as_told(obj, named))) for obj in (made.obj, *made.others)]
+
+
+def _as_written(obj: Manifest) -> Manifest:
+    """As old as what else is written by hand: no time of its own."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "creationTimestamp"}
+    return {**obj, "metadata": metadata}
+
+
+def _say(origin: Origin, manifest: Manifest, what: str) -> None:
+    name = (manifest.get("metadata") or {}).get("name", "")
+    say(f"vsched: {origin}: {manifest['kind']} {name}: {what}", err=True)

@@ -1,0 +1,84 @@
+"""``vsched replay``: a cycle that was written down, run again; with ``--trace`` a whole trace of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from vsched.cli.replay.trace_options import trace_options
+from vsched.cli.show.output import showing_as
+
+EPILOG = """\b
+Examples:
+  vsched replay vsched-17.json.gz                       (is the same decided, byte for byte?)
+  vsched replay vsched-17.json.gz --config policy.yaml  (what another policy would have decided)
+  vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
+  vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
+"""
+
+OUTPUTS = ("text", "json", "yaml")
+
+
+@click.command("replay", epilog=EPILOG)
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="another policy, compared with it")
+@click.option(
+    "--cycles",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="how many cycles; before each one more, what was decided comes true",
+)
+@click.option("--profile", is_flag=True, help="show the time by action and by plugin")
+@showing_as(OUTPUTS)
+@trace_options
+def command(
+    file: Path | None,
+    config: Path | None,
+    cycles: int,
+    profile: bool,
+    output: str,
+    no_color: bool,
+    trace: tuple[Path, Path] | None,
+    **asked: Any,
+) -> None:
+    """Run the cycle in FILE again, as vsched dump has written it, and say whether the same is decided.
+
+    Nothing is written to a cluster and nobody outside is asked: what extenders answered is in the file. Exits 1 where
+    something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
+    """
+    if trace is not None:
+        if file is not None or config is not None:
+            raise click.UsageError(
+                "--trace: replays two CSV files (expected no FILE and no --config; --policy names one)"
+            )
+        if useless := _given(("cycles", "profile")):
+            raise click.UsageError(f"{useless}: not with --trace")
+        import_module("vsched.lab.trace.command").replay_trace(trace, output, no_color=no_color, **asked)
+        return
+    if useless := _given(asked):
+        raise click.UsageError(f"{useless}: only with --trace NODES PODS")
+    if file is None:
+        raise click.UsageError(
+            "what is to be replayed? (expected FILE, as vsched dump writes it, or --trace NODES PODS)"
+        )
+    # Imported here, so that --help does not load the decision core.
+    from vsched.cli.replay.run import run
+    from vsched.cli.replay.view import show
+
+    found = run(file, config, cycles=cycles, profile=profile)
+    show(found, output, no_color)
+    if not found.same and config is None:
+        raise click.exceptions.Exit(1)
+
+
+def _given(names: Iterable[str]) -> str:
+    """Those of the flags that somebody has set, as they are written."""
+    context = click.get_current_context()
+    wanted = {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    return ", ".join(flag.opts[0] for flag in context.command.params if flag.name in wanted)

@@ -1,0 +1,262 @@
+"""``vsched run``: the scheduler daemon. Flags to ``Options``; what runs is the daemon's business."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from vsched.cli.flags.environment import by_environment
+from vsched.cli.flags.ignoring import ignoring
+from vsched.cli.flags.periods import PERIOD, Period
+from vsched.cli.run.access import access_flags, access_of
+from vsched.daemon.options import EvictionMode, Options
+from vsched.log import LEVELS, LogFormat, configure
+
+EPILOG = """\b
+Examples:
+  vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
+  vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
+  vsched run --ignore-unsupported volumes     (as Volcano without its volume binding: claims bind no pod to a node)
+  vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
+  vsched run --arbitrate --no-schedule    (divide it only: others place the pods)
+
+Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
+"""
+
+_DEFAULTS = Options()
+
+
+@by_environment
+@click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
+)
+@click.option("--context", help="context of the kubeconfig, where not its current one")
+@click.option(
+    "--scheduler-name",
+    "scheduler_names",
+    multiple=True,
+    default=_DEFAULTS.scheduler_names,
+    help="pods with this spec.schedulerName are ours; repeatable",
+)
+@click.option(
+    "--scheduler-conf",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    help="policy file; without one, the built-in one",
+)
+@click.option(
+    "--scheduler-configmap",
+    "policy_map",
+    default=_DEFAULTS.policy_map,
+    metavar="NAMESPACE/NAME[/KEY]",
+    help="ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
+)
+@click.option(
+    "--policy-files",
+    multiple=True,
+    metavar="DIRECTORY",
+    help="the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
+)
+@click.option(
+    "--policy-env-prefix",
+    default=_DEFAULTS.policy_env_prefix,
+    help="the policy may name variables that begin with this (passwordEnv, tokenEnv)",
+)
+@click.option(
+    "--policy-secrets",
+    multiple=True,
+    metavar="NAMESPACE",
+    help="the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
+)
+@click.option(
+    "--schedule-period", "period_seconds", type=PERIOD, default="1s", help="time after which a session starts anyway"
+)
+@click.option(
+    "--coalesce",
+    "window_ms",
+    type=click.FloatRange(0, 10_000),
+    default=10.0,
+    help="milliseconds a change waits for more of them, at most",
+)
+@click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
+@click.option(
+    "--queue-controller/--no-queue-controller",
+    default=_DEFAULTS.queue_controller,
+    help="look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
+)
+@click.option(
+    "--command-namespace",
+    "command_namespaces",
+    multiple=True,
+    default=_DEFAULTS.command_namespaces,
+    help="take Commands about queues from this namespace; repeatable  [default: that of the pod, else of the context]",
+)
+@click.option(
+    "--podgroup-controller/--no-podgroup-controller",
+    default=_DEFAULTS.podgroup_controller,
+    help="make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
+)
+@click.option(
+    "--gate-controller/--no-gate-controller",
+    default=_DEFAULTS.gate_controller,
+    help="open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
+)
+@ignoring
+@click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
+@click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
+@click.option(
+    "--kube-api-qps", "api_qps", type=click.FloatRange(1, 100_000), default=_DEFAULTS.api_qps, help="writes a second"
+)
+@click.option(
+    "--kube-api-burst",
+    "api_burst",
+    type=click.IntRange(1, 1_000_000),
+    default=_DEFAULTS.api_burst,
+    help="writes at once",
+)
+@click.option(
+    "--max-in-flight", type=click.IntRange(1, 64), default=_DEFAULTS.max_in_flight, help="bindings on the wire at once"
+)
+@click.option(
+    "--eviction-mode",
+    type=click.Choice(get_args(EvictionMode)),
+    default=_DEFAULTS.eviction_mode,
+    help="how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
+    "chosen either way, but a deletion does not ask whether they still let the pod go",
+)
+@click.option(
+    "--schedule/--no-schedule",
+    default=_DEFAULTS.schedule,
+    help="place pods; off for an arbitrator beside other schedulers",
+)
+@click.option(
+    "--recordings",
+    type=click.IntRange(0, 100),
+    default=_DEFAULTS.recordings,
+    help="cycles in which something looked wrong that are kept for vsched dump; 0 for none",
+)
+@click.option(
+    "--advise/--no-advise",
+    default=_DEFAULTS.advise,
+    help="look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
+)
+@click.option(
+    "--arbitrate/--no-arbitrate",
+    default=_DEFAULTS.arbitrate,
+    help="divide the cluster among namespaces by their Consumers, and take back what is overused",
+)
+@click.option(
+    "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"
+)
+@click.option(
+    "--arbitrate-grace",
+    type=Period(zero=True),
+    default="10s",
+    help="how long a namespace may be overused before pods are evicted: its controllers may choose their victims first",
+)
+@click.option(
+    "--arbitrate-evictions",
+    type=click.IntRange(1, 1000),
+    default=_DEFAULTS.rules.evictions_per_round,
+    help="pods evicted in one round of arbitration, at most",
+)
+@click.option(
+    "--webhook-address",
+    default=_DEFAULTS.webhook_address,
+    help="address where the API server has Consumers reviewed, over TLS; '' for none",
+)
+@click.option(
+    "--tls-cert-file",
+    type=click.Path(path_type=Path),
+    help="certificate of what is served over TLS, in PEM form; taken up anew when it changes",
+)
+@click.option("--tls-private-key-file", "tls_key_file", type=click.Path(path_type=Path), help="its key")
+@access_flags
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=None,
+    help="act only while holding the Lease; on with --arbitrate, else off, unless it is said here",
+)
+@click.option("--leader-elect-resource-namespace", default="", help="where the Lease is  [default: that of the pod]")
+@click.option("--leader-elect-resource-name", default=_DEFAULTS.lease.name, help="which Lease it is")
+@click.option(
+    "--leader-elect-lease-duration", type=PERIOD, default="15s", help="how long others wait for a sign of the leader"
+)
+@click.option(
+    "--leader-elect-renew-deadline", type=PERIOD, default="10s", help="how long the leader tries before it gives up"
+)
+@click.option(
+    "--leader-elect-retry-period", type=PERIOD, default="2s", help="between two attempts to get or keep the Lease"
+)
+@click.option(
+    "--leader-endpoints",
+    default=_DEFAULTS.leader_endpoints,
+    help="Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
+    "that kube-scheduler asks no other",
+)
+@click.option("--advertise-address", default=_DEFAULTS.advertise_address, help="that address; in a pod, the pod's")
+@click.option(
+    "--leader-pod",
+    default=_DEFAULTS.leader_pod,
+    help="this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
+)
+@click.option("--event-qps", type=click.FloatRange(0.1, 10_000), default=_DEFAULTS.event_qps, help="Events a second")
+@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
+@click.option(
+    "--log-format",
+    type=click.Choice([*(form.value for form in LogFormat), "auto"]),
+    default="auto",
+    help="auto: console on a terminal, else json",
+)
+def command(
+    kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
+) -> None:
+    """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
+    from vsched.daemon.serving import serve  # here, so that --help does not load numpy and aiohttp
+    from vsched.daemon.system.tuning import listed, tuned
+    from vsched.kube.config import load_connection
+    from vsched.settings.built_in import REGISTRY
+
+    if log_format == "auto":
+        log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
+    configure(log_level, log_format)
+    options = options_of(flags, window_ms)
+    connection = load_connection(kubeconfig, context)
+    with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(serve(options, connection, REGISTRY, listed))
+
+
+def options_of(flags: dict[str, Any], window_ms: float) -> Options:
+    """The options that parsed flags come to; those of the connection and the log are not among them."""
+    if flags["leader_elect"] is None:
+        flags["leader_elect"] = flags["arbitrate"]
+    lease = {
+        "namespace": flags.pop("leader_elect_resource_namespace"),
+        "name": flags.pop("leader_elect_resource_name"),
+        "duration_seconds": flags.pop("leader_elect_lease_duration"),
+        "renew_deadline_seconds": flags.pop("leader_elect_renew_deadline"),
+        "retry_seconds": flags.pop("leader_elect_retry_period"),
+    }
+    rules = {
+        "interval_seconds": flags.pop("arbitrate_interval"),
+        "grace_seconds": flags.pop("arbitrate_grace"),
+        "evictions_per_round": flags.pop("arbitrate_evictions"),
+    }
+    more = {"rules": rules, "lease": lease, "access": access_of(flags)}
+    return msgspec.convert({**flags, "window_seconds": window_ms / 1000, **more}, Options)
+
+
+def _loop_factory() -> Any:
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop

@@ -1,0 +1,1 @@
+"""How results are shown: tables, bars, JSON and YAML."""

@@ -1,0 +1,240 @@
+"""The tables of ``vsched top``: as many rows of each as fit, from the one that was scrolled to. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from vsched.cli.job.source import line_of_row
+from vsched.cli.job.view import as_table as job_table
+from vsched.cli.queue.source import COUNTED, Queues, Sight
+from vsched.cli.queue.view import as_table as queue_table
+from vsched.cli.queue.view import in_tree
+from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
+from vsched.cli.show.drawing import Look, bar, short
+from vsched.cli.top.document import in_order
+from vsched.cli.usage.nodes import by_name, node_table
+from vsched.sim.tables.ages import short_duration
+from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
+
+TABS = ("all", "queues", "namespaces", "jobs", "nodes", "sessions")
+SHOWN = 3
+"""Resources that are shown: cpu, memory, and the scarcest of the others."""
+MESSAGES_FROM = 140
+"""Columns of a terminal from which on jobs say in a sentence why they wait."""
+FIRST_JOBS = 20
+"""Of those that wait, at a glance."""
+GAPS = 3
+"""Lines between the parts of the glance, and the one that counts why jobs wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What there is room for, and what is looked at."""
+
+    width: int
+    height: int | None
+    """None for all that there is."""
+    look: Look
+    now: float
+    source: str
+    tab: str = TABS[0]
+    top: int = 0
+    """The first row of a table that is shown."""
+    problem: str = ""
+    """Why nothing new comes."""
+    keys: bool = False
+    """Whether keys are listened to."""
+
+
+class Listing(NamedTuple):
+    """The rows of a table, and how some of them are drawn."""
+
+    rows: Sequence[Any]
+    draw: Callable[[Sequence[Any]], RenderableType]
+
+
+def body(overview: Overview, screen: Screen, room: int) -> list[RenderableType]:
+    """What the tab shows, in so many lines."""
+    if screen.tab in LISTINGS:
+        return _fitting(LISTINGS[screen.tab](overview, screen), screen.top, room)
+    return _everything(overview, screen, room)
+
+
+def rows_of(overview: Overview, screen: Screen) -> int:
+    """How many rows the tab has to scroll through."""
+    return len(LISTINGS[screen.tab](overview, screen).rows) if screen.tab in LISTINGS else 0
+
+
+def _everything(overview: Overview, screen: Screen, room: int) -> list[RenderableType]:
+    """The queues, the namespaces, why jobs wait, and the first of them, in as many lines as each wants and gets."""
+    queues, namespaces, jobs = (LISTINGS[name](overview, screen) for name in ("queues", "namespaces", "jobs"))
+    waiting = [row for row in jobs.rows if row.waits or row.position is not None]
+    # One line for the headings, and where there are more than the first, one that says so.
+    wants = [len(queues.rows) + 1, len(namespaces.rows) + 1, min(len(waiting), FIRST_JOBS + 1) + 1]
+    lines = dealt(room - (GAPS if waiting else 1), wants)
+    parts = _fitting(queues, 0, lines[0])
+    if namespaces.rows and lines[1] > 1:
+        parts += [Text(), *_fitting(namespaces, 0, lines[1])]
+    if waiting:
+        parts += [Text(), _reasons(Counter(row.reason for row in waiting), screen)]
+        if lines[2] > 1:
+            parts += _fitting(Listing(waiting, jobs.draw), 0, lines[2])
+    return parts
+
+
+def _fitting(listing: Listing, top: int, room: int) -> list[RenderableType]:
+    """The rows that fit below a line of headings; where not all do, a last line says which they are."""
+    count, fits = len(listing.rows), max(1, room - 1)
+    if count <= fits:
+        return [listing.draw(listing.rows)]
+    fits = max(1, fits - 1)
+    first = max(0, min(top, count - fits))
+    told = f"{first + 1} to {first + fits} of {count:,}"
+    return [listing.draw(listing.rows[first : first + fits]), Text(told, style="dim")]
+
+
+def dealt(room: int, wants: Sequence[int]) -> list[int]:
+    """So many lines to those who want some: who wants less than an equal part leaves the rest to the others."""
+    lines = [0] * len(wants)
+    left = max(0, room)
+    for rank, at in enumerate(sorted(range(len(wants)), key=lambda at: wants[at])):
+        lines[at] = min(wants[at], left // (len(wants) - rank))
+        left -= lines[at]
+    return lines
+
+
+def _reasons(reasons: Counter[str], screen: Screen) -> Text:
+    told = ", ".join(f"{count} {reason or 'not tried yet'}" for reason, count in reasons.most_common())
+    line = Text.assemble(("waiting  ", "bold"), told)
+    line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
+    return line
+
+
+def queues_of(overview: Overview) -> Queues:
+    """The queues of a picture as ``vsched queue`` shows them."""
+    names = [resource.name for resource in overview.resources[:SHOWN] if resource.name != "pods"]
+    total = {resource.name: resource.total for resource in overview.resources}
+    return Queues({name: _sight(row, names) for name, row in sorted(overview.queues.items())}, total)
+
+
+def _sight(row: QueueRow, names: Sequence[str]) -> Sight:
+    def named(values: Iterable[int | None]) -> dict[str, int]:
+        return {name: value for name, value in zip(names, values, strict=False) if value is not None}
+
+    return Sight(
+        name=row.name,
+        uid="",
+        state=row.state,
+        parent=row.parent,
+        priority=row.priority,
+        priority_class="",
+        weight=row.weight,
+        reclaimable=True,
+        allocated=named(row.allocated),
+        deserved=named(row.deserved),
+        guarantee=named(row.guarantee),
+        capability=named(row.capability),
+        counts=dict.fromkeys(COUNTED, 0),
+        jobs=row.jobs,
+        waiting=row.waiting,
+        conditions=({"type": "Misconfigured", "message": row.problem},) if row.problem else (),
+        share=None if all(amount is None for amount in row.deserved) else row.share,
+        overused=row.overused,
+    )
+
+
+def _amount(overview: Overview, row: NamespaceRow, at: int, look: Look) -> Text:
+    """What a namespace holds of the cluster, marked at what it deserves where that is divided."""
+    resource, held, fair = overview.resources[at], row.allocated[at], row.deserved[at]
+    told = short(resource.name, held) if fair is None else f"{short(resource.name, held)}/{short(resource.name, fair)}"
+    return Text.assemble(bar(look, resource.total, held, fair=fair), " ", told) if look.cells else Text(told)
+
+
+# -- one listing a tab
+
+
+def _queues(overview: Overview, screen: Screen) -> Listing:
+    queues = queues_of(overview)
+    return Listing(list(in_tree(queues)), lambda rows: queue_table(queues, screen.look, rows=rows, legend=False))
+
+
+def _namespaces(overview: Overview, screen: Screen) -> Listing:
+    resources = [resource for resource in overview.resources[:SHOWN] if resource.name != "pods"]
+
+    def draw(rows: Sequence[NamespaceRow]) -> RenderableType:
+        narrow = screen.look.narrow
+        headings = [heading for heading in NAMESPACE if heading in NAMES or not narrow]
+        table = columned(
+            [*headings, *(resource.name for resource in resources), "waiting"],
+            unicode=screen.look.unicode,
+            giving=NAMES,
+        )
+        for row in rows:
+            table.add_row(
+                named(row.namespace, unicode=screen.look.unicode),
+                named(row.queue, unicode=screen.look.unicode),
+                *(() if narrow else (str(row.weight), f"{row.share:.0%}")),
+                *(_amount(overview, row, at, screen.look) for at in range(len(resources))),
+                str(row.waiting) if row.waiting else Text("0", style="dim"),
+            )
+        return table
+
+    return Listing(sorted(overview.namespaces.values(), key=lambda row: (row.queue, row.namespace)), draw)
+
+
+def _jobs(overview: Overview, screen: Screen) -> Listing:
+    """Those that wait first."""
+
+    def draw(rows: Sequence[JobRow]) -> RenderableType:
+        lines = [line_of_row(row) for row in rows]
+        return job_table(lines, screen.look, screen.now, messages=screen.width >= MESSAGES_FROM)
+
+    return Listing(in_order(overview.jobs.values()), draw)
+
+
+def _nodes(overview: Overview, screen: Screen) -> Listing:
+    return Listing(by_name(overview.nodes), lambda rows: node_table(overview, screen.look, rows))
+
+
+def _sessions(overview: Overview, screen: Screen) -> Listing:
+    """The last first."""
+    actions = list(dict.fromkeys(name for row in overview.sessions for name in row.actions))
+
+    def draw(rows: Sequence[SessionRow]) -> RenderableType:
+        table = columned(
+            ["session", "age", "why", "bindings", "evictions", "waiting", "snapshot", *actions, "hand-over"],
+            unicode=screen.look.unicode,
+        )
+        for column in table.columns[3:]:
+            column.justify = "right"
+        for row in rows:
+            table.add_row(
+                str(row.number),
+                short_duration(max(0.0, screen.now - row.at)),
+                row.reason,
+                str(row.binds),
+                str(row.evictions),
+                str(row.waiting),
+                f"{row.snapshot_ms:.1f} ms",
+                *(f"{row.actions.get(name, 0.0):.1f} ms" for name in actions),
+                f"{row.handover_ms:.1f} ms",
+            )
+        return table
+
+    return Listing(overview.sessions[::-1], draw)
+
+
+LISTINGS: Mapping[str, Callable[[Overview, Screen], Listing]] = {
+    "queues": _queues,
+    "namespaces": _namespaces,
+    "jobs": _jobs,
+    "nodes": _nodes,
+    "sessions": _sessions,
+}
+"""What each tab lists, but for the one that shows a little of everything."""

@@ -1,0 +1,171 @@
+"""What ``vsched top`` shows of a picture: everything at a glance, or one table that can be scrolled. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from vsched.cli.show.drawing import bar, cut, heat, short, so_many
+from vsched.cli.top.tables import SHOWN, TABS, Screen, body
+from vsched.cli.usage.nodes import by_name
+from vsched.framework.wording import counted
+from vsched.sim.tables.ages import short_duration
+from vsched.web.overview.document import Overview, SessionRow
+from vsched.web.snapshots import STOPPING, idle_of
+
+HEAT_FROM = 8
+"""Cells below which a line of heat says nothing."""
+RECENT_SECONDS = 10.0
+"""What rates and times are of."""
+UNBOUNDED = 10_000
+"""Rows where nobody counts the lines of a screen."""
+
+
+class Rates(NamedTuple):
+    """What sessions did lately."""
+
+    sessions: float
+    binds: float
+    evictions: float
+    """Each a second."""
+    median_ms: float
+    longest_ms: float
+    """Of a session, from its snapshot to the hand-over."""
+
+
+def as_picture(overview: Overview, screen: Screen) -> RenderableType:
+    """The picture, cut to what fits the screen."""
+    head = [*_head(overview, screen), Text()]
+    foot = [Text(_help(screen), style="dim")] if screen.keys else []
+    room = UNBOUNDED if screen.height is None else max(4, screen.height - len(head) - len(foot))
+    shown = [] if _idle(overview) else body(overview, screen, room)
+    return Group(*head, *shown, *foot)
+
+
+def as_line(overview: Overview, problem: str = "") -> str:
+    """The picture in one plain line."""
+    if idle := _idle(overview):
+        return idle
+    counts, rates = overview.counts, rates_of(overview)
+    held = ", ".join(
+        f"{resource.name} {short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
+        for resource in overview.resources[:SHOWN]
+    )
+    told = (
+        f"{overview.role}: {counted(counts['nodes'], 'node', 'nodes')}, "
+        f"{counted(counts['pods_running'], 'pod runs', 'pods run')}, {counts['pods_waiting']} wait, "
+        f"{counted(counts['jobs_waiting'], 'job waits', 'jobs wait')}, "
+        f"{rates.sessions:.1f} sessions/s, {rates.binds:.0f} bindings/s; {held}"
+    )
+    return f"{told}; {problem}" if problem else told
+
+
+def _idle(overview: Overview) -> str:
+    """Why there is nothing to see; empty where there is, as with one that stops and shows how it left things."""
+    return "" if overview.role == STOPPING else idle_of(overview.role)
+
+
+# -- the head
+
+
+def _head(overview: Overview, screen: Screen) -> list[Text]:
+    """One line each, whatever the width."""
+    state = Text("live", style="green")
+    if screen.problem:
+        since = short_duration(max(0.0, screen.now - overview.at))
+        problem = screen.problem.removeprefix(f"{screen.source}: ")  # it stands before it
+        state = Text(f"nothing new for {since}: {problem}", style="bold red")
+    title = Text.assemble(
+        ("vsched", "bold"), f" {overview.version}  {screen.source}  ", (overview.role, "bold"), "  ", state
+    )
+    counts = overview.counts
+    away = Counter(row.state for row in overview.nodes.values() if row.state)
+    closed = ", ".join(f"{count} {state}" for state, count in sorted(away.items()))
+    work = Text.assemble(
+        "pods ", (f"{counts['pods_running']:,}", "bold"), " run, ",
+        (f"{counts['pods_waiting']:,}", "bold yellow" if counts["pods_waiting"] else "bold"), " wait   ",
+        f"jobs {counts['jobs_running']:,} run, {counts['jobs_waiting']:,} wait   ",
+        f"nodes {counts['nodes']:,}", f" ({closed})" if closed else "",
+    )  # fmt: skip
+    lines = [title, work, _pace(overview, screen.now), _policy(overview, screen)]
+    if idle := _idle(overview):
+        lines = [title, Text(idle, style="bold yellow")]
+    lines += [_resource(overview, at, screen) for at in range(min(SHOWN, len(overview.resources)))]
+    for line in lines:
+        line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
+    return lines
+
+
+def _pace(overview: Overview, now: float) -> Text:
+    quiet = now - overview.at
+    if quiet > RECENT_SECONDS:
+        return Text(f"nothing changed for {short_duration(quiet)}", style="dim")
+    rates = rates_of(overview)
+    return Text(
+        f"{rates.sessions:.1f} sessions/s of {rates.median_ms:.1f} ms (median), {rates.longest_ms:.1f} ms (longest)   "
+        f"{rates.binds:.0f} bindings/s, {rates.evictions:.0f} evictions/s"
+    )
+
+
+def _policy(overview: Overview, screen: Screen) -> Text:
+    policy = overview.policy
+    if policy is None:
+        return Text("no policy yet", style="dim")
+    since = f", {short_duration(screen.now - policy.reloaded_at)} ago" if policy.reloaded_at else ""
+    if policy.ok:
+        return Text(f"policy {policy.generation} from {policy.source}{since}: {', '.join(policy.actions)}", style="dim")
+    return Text(f"policy {policy.generation} stays, an edit was refused{since}: {policy.text}", style="bold red")
+
+
+def _resource(overview: Overview, at: int, screen: Screen) -> Text:
+    """What is held of a resource in all, and of it on each node: a bar, numbers, and a line of heat."""
+    resource = overview.resources[at]
+    part = resource.held / resource.total if resource.total else 0.0
+    name = cut(resource.name.rpartition("/")[2], 16, screen.look)
+    told = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
+    line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {told:<14}")
+    parts = [held / 100 for row in by_name(overview.nodes) if (held := row.allocated[at]) is not None]
+    label = f"  {so_many(len(parts), 'node', 'nodes')} "
+    room = screen.width - line.cell_len - len(label)
+    if parts and room >= HEAT_FROM:
+        line.append(label, "dim").append_text(heat(parts, room, unicode=screen.look.unicode))
+    return line
+
+
+def rates_of(overview: Overview) -> Rates:
+    """What sessions of the last seconds did; sessions that did nothing count by their numbers."""
+    since = overview.at - RECENT_SECONDS
+    recent = [row for row in overview.sessions if row.at > since]
+    if not recent:
+        return Rates(0.0, 0.0, 0.0, 0.0, 0.0)
+    before = [row for row in overview.sessions if row.at <= since]
+    times = sorted(_took_ms(row) for row in recent)
+    return Rates(
+        (recent[-1].number - _number_at(since, recent[0], before)) / RECENT_SECONDS,
+        sum(row.binds for row in recent) / RECENT_SECONDS,
+        sum(row.evictions for row in recent) / RECENT_SECONDS,
+        times[len(times) // 2],
+        times[-1],
+    )
+
+
+def _number_at(since: float, first: SessionRow, before: Sequence[SessionRow]) -> float:
+    """Which session was the last at that time: those between two rows did nothing, and are taken for evenly spread."""
+    if not before:
+        return first.number - 1
+    last = before[-1]
+    part = (since - last.at) / (first.at - last.at)
+    return last.number + part * (first.number - last.number - 1)
+
+
+def _took_ms(row: SessionRow) -> float:
+    return row.snapshot_ms + row.decide_ms + row.handover_ms
+
+
+def _help(screen: Screen) -> str:
+    tabs = "  ".join(f"[{tab}]" if tab == screen.tab else tab for tab in TABS)
+    return cut(f"{tabs}   tab next, arrows and page keys scroll, q quits", screen.width, screen.look)

@@ -1,0 +1,89 @@
+"""Nodes of the whole picture as data and as a table: how much is allocated, how much is used. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from vsched.cli.show.columns import NODE, NODE_STATE, Rows, named
+from vsched.cli.show.drawing import Look, bar
+from vsched.framework.wording import counted
+from vsched.web.overview.document import NodeRow, Overview
+
+STATE_STYLES = {"cordoned": "yellow", "notready": "red", "tainted": "magenta"}
+SHOWN = 3
+"""Resources that have a column: cpu, memory, and the scarcest of the others; a wide table has all."""
+
+
+def node_document(overview: Overview) -> dict[str, Any]:
+    """Nodes for programs: percent by resource; null where nobody knows, and nothing for what a node has none of."""
+    return {
+        "at": overview.at,
+        "nodes": {name: as_document(overview, row) for name, row in sorted(overview.nodes.items())},
+    }
+
+
+def as_document(overview: Overview, row: NodeRow) -> dict[str, Any]:
+    """One node for programs."""
+    parts = zip(overview.resources, row.allocated, strict=True)
+    return {
+        "allocated": {resource.name: part for resource, part in parts if part is not None},
+        "usage": {"cpu": row.cpu_usage, "memory": row.memory_usage},
+        "pods": row.pods,
+        "state": row.state,
+        "group": row.group,
+    }
+
+
+def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = None) -> RenderableType:
+    """A line a node, in percent of what it has."""
+    if not overview.nodes:
+        return Text("no nodes")
+    shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"]
+    shown = shown if look.wide else shown[:SHOWN]
+    headings = [*NODE, *(overview.resources[at].name for at in shown), *NODE_STATE]
+    cells: list[list[str | Text]] = [
+        [
+            named(row.name, unicode=look.unicode),
+            *(part_text(row.allocated[at], look) for at in shown),
+            str(row.pods),
+            usage_text(row),
+            Text(row.state or "-", style=STATE_STYLES.get(row.state, "dim")),
+            *([Text(row.group or "-")] if look.wide else []),
+        ]
+        for row in (by_name(overview.nodes) if rows is None else rows)
+    ]
+    return Rows([*headings, *(["group"] if look.wide else [])], cells, look.unicode)
+
+
+def node_page(overview: Overview, look: Look) -> RenderableType:
+    """The table, and what its figures are."""
+    measured = sum(1 for row in overview.nodes.values() if row.cpu_usage is not None or row.memory_usage is not None)
+    nodes = counted(len(overview.nodes), "node", "nodes")
+    told = f"{nodes}; per cent allocated of what each has; usage measured of {measured}"
+    return Group(node_table(overview, look), Text(), Text(told, style="dim"))
+
+
+def by_name(nodes: Mapping[str, NodeRow]) -> list[NodeRow]:
+    """Nodes in the order of their names."""
+    return [nodes[name] for name in sorted(nodes)]
+
+
+def part_text(part: int | None, look: Look) -> Text:
+    """How much of a resource of a node is allocated."""
+    if part is None:
+        return Text("-", style="dim")
+    told = f"{part:3d}%"
+    return Text.assemble(bar(look, 100, part), " ", told) if look.cells else Text(told)
+
+
+def usage_text(row: NodeRow) -> Text:
+    """What is measured, per cent of cpu and of memory; what nobody knows is a question mark, never nothing."""
+    if row.cpu_usage is None and row.memory_usage is None:
+        return Text("-", style="dim")
+    known = ("?" if value is None else f"{value}%" for value in (row.cpu_usage, row.memory_usage))
+    cpu, memory = known
+    return Text(f"cpu {cpu} memory {memory}")

@@ -1,0 +1,104 @@
+"""What a policy's source of node usage says of a cluster right now, for the commands that show it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+from vsched.cli.queue.source import NODES, Obj, amounts
+from vsched.clock import SystemClock
+from vsched.collectors.make import make_source
+from vsched.collectors.poll import ask
+from vsched.collectors.source import Collected, Target
+from vsched.errors import BadInput
+from vsched.kube.client import ApiClient
+from vsched.kube.config import load_connection
+from vsched.kube.connection import Connection
+from vsched.plugins._usageargs import UsageArgs
+from vsched.plugins.usage import Usage
+from vsched.settings import Settings
+from vsched.settings.metrics import MetricsSource
+
+NO_CLUSTER = Connection("http://127.0.0.1:0", source="no cluster")
+"""Stands in for the cluster of a source that is asked without one; never asked itself."""
+
+
+class Threshold(NamedTuple):
+    """A threshold of the policy."""
+
+    resource: str
+    period: str
+    percent: float
+
+
+class UsageSight(NamedTuple):
+    """One round."""
+
+    source: str
+    """What was asked, and where."""
+    periods: tuple[str, ...]
+    thresholds: tuple[Threshold, ...]
+    nodes: tuple[str, ...]
+    """All nodes of the cluster, sorted."""
+    collected: Collected
+    without_cluster: bool = False
+    """There was no cluster to ask for its nodes: they are what the source calls them."""
+
+
+def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> UsageSight:
+    """Ask the source of this policy once; raises BadInput where it describes none, and what reading raises.
+
+    Where no cluster can be found, a source that does not need one is asked about all that it knows.
+    """
+    metrics = settings.metrics
+    if metrics is None or metrics.kind is None:
+        raise BadInput(f"{settings.source}: says nothing of where usage comes from (metrics.type, metrics.address)")
+
+    connection = _connection(metrics, kubeconfig, context)
+
+    async def once() -> UsageSight:
+        async with ApiClient(connection or NO_CLUSTER) as client:
+            source = make_source(metrics, client, SystemClock())
+            assert source is not None  # there is a kind
+            periods = settings.policy.usage_periods()
+            try:
+                if connection is not None:
+                    listed = await client.list(NODES.path())
+                    targets = [_target(node, metrics.node_label) for node in listed["items"]]
+                else:
+                    asked = await ask(source, [], periods, metrics.timeout)
+                    targets = [Target(name) for name in asked.strangers]
+                collected = await ask(source, targets, periods, metrics.timeout)
+            finally:
+                await source.close()
+        names = tuple(sorted(target.name for target in targets))
+        return UsageSight(source.label, periods, _thresholds(settings), names, collected, connection is None)
+
+    return asyncio.run(once())
+
+
+def _connection(metrics: MetricsSource, kubeconfig: Path | None, context: str | None) -> Connection | None:
+    """The cluster to ask about; None where there is none and the source can do without."""
+    needed = kubeconfig is not None or context is not None or metrics.kind not in ("prometheus", "elasticsearch")
+    try:
+        return load_connection(kubeconfig, context)
+    except BadInput:
+        if needed or metrics.hidden_password.secret.name or metrics.hidden_token.secret.name:
+            raise
+        return None
+
+
+def _target(node: Obj, label: str) -> Target:
+    metadata, status = node["metadata"], node.get("status") or {}
+    has = amounts(status.get("allocatable"))
+    instance = (metadata.get("labels") or {}).get(label, "") if label else ""
+    return Target(metadata["name"], instance, has.get("cpu", 0), has.get("memory", 0))
+
+
+def _thresholds(settings: Settings) -> tuple[Threshold, ...]:
+    """Those that close nodes: none where the plugin is not used, or only scores."""
+    conf = settings.policy.plugin(Usage.name)
+    if conf is None or not isinstance(conf.args, UsageArgs) or not conf.switches.predicate:
+        return ()
+    return tuple(Threshold(*limit) for limit in conf.args.limits())

@@ -1,0 +1,1 @@
+"""Benches: decisions, arbitration, the whole way over HTTP, restarts, node usage."""

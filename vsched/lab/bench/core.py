@@ -1,0 +1,235 @@
+"""``vsched bench``: measures the decision core on this machine, from a mirror built in memory."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from vsched.daemon.system.tuning import listed, tuned
+from vsched.errors import BadInput
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
+from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
+from vsched.lab.bench.world import Crowd, World
+from vsched.model.plan import CycleReport
+from vsched.settings import default_settings, load_file, load_text
+from vsched.settings.built_in import REGISTRY
+
+EPILOG = """\b
+Examples:
+  vsched bench
+  vsched bench --pods 10000 --gang 1 --shapes 10000
+  vsched bench --running 50000 --pods 2000 --json
+  vsched bench --running 50000 --pods 2000 --full
+  vsched bench --running 50000 --full --config config/policies/capacity.yaml
+  vsched bench --queues 1000 --queue-levels 4 --pods 5000 --gang 1
+  vsched bench --nominated 1 --pods 5000 --gang 1
+
+\b
+--full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
+nodes that the running pods fill, one queue holding it all, another deserving half.
+  verdict_ms  a gang of 100 asks to reclaim and one to preempt, and nothing can be
+              freed: all running gangs are at their minimum
+  backlog_ms  so do 300 more gangs of --gang pods
+  reclaim_ms  the running gangs may shrink: a gang of 100 of the other queue gets room
+  preempt_ms  the same for an urgent gang of their own queue
+  evictions   of one cycle of each
+Without --config this is measured with the built-in twin of
+config/policies/taking-back.yaml (priority, gang, conformance and proportion decide).
+
+\b
+--queue-levels and --nominated measure how cost grows, by the first cycle
+(processor time):
+  tree        queues as leaves of a tree, and the same queues side by side; without
+              --config the plugin capacity divides, with enableHierarchy in the tree
+  nominated   with nodes kept for pods, what backfill takes of it, and without
+"""
+REPEATS = 30
+TAKING_LABELS = {
+    "taking back, in vain": "verdict",
+    "taking back, a backlog in vain": "backlog",
+    "taking back, a gang reclaims": "reclaim",
+    "taking back, a gang preempts": "preempt",
+}
+"""What is measured on a full cluster, by what people are told."""
+
+
+class Watch:
+    """Runs cycles and keeps their times."""
+
+    def __init__(self, crowd: Crowd, policy: Policy) -> None:
+        self._cache, self._policy = crowd.cache, policy
+        self.snapshots: list[float] = []
+        self.cycles: list[float] = []
+        """Snapshot included."""
+        self.assumes: list[float] = []
+
+    def cycle(self, trace: Trace | None = None) -> CycleReport:
+        """Snapshot, cycle, and the decisions taken for granted."""
+        start = perf_counter()
+        snapshot = self._cache.snapshot(0.0)
+        seen = perf_counter()
+        report = run_cycle(snapshot, self._policy, REGISTRY, trace)
+        decided = perf_counter()
+        self._cache.assume(report)
+        self.snapshots.append(seen - start)
+        self.cycles.append(decided - start)
+        self.assumes.append(perf_counter() - decided)
+        return report
+
+    def milliseconds(self, before: Callable[[], None] = lambda: None) -> float:
+        """The median time of a cycle after ``before``."""
+        for _ in range(REPEATS):
+            before()
+            self.cycle()
+        return float(np.median(self.cycles[-REPEATS:]) * 1000)
+
+
+def measure(world: World, policy: Policy) -> dict[str, Any]:
+    """Everything that is printed, as one document."""
+    crowd = Crowd(world)
+    crowd.fill()
+    listed()
+    profile = Trace(perf_counter, plugins=True)
+    run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY, profile)  # decides as the measured one does, and is dropped
+    watch, placed = Watch(crowd, policy), 0
+    while binds := len(watch.cycle().binds):
+        placed += binds
+    busy = sum(watch.cycles)
+    crowd.cache.snapshot(0.0)
+    timed = Watch(crowd, policy)
+    idle = timed.milliseconds()
+    one_pod = timed.milliseconds(lambda: crowd.add_gangs(1, gang=1))
+    return {
+        "placed": placed,
+        "seconds": round(busy, 4),
+        "pods_per_second": round(placed / busy) if busy else 0,
+        "cycle_ms": _spread(watch.cycles),
+        "snapshot_ms": _spread(watch.snapshots),
+        "assume_ms": _spread(watch.assumes),
+        "idle_cycle_ms": round(idle, 3),
+        "one_pod_cycle_ms": round(one_pod, 3),
+        "rss_mb": _peak_mb(),
+        "profile": _shares(profile),
+    }
+
+
+def _spread(seconds: list[float]) -> dict[str, float]:
+    return {
+        "p50": round(float(np.percentile(seconds, 50)) * 1000, 3),
+        "p99": round(float(np.percentile(seconds, 99)) * 1000, 3),
+    }
+
+
+def _peak_mb() -> int:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _shares(trace: Trace) -> dict[str, dict[str, float]]:
+    """Parts of the time, by action and by plugin; measuring plugins takes time itself, so these are shares only."""
+    total = sum(seconds for (kind, _), seconds in trace.seconds.items() if kind != "plugin") or 1.0
+    shares: dict[str, dict[str, float]] = {}
+    for (kind, name), seconds in sorted(trace.seconds.items(), key=lambda entry: -entry[1]):
+        if kind in ("action", "plugin"):
+            shares.setdefault(kind, {})[name] = round(seconds / total, 4)
+    return shares
+
+
+@click.command("bench", epilog=EPILOG, context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(1, 100_000), default=5000)
+@click.option("--pods", type=click.IntRange(0, 1_000_000), default=50_000, help="Pods to place.")
+@click.option("--gang", type=click.IntRange(1, 10_000), default=20, help="Pods in a gang.")
+@click.option("--shapes", type=click.IntRange(1, 1_000_000), default=20, help="Different requests.")
+@click.option("--queues", type=click.IntRange(1, 10_000), default=10)
+@click.option("--namespaces", type=click.IntRange(1, 10_000), default=10)
+@click.option(
+    "--queue-levels", type=click.IntRange(1, 8), default=1, help="Levels of a tree that has the queues as leaves."
+)
+@click.option("--nominated", type=click.IntRange(0, 10_000), default=0, help="Pods that a node is kept for.")
+@click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
+@click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
+@click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
+@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--seed", type=int, default=1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> None:
+    """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
+    world = World(**numbers)
+    if full and world.running < 2:
+        raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
+    policy = flat = (load_file(config, REGISTRY) if config else default_settings(REGISTRY)).policy
+    taking = _taking_policy(config, policy) if full else None
+    if world.queue_levels > 1 and not config:
+        policy, flat = (capacity_policy(in_a_tree=in_a_tree) for in_a_tree in (True, False))
+    with tuned():
+        result = measure(world, policy)
+        if world.queue_levels > 1:
+            result["tree"] = measure_tree(world, policy, flat)
+        if world.nominated:
+            result["nominated"] = measure_nominated(world, policy)
+        if taking is not None:
+            filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
+            result["taking"] = _told(measure_taking(filled, taking, REPEATS))
+            result["rss_mb"] = _peak_mb()
+    if as_json:
+        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(as_table(result))
+
+
+def _told(costs: dict[str, Cost]) -> dict[str, Any]:
+    """What taking back costs, by key of the document."""
+    times = {f"{name}_ms": _spread(cost.seconds) for name, cost in costs.items()}
+    return {**times, "evictions": {name: cost.evictions for name, cost in costs.items()}}
+
+
+def _taking_policy(config: str | None, given: Policy) -> Policy:
+    """What taking back is measured with: the policy of the file, else one that takes back."""
+    if config is None:
+        return load_text(TAKING_POLICY, "the built-in policy", REGISTRY).policy
+    if not {"preempt", "reclaim"} & set(given.actions):
+        told = ", ".join(given.actions)
+        raise BadInput(f"{config}: actions: {told}: nothing is taken back (--full expected preempt or reclaim)")
+    return given
+
+
+def as_table(result: dict[str, Any]) -> Table:
+    """The figures for people."""
+    table = Table(show_header=False, show_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for label, key in (
+        ("pods placed", "placed"),
+        ("seconds of cycle time", "seconds"),
+        ("pods a second", "pods_per_second"),
+        ("cycle, nothing new (ms)", "idle_cycle_ms"),
+        ("cycle, one new pod (ms)", "one_pod_cycle_ms"),
+        ("peak memory (MB)", "rss_mb"),
+    ):
+        table.add_row(label, f"{result[key]:,}")
+    for label, key in (
+        ("cycle p50 / p99 (ms)", "cycle_ms"),
+        ("snapshot p50 / p99 (ms)", "snapshot_ms"),
+        ("taking decisions for granted p50 / p99 (ms)", "assume_ms"),
+    ):
+        table.add_row(label, f"{result[key]['p50']:,} / {result[key]['p99']:,}")
+    for label, key in TAKING_LABELS.items() if "taking" in result else ():
+        cost, evictions = result["taking"][f"{key}_ms"], result["taking"]["evictions"][key]
+        evicted = f", {evictions} evicted" if evictions else ""
+        table.add_row(f"{label} p50 / p99 (ms)", f"{cost['p50']:,} / {cost['p99']:,}{evicted}")
+    for row in rows(result):
+        table.add_row(*row)
+    for kind, shares in result["profile"].items():
+        told = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])
+        table.add_row(f"time by {kind}", told)
+    return table

@@ -1,0 +1,73 @@
+"""Asks an extender as kube-scheduler does, one pod after another over one connection: for ``vsched bench-arbitrate``.
+
+A process of its own, so that it takes no turns from whom it measures:
+``python -m vsched.lab.bench.extender_client HOST PORT``, with the
+nodes' names as a JSON list in the first line of standard input, and a pod in each further one. Prints JSON:
+for each pod how many seconds it took to the last byte of the answer, and whether it may be placed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+
+PATH = "/extender/filter"
+TIMEOUT_SECONDS = 60.0
+PLACEABLE = b'"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
+"""How the answer about a pod ends that may be placed."""
+_END = b"\r\n\r\n"
+_LENGTH = b"content-length:"
+
+
+class Line:
+    """A kept connection with as little ado as possible: what is measured is the other end."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.create_connection((host, port), TIMEOUT_SECONDS)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._head = f"POST {PATH} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+        self._buffer = bytearray(1 << 24)
+
+    def ask(self, body: bytes) -> tuple[float, bytes]:
+        """The seconds it took, and the answer's body; raises OSError where there is none."""
+        request = f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        began = time.perf_counter()
+        self._socket.sendall(request)
+        start, end = self._receive()
+        return time.perf_counter() - began, bytes(self._buffer[start:end])
+
+    def _receive(self) -> tuple[int, int]:
+        """Read one answer into the buffer: where its body begins and ends."""
+        view, got, start, end = memoryview(self._buffer), 0, 0, sys.maxsize
+        while got < end:
+            count = self._socket.recv_into(view[got:])
+            if not count:
+                raise OSError("the connection was closed before the answer was complete")
+            got += count
+            if not start and (at := self._buffer.find(_END, 0, got)) >= 0:
+                start = at + len(_END)
+                end = start + self._length(start)
+        return start, end
+
+    def _length(self, start: int) -> int:
+        head = bytes(self._buffer[:start]).lower()
+        if not head.startswith(b"http/1.1 200 ") or _LENGTH not in head:
+            raise OSError(f"expected an answer 200 of stated length, got {head.splitlines()[0].decode()}")
+        return int(head.partition(_LENGTH)[2].split(b"\r\n")[0])
+
+
+def main(host: str, port: int) -> None:
+    """Ask about every pod, in order."""
+    names, *pods = sys.stdin.buffer.read().splitlines()
+    line, seconds, placeable = Line(host, port), list[float](), list[bool]()
+    for pod in pods:
+        took, answer = line.ask(b'{"Pod":%s,"Nodes":null,"NodeNames":%s}' % (pod, names))
+        seconds.append(took)
+        placeable.append(answer.endswith(PLACEABLE))
+    print(json.dumps({"seconds": seconds, "placeable": placeable}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

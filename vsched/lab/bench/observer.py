@@ -1,0 +1,141 @@
+"""What the restart bench sees of a daemon and of its cluster, from outside: bindings, readiness, memory, stalls."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping, Set
+from pathlib import Path
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError
+from vsched.kube.framing import LineSplitter, decode_event
+from vsched.lab.outcomes import PODS, PodSeen
+
+PATIENCE_SECONDS = 300.0
+PROBE_SECONDS = 0.01
+LINE_BYTES = 16 << 20
+_read_pod = msgspec.json.Decoder(PodSeen).decode
+
+
+class Observer:
+    """Sees bindings as a watch of the cluster shows them; holds names and times only."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self.opened = asyncio.Event()
+        self.bound: dict[str, float] = {}
+        """When each pod was first seen on a node, by name; steady clock."""
+        self._client = client
+        self._moved = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch from now on; what happens while a watch that was cut off is opened again is not seen."""
+        while True:
+            page = await self._client.get(PODS.path(), {"limit": "1"})
+            params = {"watch": "1", "resourceVersion": page["metadata"]["resourceVersion"]}
+            splitter = LineSplitter(LINE_BYTES)
+            try:
+                async with self._client.stream(PODS.path(), params, silence_seconds=PATIENCE_SECONDS) as chunks:
+                    self.opened.set()
+                    async for chunk in chunks:
+                        for line in splitter.feed(chunk):
+                            self._see(line)
+            except Unavailable:
+                continue
+
+    def _see(self, line: bytes) -> None:
+        pod = _read_pod(decode_event(line).object)
+        if pod.spec.node_name and pod.metadata.name not in self.bound:
+            self.bound[pod.metadata.name] = time.perf_counter()
+            self._moved.set()
+
+    async def until(self, count: int) -> None:
+        """Wait until so many pods were bound; raises Unavailable where that takes too long."""
+        await self._until(lambda: count - len(self.bound))
+
+    async def until_all(self, names: Set[str]) -> None:
+        """The same for these pods."""
+        await self._until(lambda: len(names - self.bound.keys()))
+
+    async def _until(self, missing: Callable[[], int]) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while missing() > 0:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            raise Unavailable(f"{missing()} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
+
+
+class Probe:
+    """Asks a daemon whether it is ready, again and again, and takes the time."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self.ready = asyncio.Event()
+        self.ready_at = 0.0
+        """When it first was; steady clock."""
+        self.seconds: list[float] = []
+        """How long each answer took; emptied by whoever reads them."""
+        self._client = client
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        while True:
+            began = time.perf_counter()
+            ready = await self._ask()
+            if ready is not None:
+                ended = time.perf_counter()
+                self.seconds.append(ended - began)
+                if ready and not self.ready.is_set():
+                    self.ready_at = ended
+                    self.ready.set()
+            await asyncio.sleep(PROBE_SECONDS)
+
+    def longest_ms(self) -> float:
+        """The longest answer since this was last asked for."""
+        seconds, self.seconds = self.seconds, []
+        return round(max(seconds, default=0.0) * 1e3, 1)
+
+    async def _ask(self) -> bool | None:
+        """Whether the daemon is ready; None where nobody answers yet."""
+        try:
+            await self._client.request("GET", "/readyz", attempts=1)
+        except Unavailable:
+            return None
+        except ApiError:
+            return False
+        return True
+
+
+async def relists(client: ApiClient) -> Mapping[str, int]:
+    """How often a daemon has listed each kind after the first time."""
+    text = (await client.request("GET", "/metrics")).body.decode()
+    return {
+        next(iter(sample.labels.values())): int(sample.value)
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "vsched_watch_relists_total"
+    }
+
+
+def memory_mb(process: int) -> dict[str, int]:
+    """What a process holds now, and held at most; empty where the system does not tell in this way."""
+    status = Path(f"/proc/{process}/status")
+    if not status.exists():
+        return {}
+    fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+    return {name: int(fields[field].split()[0]) // 1024 for name, field in (("peak", "VmHWM"), ("now", "VmRSS"))}
+
+
+def cpu_seconds(process: int) -> float | None:
+    """The processor time a process has used; None where the system does not tell in this way."""
+    statistics = Path(f"/proc/{process}/stat")
+    if not statistics.exists():
+        return None
+    fields = statistics.read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,1 @@
+"""``vsched demo``: an embedded cluster, the daemon and a busy crowd."""

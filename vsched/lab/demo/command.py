@@ -1,0 +1,334 @@
+"""``vsched demo``: an embedded cluster in a process of its own, the real daemon in this one, and a busy crowd of users.
+
+Everything goes over HTTP, as with any cluster. Latency is counted from just before a pod's POST to the moment a watch
+of this process shows its ``spec.nodeName``; the time a pod waits for room is part of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import click
+import orjson
+from rich.console import Console
+from rich.live import Live
+
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.daemon.system.tuning import listed, tuned
+from vsched.errors import BadInput, Unavailable
+from vsched.kube.client import ApiClient
+from vsched.lab.children import ClusterChild, cluster_child, scratch
+from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
+from vsched.lab.demo.users import Users
+from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
+from vsched.lab.gangs import first_of, run_fast
+from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
+from vsched.lab.sender import Sender
+from vsched.log import LogFormat, configure
+from vsched.settings import load_file
+from vsched.settings.built_in import REGISTRY
+from vsched.web.serve.server import parse_address
+from vsched.writes.bindings import Verdict
+
+EPILOG = """\b
+Examples:
+  vsched demo
+  vsched demo --seconds 60 --nodes 500 --config config/scheduler.yaml
+  vsched demo --headless --seconds 5
+  vsched demo --seconds 600 --listen-address 127.0.0.1:8080    # and look at http://127.0.0.1:8080/ meanwhile
+"""
+
+ANYWHERE = "127.0.0.1:0"
+NEARBY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""How this machine reaches addresses that stand for all of its own."""
+
+POLL_SECONDS = 0.02
+FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
+"""Between two pictures on a terminal, and between two plain lines elsewhere."""
+READY_SECONDS = 20.0
+SETTLE_SECONDS = 3.0
+"""For the watch to show the last bindings."""
+DECISIONS = 6
+
+Show = Callable[[DemoState], None]
+Tell = Callable[[str], None]
+"""Tells people where the page is."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """What the command was told."""
+
+    seconds: float
+    nodes: int
+    seed: int
+    policy_file: Path | None
+    listen_address: str = ANYWHERE
+    """Where the page is; port 0 for any that is free."""
+
+
+class Demo:
+    """One demo from its first pod to its last."""
+
+    def __init__(self, settings: DemoSettings, client: ApiClient, sender: Sender) -> None:
+        self._settings = settings
+        self._mix = Mix(settings.nodes, settings.seconds, settings.seed)
+        self._decisions: deque[str] = deque(maxlen=DECISIONS)
+        self._book = Book(self._gang_bound)
+        self._watch = pod_watch(client, self._book)
+        self._users = Users(sender, self._book, self._mix)
+        options = Options(
+            policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
+        )
+        self._daemon = Daemon(options, client, REGISTRY, on_listed=listed)
+        self._began = self._ended = 0.0
+
+    async def run(
+        self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float, tell_page: Tell
+    ) -> DemoState:
+        """Let the users loose until the time is up or ``stop`` is set; the state at the end."""
+        async with asyncio.TaskGroup() as group:
+            others = [group.create_task(cluster.child.ended()), group.create_task(self._watch.run())]
+            daemon = group.create_task(self._daemon.run())
+            await self._users.settle_in()
+            await self._ready()
+            tell_page(self.page)
+            self._began = asyncio.get_running_loop().time()
+            over = asyncio.Event()
+            users = group.create_task(self._users.run(over))
+            picture = group.create_task(self._keep_showing(show, frame_seconds))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.seconds):
+                    await stop.wait()
+            over.set()
+            await users
+            self._ended = asyncio.get_running_loop().time()
+            self._daemon.stop()
+            await daemon
+            await self._settle()
+            for task in (*others, picture):
+                task.cancel()
+        return self.state()
+
+    async def _ready(self) -> None:
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._watch.synced.wait()
+                while not self._daemon.health.ready().ok:  # noqa: ASYNC110  # health is asked, it does not tell
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError:
+            problems = [found.statistics.problem for found in self._daemon.reflectors.values()]
+            told = next(filter(None, problems), "it says nothing")
+            raise Unavailable(f"the scheduler was not ready within {READY_SECONDS:.0f} s: {told}") from None
+
+    async def _settle(self) -> None:
+        """What was bound last takes a moment to be seen."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while self._book.partial():  # noqa: ASYNC110  # the book is kept, it does not tell
+                    await asyncio.sleep(POLL_SECONDS)
+
+    async def _keep_showing(self, show: Show, seconds: float) -> None:
+        while True:
+            show(self.state())
+            await asyncio.sleep(seconds)
+
+    def _gang_bound(self, gang: Gang) -> None:
+        took_ms = (gang.bound_at - gang.began) * 1000
+        pods, nodes = len(gang.pods), len(gang.nodes)
+        self._decisions.appendleft(
+            f"{gang.key:<18} {gang.queue:<12} {pods:>2} pod{'s' if pods > 1 else ' '} of {gang.cpus} cpu"
+            f" on {nodes} node{'s' if nodes > 1 else ''} after {took_ms:,.0f} ms"
+        )
+
+    # -- what it looks like
+
+    def state(self) -> DemoState:
+        """Everything that is known now."""
+        book, findings = self._book, self._daemon.telemetry.findings
+        errors, told = self._problems()
+        now = self._ended or asyncio.get_running_loop().time()
+        return DemoState(
+            elapsed_seconds=now - self._began,
+            seconds=self._settings.seconds,
+            nodes=self._settings.nodes,
+            nodes_used=len(book.on_nodes),
+            cpus=self._mix.cpus,
+            created=book.created,
+            bound=book.bound,
+            finished=book.finished,
+            per_second=book.per_second(),
+            peak_per_second=book.peak_per_second,
+            gangs_bound=book.gangs_bound,
+            partial_gangs=len(book.partial()),
+            latency_ms=spread_ms(book.latencies),
+            queues=self._queues(),
+            namespaces=self._namespaces(),
+            decisions=tuple(self._decisions),
+            errors=errors,
+            last_error=told,
+            sessions=findings.cycles,
+            page=self.page,
+        )
+
+    @property
+    def page(self) -> str:
+        """Where the daemon shows itself; empty until it listens."""
+        port = self._daemon.ports.get("--listen-address", 0)
+        host = self._settings.listen_address.rpartition(":")[0]
+        return f"http://{NEARBY.get(host, host)}:{port}/" if port else ""
+
+    def _queues(self) -> tuple[QueueLine, ...]:
+        outcomes, waiting = self._daemon.telemetry.findings.queues, self._book.waiting()
+        lines = []
+        for crowd in CROWDS:
+            found = outcomes.get(crowd.queue)
+            line = QueueLine(
+                name=crowd.queue,
+                weight=crowd.weight,
+                share=found.share if found else 0.0,
+                allocated=found.allocated.get("cpu", 0) / 1000 if found else 0.0,
+                deserved=found.deserved.get("cpu", 0) / 1000 if found else 0.0,
+                running=self._book.holding[crowd.queue],
+                pending=sum(waiting[crowd.queue, namespace] for namespace in crowd.namespaces),
+                latency_ms=spread_ms(self._book.by_queue.get(crowd.queue, ())),
+            )
+            lines.append(line)
+        return tuple(lines)
+
+    def _namespaces(self) -> tuple[NamespaceLine, ...]:
+        held, waiting = self._daemon.telemetry.findings.namespaces.values(), self._book.waiting()
+        return tuple(
+            NamespaceLine(
+                name,
+                weight,
+                sum(found.allocated.get("cpu", 0) for found in held if found.namespace == name) / 1000,
+                sum(count for (_, namespace), count in waiting.items() if namespace == name),
+            )
+            for name, weight in NAMESPACES.items()
+        )
+
+    def _problems(self) -> tuple[int, str]:
+        """How many things went wrong, and the last of them; the daemon's own are counted, its log tells them."""
+        registry = self._daemon.telemetry.registry
+        sessions = int(registry.get_sample_value("vsched_cycle_exceptions_total") or 0)
+        bindings = sum(
+            int(registry.get_sample_value("vsched_bindings_total", {"verdict": verdict}) or 0)
+            for verdict in Verdict
+            if verdict is not Verdict.BOUND
+        )
+        told = self._users.last_error
+        if bindings:
+            told = f"{bindings} bindings failed; see --log-file"
+        if sessions:
+            told = f"{sessions} sessions failed; see --log-file"
+        return self._users.errors + sessions + bindings, told
+
+
+async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_page: Tell) -> DemoState | None:
+    """Start everything, run the demo and clear everything away; None where it was interrupted too early."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        async with AsyncExitStack() as stack:
+            directory = await stack.enter_async_context(scratch())
+            cluster = await stack.enter_async_context(cluster_child(settings.nodes, directory, events=True))
+            if stop.is_set():
+                return None
+            client = await stack.enter_async_context(ApiClient(cluster.connection))
+            sender = await stack.enter_async_context(Sender(cluster.connection.server))
+            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, tell_page)
+            return state if state.bound or not stop.is_set() else None
+    except BaseExceptionGroup as group:
+        raise first_of(group) from group
+
+
+@click.command("demo", epilog=EPILOG, context_settings={"show_default": True})
+@click.option("--seconds", type=click.FloatRange(1, 86_400), default=20.0, help="How long new work comes in.")
+@click.option("--nodes", type=click.IntRange(1, 5_000), default=100, help="Nodes of the embedded cluster.")
+@click.option("--headless", is_flag=True, help="Print nothing but where the page is, and the summary as JSON.")
+@click.option("--seed", type=int, default=1, help="Draws another workload.")
+@click.option("--listen-address", metavar="HOST:PORT", default=ANYWHERE, help="Where the page is; port 0 for any.")
+@click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="Policy file; else the built-in one.")
+@click.option(
+    "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where the daemon logs; else nowhere."
+)
+def command(
+    seconds: float,
+    nodes: int,
+    headless: bool,
+    seed: int,
+    listen_address: str,
+    config: Path | None,
+    log_file: Path | None,
+) -> None:
+    """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
+    if config is not None:
+        load_file(config, REGISTRY)
+    parse_address(listen_address, "--listen-address")
+    settings = DemoSettings(seconds, nodes, seed, config, listen_address)
+    console = Console()
+    with _log_to(log_file), _showing(console, headless) as show, tuned():
+        frame_seconds = FRAME_SECONDS if console.is_terminal else LINE_SECONDS
+        # On a terminal the picture says so all the time.
+        tell = (lambda page: None) if console.is_terminal and not headless else _tell_page
+        state = run_fast(play(settings, show, frame_seconds, tell))
+    if state is None:
+        raise click.Abort
+    if headless:
+        click.echo(orjson.dumps(as_document(state), option=orjson.OPT_INDENT_2))
+    else:
+        console.print("", as_summary(state), sep="\n")
+    judge(state)
+
+
+def _tell_page(page: str) -> None:
+    click.echo(f"page: {page}", err=True)
+
+
+def judge(state: DemoState) -> None:
+    """Raise where the outcome makes no sense."""
+    if not state.bound:
+        told = state.last_error or f"{state.created} pods were created and {state.sessions} sessions were held"
+        raise Unavailable(f"no pod was bound within {state.elapsed_seconds:.1f} s: {told}")
+    if state.partial_gangs:
+        raise Unavailable(f"{state.partial_gangs} gangs were left with a part of their pods bound")
+
+
+@contextmanager
+def _showing(console: Console, headless: bool) -> Iterator[Show]:
+    """A picture that changes on a terminal, lines elsewhere, nothing where nobody looks."""
+    if headless:
+        yield lambda state: None
+    elif console.is_terminal:
+        with Live(console=console, auto_refresh=False, transient=False) as live:
+            yield lambda state: live.update(as_live(state), refresh=True)
+    else:
+        yield lambda state: click.echo(as_line(state), err=True)
+
+
+@contextmanager
+def _log_to(file: Path | None) -> Iterator[None]:
+    """The daemon's lines go to a file, never over the picture."""
+    try:
+        stream: TextIO = (file or Path(os.devnull)).open("w", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"--log-file: {file}: cannot be written: {error.strerror}") from None
+    with stream:
+        configure("info", LogFormat.JSON, stream)
+        try:
+            yield
+        finally:
+            configure("warning", LogFormat.CONSOLE, sys.stderr)

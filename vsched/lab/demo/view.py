@@ -1,0 +1,223 @@
+"""What the demo shows: its state as one value, and that value as a live table, as a summary and as JSON.
+
+Pure: state in, renderables or data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.show.drawing import Look, bar
+
+LOOK = Look(cells=28, ranks=True, counts=True)
+"""A bar of the demo is of the whole cluster, and longer than others."""
+QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """A queue as it stands; cpus."""
+
+    name: str
+    weight: int
+    share: float = 0.0
+    """Of what it deserves."""
+    allocated: float = 0.0
+    deserved: float = 0.0
+    running: int = 0
+    pending: int = 0
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceLine:
+    """What a namespace holds, in all queues together."""
+
+    name: str
+    weight: int
+    allocated: float = 0.0
+    """Cpus."""
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DemoState:
+    """Everything the demo knows at one moment."""
+
+    elapsed_seconds: float
+    seconds: float
+    nodes: int
+    nodes_used: int = 0
+    cpus: int = 0
+    created: int = 0
+    bound: int = 0
+    finished: int = 0
+    per_second: int = 0
+    peak_per_second: int = 0
+    gangs_bound: int = 0
+    partial_gangs: int = 0
+    latency_ms: Mapping[str, float] = field(default_factory=lambda: {"p50": 0.0, "p99": 0.0})
+    queues: tuple[QueueLine, ...] = ()
+    namespaces: tuple[NamespaceLine, ...] = ()
+    decisions: tuple[str, ...] = ()
+    """The last ones, newest first."""
+    errors: int = 0
+    last_error: str = ""
+    sessions: int = 0
+    page: str = ""
+    """Where the daemon shows itself."""
+
+    @property
+    def waiting(self) -> int:
+        return self.created - self.bound
+
+
+def as_document(state: DemoState) -> dict[str, Any]:
+    """The outcome for programs."""
+    return {
+        "seconds": round(state.elapsed_seconds, 2),
+        "nodes": state.nodes,
+        "nodes_used": state.nodes_used,
+        "pods_created": state.created,
+        "pods_bound": state.bound,
+        "pods_finished": state.finished,
+        "pods_waiting": state.waiting,
+        "pods_per_second": round(state.bound / state.elapsed_seconds, 1) if state.elapsed_seconds else 0.0,
+        "pods_per_second_peak": state.peak_per_second,
+        "latency_ms": dict(state.latency_ms),
+        "gangs_bound": state.gangs_bound,
+        "partial_gangs": state.partial_gangs,
+        "sessions": state.sessions,
+        "queues": {
+            queue.name: {
+                "weight": queue.weight,
+                "share": round(queue.share, 4),
+                "allocated_cpu": round(queue.allocated, 3),
+                "deserved_cpu": round(queue.deserved, 3),
+                "running": queue.running,
+                "pending": queue.pending,
+                "latency_ms": dict(queue.latency_ms),
+            }
+            for queue in state.queues
+        },
+        "namespaces": {
+            found.name: {
+                "weight": found.weight,
+                "allocated_cpu": round(found.allocated, 3),
+                "pending": found.pending,
+            }
+            for found in state.namespaces
+        },
+        "errors": state.errors,
+        **({"last_error": state.last_error} if state.errors else {}),
+    }
+
+
+def as_line(state: DemoState) -> str:
+    """Progress in one plain line."""
+    held = ", ".join(f"{queue.name} {queue.allocated:.0f}/{queue.deserved:.0f}" for queue in state.queues)
+    return (
+        f"{state.elapsed_seconds:5.1f} s  {state.bound} pods bound, {state.per_second}/s, {state.waiting} waiting, "
+        f"{state.nodes_used}/{state.nodes} nodes, latency {_latency(state.latency_ms)}; cpus {held}"
+    )
+
+
+def as_live(state: DemoState) -> RenderableType:
+    """The whole picture for a terminal."""
+    parts: list[RenderableType] = [_headline(state), Text(), _queues(state), Text(), _namespaces(state)]
+    if state.decisions:
+        parts += [Text(), Text("last decisions", style="bold"), *(Text(f"  {told}") for told in state.decisions)]
+    if state.errors:
+        parts.append(Text(f"\n{state.errors} errors, the last: {state.last_error}", style="red"))
+    return Group(*parts)
+
+
+def as_summary(state: DemoState) -> RenderableType:
+    """The outcome for people."""
+    table = Table(show_header=False, show_edge=False, box=None)
+    table.add_column(style="dim")
+    table.add_column()
+    rows = (
+        ("pods bound", f"{state.bound:,} of {state.created:,} in {state.elapsed_seconds:.1f} s"),
+        ("pods a second", f"{_rate(state):,.0f} on average, {state.peak_per_second:,} at most"),
+        ("creation to binding", f"{_latency(state.latency_ms)}, waiting for room included"),
+        *((f"  in {queue.name}", _latency(queue.latency_ms)) for queue in state.queues),
+        ("gangs", f"{state.gangs_bound:,} bound, {state.partial_gangs} partially bound"),
+        ("sessions", f"{state.sessions:,}"),
+        ("errors", f"{state.errors}" + (f", the last: {state.last_error}" if state.errors else "")),
+    )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _headline(state: DemoState) -> Text:
+    left = max(0.0, state.seconds - state.elapsed_seconds)
+    text = Text.assemble(
+        ("vsched demo", "bold"),
+        f"   {state.nodes_used}/{state.nodes} nodes used   {left:.0f} s left",
+        (f"   {state.page}" if state.page else "", "dim"),
+    )
+    return text.append_text(
+        Text.assemble(
+            "\n",
+            (f"{state.per_second:,} pods/s", "bold green"),
+            f" (at most {state.peak_per_second:,})   {state.bound:,} bound, {state.waiting:,} waiting, "
+            f"{state.finished:,} finished   creation to binding {_latency(state.latency_ms)}",
+        )
+    )
+
+
+def _queues(state: DemoState) -> Table:
+    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("queue")
+    table.add_column("weight", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("part of the cluster, ┃ deserved", no_wrap=True)
+    for heading in ("cpus", "deserved", "running", "pending"):
+        table.add_column(heading, justify="right")
+    table.add_column("creation to binding")
+    whole = state.cpus or 1
+    for number, queue in enumerate(state.queues):
+        colour = QUEUE_COLOURS[number % len(QUEUE_COLOURS)]
+        table.add_row(
+            Text(queue.name, style=colour),
+            str(queue.weight),
+            f"{queue.share:.0%}",
+            bar(LOOK, whole, queue.allocated, fair=queue.deserved, style=colour, beyond=colour),
+            f"{queue.allocated:,.0f}",
+            f"{queue.deserved:,.0f}",
+            f"{queue.running:,}",
+            f"{queue.pending:,}",
+            _latency(queue.latency_ms),
+        )
+    return table
+
+
+def _namespaces(state: DemoState) -> Table:
+    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("namespace")
+    for heading in ("weight", "cpus", "pending"):
+        table.add_column(heading, justify="right")
+    for found in state.namespaces:
+        table.add_row(found.name, str(found.weight), f"{found.allocated:,.0f}", f"{found.pending:,}")
+    return table
+
+
+def _rate(state: DemoState) -> float:
+    return state.bound / state.elapsed_seconds if state.elapsed_seconds else 0.0
+
+
+def _latency(spread: Mapping[str, float]) -> str:
+    """Median and 99th percentile, in a unit that is easy to read."""
+    return f"p50 {_time(spread.get('p50', 0.0))} / p99 {_time(spread.get('p99', 0.0))}"
+
+
+def _time(milliseconds: float) -> str:
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,121 @@
+"""``vsched soak``: work comes and goes for long, while requests fail and daemons are killed: are promises kept?
+
+What happens is in ``soak_run``; here is what a person types and gets.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import orjson
+from rich.console import Console
+
+from vsched.cli.flags.periods import Period
+from vsched.errors import BadInput, Unavailable
+from vsched.lab.gangs import run_fast
+from vsched.lab.soak.churn import Rate, cpus_held
+from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
+from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
+from vsched.lab.soak.view import as_table
+from vsched.sim.api.faults import read_faults
+
+EPILOG = """\b
+Examples:
+  vsched soak --minutes 20
+  vsched soak --minutes 10 --faults config/faults.yaml
+  vsched soak --kill-every 6s --kills 100 --lease-seconds 3
+  vsched soak --kill-every 10s --kills 20 --signal term
+
+Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
+that stayed partial although there was room, a daemon that died by itself or that nobody followed, an error in a log,
+memory, files, tasks or series that grow.
+"""
+
+FULLEST = 0.85
+"""The part of the cluster that the work may fill on average: there has to be room."""
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """Where logs go: a folder that stays, or one that does not."""
+    if keep is None:
+        with TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--keep: {keep}: cannot be made: {error.strerror}") from None
+    yield keep
+
+
+@click.command("soak", epilog=EPILOG, context_settings={"show_default": True})
+@click.option("--minutes", type=click.FloatRange(0, 100_000, min_open=True), default=20.0)
+@click.option("--nodes", type=click.IntRange(1, 5_000), default=40, help="Of 32 cpus each.")
+@click.option("--pods-per-minute", type=click.FloatRange(min=1, max=100_000), default=1_000.0)
+@click.option("--seed", type=int, default=1, help="Draws other work.")
+@click.option("--faults", type=click.Path(path_type=Path), help="Have requests fail, as for vsched cluster.")
+@click.option("--kill-every", type=Period(bounded=False), help="Kill the daemon that leads so often.")
+@click.option(
+    "--kills", type=click.IntRange(1, 1_000_000), help="It is over after so many kills, however long they take."
+)
+@click.option("--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="What kills it.")
+@click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every, else 1")
+@click.option(
+    "--lease-seconds", type=click.IntRange(1, 3600), default=15, help="How long several daemons' Lease holds."
+)
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep logs in this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    minutes: float,
+    nodes: int,
+    pods_per_minute: float,
+    seed: int,
+    faults: Path | None,
+    kill_every: float | None,
+    kills: int | None,
+    signal_name: str,
+    daemons: int | None,
+    lease_seconds: int,
+    keep: Path | None,
+    as_json: bool,
+) -> None:
+    """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
+    if kills is not None and kill_every is None:
+        raise BadInput("--kills: nothing is killed (expected --kill-every with it)")
+    held, room = cpus_held(pods_per_minute), FULLEST * nodes * NODE_CPUS
+    if held > room:
+        raise BadInput(
+            f"{pods_per_minute:g} pods a minute hold {held:.0f} cpus, {nodes} nodes have room for {room:.0f}:"
+            f" expected --nodes {int(held / FULLEST / NODE_CPUS) + 1} or more"
+        )
+    if faults is not None:
+        read_faults(faults)
+    if kills is not None and kill_every is not None:
+        minutes = kills * (kill_every + FOLLOWED_SECONDS) / 60
+    killing = None
+    if kill_every is not None:
+        killing = Killing(kill_every, kills, signal.SIGKILL if signal_name == "kill" else signal.SIGTERM)
+    settings = SoakSettings(
+        minutes=minutes,
+        nodes=nodes,
+        rate=Rate(pods_per_minute, seed),
+        daemons=daemons or (1 if kill_every is None else 2),
+        faults=faults,
+        killing=killing,
+        lease_seconds=lease_seconds,
+    )
+    with _folder(keep) as folder:
+        result = run_fast(soak(settings, folder, quiet=as_json))
+    if as_json:
+        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(as_table(result))
+    if result["violations"]:
+        told = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
+        raise Unavailable(f"promises were broken: {told}")

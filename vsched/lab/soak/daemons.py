@@ -1,0 +1,178 @@
+"""The daemons of a soak: kept running, killed on purpose, measured from outside, and their logs read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from vsched.errors import VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.lab.children import Child, child, free_port
+from vsched.lab.soak.ledger import Violations
+from vsched.together import together
+
+AGAIN_SECONDS = 0.2
+"""Until a daemon that has ended is started again, as a supervisor would."""
+POLL_SECONDS = 0.05
+LONGEST_LINE = 300
+MOST_WARNINGS = 200
+LOST = "lease lost"
+"""What a daemon warns of before it ends because it cannot be sure to lead any longer."""
+
+
+class Daemon:
+    """One place for a daemon: whenever it ends, another is started."""
+
+    def __init__(
+        self, name: str, arguments: tuple[str, ...], folder: Path, violations: Violations, warnings: Counter[str]
+    ) -> None:
+        self.name = name
+        self.health, self.listening = (Connection(f"http://127.0.0.1:{free_port()}") for _ in range(2))
+        self._arguments = (
+            *arguments,
+            *("--listen-address", self.listening.server.removeprefix("http://")),
+            *("--healthz-address", self.health.server.removeprefix("http://")),
+        )
+        self._folder = folder
+        self._violations = violations
+        self._warnings = warnings
+        self._asked_to_end: set[int] = set()
+        self._closed = False
+        self.running: Child | None = None
+        self.starts = 0
+        self.gave_up = 0
+        """How often it ended because it could not be sure to lead."""
+
+    async def run(self) -> None:
+        """Keep it running until it is closed, and read its log whenever it has ended."""
+        while not self._closed:
+            self.starts += 1
+            log = self._folder / f"{self.name}-{self.starts}.log"
+            try:
+                async with child(f"scheduler {self.name}", self._arguments, log) as started:
+                    self.running = started
+                    await started.process.wait()
+                    self.running = None
+            finally:
+                self.running = None
+                self._read(log)
+            self._ended(started, log)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def close(self) -> None:
+        """Have it end in order, and start no other."""
+        self._closed = True
+        await self.end(signal.SIGTERM)
+
+    async def end(self, number: signal.Signals) -> None:
+        """Send it a signal, and wait for its end."""
+        running = self.running
+        if running is None:
+            return
+        self._asked_to_end.add(running.process.pid)
+        with suppress(ProcessLookupError):
+            running.process.send_signal(number)
+        await running.process.wait()
+
+    def _ended(self, ended: Child, log: Path) -> None:
+        if ended.process.pid in self._asked_to_end:
+            self._asked_to_end.discard(ended.process.pid)
+        elif any(found.get("event") == LOST for found in _records(log)):
+            self.gave_up += 1
+        else:
+            self._violations.add("daemon died", str(ended.death()))
+            return  # its log is kept
+        log.unlink(missing_ok=True)
+
+    def _read(self, log: Path) -> None:
+        """What its log says that it should not; warnings are counted."""
+        for found in _records(log):
+            event = str(found.get("event", ""))
+            if complaint := complaint_of(found):
+                self._violations.add("error in a log", f"{self.name}: {complaint}"[:LONGEST_LINE])
+            elif found.get("level") == "warning" and (event in self._warnings or len(self._warnings) < MOST_WARNINGS):
+                self._warnings[event] += 1
+
+    # -- measured from outside
+
+    async def role(self) -> str:
+        """``leader``, ``standby`` or the like; empty where it does not answer."""
+        try:
+            async with ApiClient(self.health) as client:
+                answer = await client.request("GET", "/readyz", attempts=1, timeout_seconds=2.0)
+            return str(orjson.loads(answer.body).get("role", ""))
+        except (VschedError, orjson.JSONDecodeError):
+            return ""
+
+    async def figures(self) -> Mapping[str, float]:
+        """Its memory, open files, tasks and series; empty where it does not answer."""
+        running = self.running
+        if running is None:
+            return {}
+        try:
+            async with ApiClient(self.listening) as client:
+                text = (await client.request("GET", "/metrics", attempts=1, timeout_seconds=5.0)).body.decode()
+            found = _held(running.process.pid)
+        except (VschedError, OSError):
+            return {}
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        tasks = next((float(line.split()[1]) for line in lines if line.startswith("vsched_loop_tasks ")), 0.0)
+        return {**found, "tasks": tasks, "series": float(len(lines))}
+
+
+def _held(process: int) -> dict[str, float]:
+    """The memory and the open files of a process."""
+    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    files = len(list(Path(f"/proc/{process}/fd").iterdir()))
+    return {"rss_mb": pages * os.sysconf("SC_PAGE_SIZE") / 2**20, "fds": float(files)}
+
+
+def complaint_of(record: Mapping[str, Any]) -> str:
+    """What is wrong with a line of a log; empty where nothing is."""
+    event, level = str(record.get("event", "")), record.get("level")
+    if "exception" in record or level in ("error", "critical"):
+        return " ".join([event, *str(record.get("exception", "")).strip().splitlines()[-1:]]).strip()
+    # What is not a line of the log comes from Python itself, or is the last word of a command.
+    return event if level is None and not event.startswith("vsched: ") else ""
+
+
+def _records(log: Path) -> Iterator[Mapping[str, Any]]:
+    """The lines of a log but one that was cut short; one that is no JSON is an event without a level."""
+    if not log.exists():
+        return
+    with log.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            try:
+                found = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                found = {"event": line.decode("utf-8", "replace").strip()}
+            if isinstance(found, dict) and found.get("event"):
+                yield found
+
+
+async def leader_of(daemons: list[Daemon]) -> Daemon | None:
+    """The one that leads, by what they say themselves."""
+    roles = await together(*(daemon.role() for daemon in daemons))
+    return next((daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"), None)
+
+
+async def until(true: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something holds; False where the time is up first."""
+    deadline = time.perf_counter() + seconds
+    while not true():
+        if time.perf_counter() > deadline:
+            return False
+        await asyncio.sleep(POLL_SECONDS)
+    return True

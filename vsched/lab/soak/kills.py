@@ -1,0 +1,117 @@
+"""Killing whoever leads, again and again, and how long it takes until somebody else leads and binds."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from vsched.errors import VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.lease_record import LEASES
+from vsched.lab.soak.daemons import POLL_SECONDS, Daemon, leader_of, until
+from vsched.lab.soak.ledger import Ledger, Violations
+
+FOLLOWED_SECONDS = 90.0
+"""Until somebody else leads, and from then on until it binds."""
+AFTERGLOW_SECONDS = 0.05
+"""What a daemon without a Lease had on the wire is carried out within this time of its end."""
+LEASE = LEASES.path("kube-system", "vsched")
+
+
+@dataclass(frozen=True, slots=True)
+class Killing:
+    """How often to kill, how often at most, and how."""
+
+    every_seconds: float
+    most: int | None
+    """It is over after so many."""
+    number: signal.Signals
+
+
+@dataclass(slots=True)
+class Kills:
+    """What was measured of every kill, in seconds."""
+
+    count: int = 0
+    to_lead: list[float] = field(default_factory=list)
+    """From a kill to somebody else's name in the Lease."""
+    to_bind: list[float] = field(default_factory=list)
+    """From then on to the first binding."""
+    gap: list[float] = field(default_factory=list)
+    """Both together: from a kill to the first binding by somebody else."""
+
+
+class Killer:
+    """Kills the leader of several daemons, or the only one."""
+
+    def __init__(
+        self, settings: Killing, client: ApiClient, ledger: Ledger, violations: Violations, over: asyncio.Event
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._ledger = ledger
+        self._violations = violations
+        self._over = over
+        self.kills = Kills()
+
+    async def run(self, daemons: list[Daemon]) -> None:
+        """Kill until it is over; says itself that it is once it was often enough."""
+        while not self._over.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.every_seconds):
+                    await self._over.wait()
+                return
+            leader = await leader_of(daemons)
+            if leader is not None:
+                await self._kill(leader, elected=len(daemons) > 1)
+            if self._settings.most is not None and self.kills.count >= self._settings.most:
+                self._over.set()
+
+    async def _kill(self, leader: Daemon, *, elected: bool) -> None:
+        before, sent = await self._holder(), time.perf_counter()
+        self.kills.count += 1
+        ended = asyncio.ensure_future(leader.end(self._settings.number))
+        if elected:
+            led = await self._led_by_another(before)
+        else:
+            await ended
+            led = time.perf_counter() + AFTERGLOW_SECONDS
+        await ended
+        if led is None:
+            self._violations.add("nobody followed", f"nobody else led within {FOLLOWED_SECONDS:.0f} s of a kill")
+            return
+        bound = self._first_after(led)
+        if not await until(lambda: bound() is not None, FOLLOWED_SECONDS):
+            self._violations.add("nobody followed", f"no binding within {FOLLOWED_SECONDS:.0f} s of a new leader")
+            return
+        found = bound()
+        assert found is not None
+        if elected:
+            self.kills.to_lead.append(led - sent)
+            self.kills.to_bind.append(found - led)
+        self.kills.gap.append(found - sent)
+
+    async def _led_by_another(self, before: str) -> float | None:
+        """When the Lease first named somebody else; None where it does not in time."""
+        deadline = time.perf_counter() + FOLLOWED_SECONDS
+        while time.perf_counter() < deadline:
+            if await self._holder() not in ("", before):
+                return time.perf_counter()
+            await asyncio.sleep(POLL_SECONDS / 5)
+        return None
+
+    async def _holder(self) -> str:
+        """Whom the Lease names; empty for nobody, or where there is none."""
+        try:
+            lease = await self._client.get(LEASE)
+        except VschedError:
+            return ""
+        return str(lease.get("spec", {}).get("holderIdentity") or "")
+
+    def _first_after(self, moment: float) -> Callable[[], float | None]:
+        """When a pod was first bound after that."""
+        return lambda: next((bound for bound in self._ledger.recent if bound > moment), None)

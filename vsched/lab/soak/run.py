@@ -1,0 +1,254 @@
+"""One soak: an embedded cluster and one or several daemons in processes of their own, and what comes of their work.
+
+This process creates the work and watches from outside; it knows nothing but what a watch of pods, the daemons' pages
+and their logs tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from vsched.errors import Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.connection import Connection
+from vsched.kube.credentials import FixedHeaders
+from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.reflector import Reflector
+from vsched.lab.children import ClusterChild, cluster_child
+from vsched.lab.gangs import first_of
+from vsched.lab.outcomes import PODS, PodSeen, spread_ms
+from vsched.lab.sender import Sender
+from vsched.lab.soak.churn import Churn, Rate
+from vsched.lab.soak.daemons import Daemon, leader_of, until
+from vsched.lab.soak.kills import Killer, Killing, Kills
+from vsched.lab.soak.ledger import Ledger, Violations
+from vsched.lab.soak.trend import ALLOWED, trend
+from vsched.lab.soak.view import as_line
+from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
+from vsched.together import together
+
+NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
+LINE_SECONDS = 10.0
+READY_SECONDS = 60.0
+PATIENCE_SECONDS = 300.0
+"""For what waits at the end: a watch that fell silent is found out after two minutes and a half."""
+MOST_SAMPLES = 20_000
+"""Of one daemon process: the latest are kept."""
+AGENT = "vsched-soak"
+
+
+@dataclass(frozen=True, slots=True)
+class SoakSettings:
+    """What the command was told."""
+
+    minutes: float
+    nodes: int
+    rate: Rate
+    daemons: int
+    faults: Path | None = None
+    killing: Killing | None = None
+    lease_seconds: float = 15.0
+    sample_seconds: float = 5.0
+
+
+Samples = deque[tuple[float, Mapping[str, float]]]
+"""Seconds since the start, and the figures of a daemon process."""
+
+
+class Soak:
+    """One soak from its first pod to its verdict."""
+
+    def __init__(self, settings: SoakSettings, client: ApiClient, sender: Sender) -> None:
+        self._settings = settings
+        self.violations = Violations()
+        self.ledger = Ledger(NODE_CPUS, self.violations)
+        self.churn = Churn(sender, self.ledger, settings.rate)
+        self.warnings: Counter[str] = Counter()
+        self._samples: dict[str, Samples] = {}
+        self._watch = Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, self.ledger)
+        self._daemons: list[Daemon] = []
+        self._over = asyncio.Event()
+        self._killer: Killer | None = None
+        if settings.killing is not None:
+            self._killer = Killer(settings.killing, client, self.ledger, self.violations, self._over)
+        self._began = self._ended = 0.0
+
+    async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
+        """Run until the time is up, then wait for what still waits."""
+        arguments = _arguments(cluster.kubeconfig, self._settings)
+        names = [f"daemon-{number}" for number in range(1, self._settings.daemons + 1)]
+        self._daemons = [Daemon(name, arguments, folder, self.violations, self.warnings) for name in names]
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(daemon.run()) for daemon in self._daemons]
+            tasks = [group.create_task(self._watch.run()), group.create_task(cluster.child.ended())]
+            await self._ready()
+            await self.churn.settle_in()
+            self._began = time.perf_counter()
+            tasks += [group.create_task(self._sample()), group.create_task(self._tell(quiet))]
+            churn = group.create_task(self.churn.run(self._over))
+            killing = None if self._killer is None else group.create_task(self._killer.run(self._daemons))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.minutes * 60):
+                    await self._over.wait()
+            self._over.set()
+            if killing is not None:
+                await killing
+            await churn
+            tasks.append(group.create_task(self.churn.clear()))
+            await until(lambda: not self.ledger.waiting() and not self.ledger.partial(), PATIENCE_SECONDS)
+            self._ended = time.perf_counter()
+            self._judge()
+            await together(*(daemon.close() for daemon in self._daemons))
+            await together(*running)
+            for task in tasks:
+                task.cancel()
+
+    def stop(self) -> None:
+        """Create no more, wait for what waits, and end as if the time were up."""
+        self._over.set()
+
+    async def _ready(self) -> None:
+        await self._watch.synced.wait()
+        deadline = time.perf_counter() + READY_SECONDS
+        while await leader_of(self._daemons) is None:
+            if time.perf_counter() > deadline:
+                told = "; ".join(self.violations.told.get("daemon died", ["none says that it leads"]))
+                raise Unavailable(f"no daemon was ready within {READY_SECONDS:.0f} s: {told}")
+            await asyncio.sleep(0.1)
+
+    # -- while it runs
+
+    async def _sample(self) -> None:
+        while True:
+            for daemon in self._daemons:
+                key, figures = f"{daemon.name}-{daemon.starts}", await daemon.figures()
+                if figures:
+                    now = time.perf_counter() - self._began
+                    self._samples.setdefault(key, deque(maxlen=MOST_SAMPLES)).append((now, figures))
+            await asyncio.sleep(self._settings.sample_seconds)
+
+    async def _tell(self, quiet: bool) -> None:
+        while not quiet:
+            await asyncio.sleep(LINE_SECONDS)
+            click.echo(as_line(self.to_dict()), err=True)
+
+    # -- the end
+
+    def _judge(self) -> None:
+        for pod in self.ledger.waiting():
+            self.violations.add("never bound", f"{pod} waited {PATIENCE_SECONDS:.0f} s more when no work came any more")
+        for gang in self.ledger.partial():
+            self.violations.add("partial gang", f"{gang} has some of its pods bound and others not")
+        for name, found in self._trends().items():
+            if found["grows"]:
+                told = (
+                    f"{name} rose by {found['rise']:.1f} from {found['first']:.1f}, {found['per_minute']:.2f} a minute"
+                )
+                self.violations.add("growth", told)
+        if self.churn.problems:
+            told = f"{self.churn.problems} requests of the users failed, the last: {self.churn.last_problem}"
+            self.violations.add("user's request", told)
+
+    def _trends(self) -> dict[str, Any]:
+        """The trends of the daemon process that was measured longest."""
+        longest: Samples = max(self._samples.values(), key=len, default=deque())
+        seconds = [when for when, _ in longest]
+        found = {}
+        for name, allowed in ALLOWED.items():
+            found[name] = trend(seconds, [figures[name] for _, figures in longest], allowed).to_dict()
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is known now."""
+        ledger, settings = self.ledger, self._settings
+        kills = self._killer.kills if self._killer is not None else Kills()
+        return {
+            "seconds": round((self._ended or time.perf_counter()) - self._began, 1),
+            "nodes": settings.nodes,
+            "pods_per_minute": settings.rate.pods_per_minute,
+            "seed": settings.rate.seed,
+            "daemons": settings.daemons,
+            "created": ledger.created,
+            "bound": ledger.bound,
+            "finished": ledger.finished,
+            "evicted": ledger.evicted,
+            "cancelled_works": self.churn.cancelled,
+            "waiting": len(ledger.waiting()),
+            "partial_gangs": len(ledger.partial()),
+            "latency_ms": spread_ms(ledger.latencies),
+            "kills": kills.count,
+            "gave_up": sum(daemon.gave_up for daemon in self._daemons),
+            "kill_to_leader_seconds": _spread(kills.to_lead),
+            "leader_to_binding_seconds": _spread(kills.to_bind),
+            "kill_to_binding_seconds": _spread(kills.gap),
+            "trends": self._trends(),
+            "warnings": dict(self.warnings.most_common()),
+            "violations": dict(self.violations.counts),
+            "told": self.violations.told,
+        }
+
+
+def _spread(seconds: list[float]) -> dict[str, float]:
+    spread = {key: round(value / 1000, 2) for key, value in spread_ms(seconds).items()}
+    return {**spread, "max": round(max(seconds, default=0.0), 2)}
+
+
+def _arguments(kubeconfig: Path, settings: SoakSettings) -> tuple[str, ...]:
+    common = ("run", "--kubeconfig", str(kubeconfig), "--log-level", "warning", "--log-format", "json")
+    if settings.daemons == 1:
+        return common
+    lease = lease_of(settings.lease_seconds)
+    return (
+        *common,
+        "--leader-elect",
+        *("--leader-elect-lease-duration", f"{lease.duration_seconds}"),
+        *("--leader-elect-renew-deadline", f"{lease.renew_deadline_seconds}"),
+        *("--leader-elect-retry-period", f"{lease.retry_seconds}"),
+    )
+
+
+def lease_of(seconds: float) -> LeaseSettings:
+    """The times of an election, in the proportions of its defaults."""
+    return LeaseSettings(
+        duration_seconds=seconds,
+        renew_deadline_seconds=round(seconds * 2 / 3, 3),
+        retry_seconds=round(seconds * 2 / 15, 3),
+    )
+
+
+async def soak(settings: SoakSettings, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
+    """Run one soak; everything that is known at the end."""
+    printed = folder / "cluster.out"
+    # One of an earlier soak would be taken for that of a cluster that has just come up.
+    (folder / "kubeconfig").unlink(missing_ok=True)
+    faults = () if settings.faults is None else ("--faults", str(settings.faults))
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(cluster_child(settings.nodes, folder, *faults, output=printed))
+        # Whoever watches what comes of faults has none.
+        own = FixedHeaders((("User-Agent", AGENT),))
+        client = await stack.enter_async_context(ApiClient(Connection(cluster.connection.server, credentials=own)))
+        sender = await stack.enter_async_context(Sender(cluster.connection.server))
+        found = Soak(settings, client, sender)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, found.stop)
+            stack.callback(loop.remove_signal_handler, number)
+        try:
+            await found.run(cluster, folder, quiet)
+        except BaseExceptionGroup as errors:
+            raise first_of(errors) from errors
+        result = found.to_dict()
+    lines = printed.read_text(encoding="utf-8").splitlines()
+    begin = next((index for index, line in enumerate(lines) if line.startswith("fault ")), len(lines))
+    return {**result, "faults": lines[begin:]}

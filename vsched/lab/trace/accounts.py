@@ -1,0 +1,237 @@
+"""The books of one replay: what is held, waited for and left at every moment, and the summary of all of it.
+
+Kept from what was told to the embedded cluster and what came of it; nothing is asked of the daemon.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vsched.lab.trace.devices import TypicalPods
+from vsched.lab.trace.files import Trace, TracePod
+from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
+from vsched.lab.trace.machines import Machine
+from vsched.lab.trace.measures import averages, contentment, jain, mean_and_extremes, spread
+from vsched.lab.trace.objects import queue_of
+
+POINTS = 240
+"""Of each line that is drawn."""
+SIZES = ("no GPU", "part of a GPU", "1 GPU", "2 to 7 GPUs", "8 GPUs or more")
+DIGITS = 4
+WARM_UP = 0.01
+"""The first hundredth of the pods only finds an empty cluster; in OpenB that takes ten weeks of its twenty."""
+SERIES = ("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting")
+"""What is kept over time: shares of what there is, an index, and a number of pods."""
+
+
+def size_of(pod: TracePod) -> str:
+    """In which of SIZES a pod is."""
+    if not pod.gpus:
+        return SIZES[0]
+    if not pod.takes_whole_gpus and pod.gpus == 1:
+        return SIZES[1]
+    return SIZES[2] if pod.gpus == 1 else SIZES[3] if pod.gpus < 8 else SIZES[4]
+
+
+@dataclass(slots=True)
+class _Stay:
+    """A pod that has come: since when it waits or runs, and how long it has waited in all."""
+
+    pod: TracePod
+    since: float
+    waited: float = 0.0
+    machine: Machine | None = None
+
+
+class Books:
+    """Everything that is counted while a trace is replayed; seconds since its first arrival."""
+
+    def __init__(self, trace: Trace, weights: Mapping[str, int]) -> None:
+        self._trace = trace
+        self._weights = weights
+        self._capacity = capacity_of(trace.nodes)
+        self.scarcest = scarcest(trace)
+        self._asks = {name: asks for name, (_, asks) in RESOURCES.items()}
+        self._typical = TypicalPods(trace.pods)
+        first = trace.pods[0].created
+        self.begin = float(trace.pods[int(len(trace.pods) * WARM_UP)].created - first)
+        """What is measured over time is measured from here, when a hundredth of the pods has come ..."""
+        self.end = float(trace.pods[-1].created - first)
+        """... until here, when the last one comes ..."""
+        runs = max(pod.run_seconds for pod in trace.pods)
+        self.horizon = self.end + (self.end - self.begin or runs)
+        """... and drawn until here, so that it shows how long what waits then still waits."""
+        self._stays: dict[str, _Stay] = {}
+        """By name in the trace, those that wait or run."""
+        self.used: Counter[str] = Counter()
+        """By resource."""
+        self._held: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter()
+        """Of the scarcest resource, by queue; asked for by those that wait."""
+        self._fragments: dict[str, float] = {}
+        self._fragmented = 0.0
+        self._waits: dict[str, float] = {}
+        self.moments: list[float] = []
+        self.series: dict[str, list[float]] = {name: [] for name in SERIES}
+        self.created = self.placed = self.evicted = self.finished = self.in_pieces = 0
+        self._lost: dict[str, float] = defaultdict(float)
+        """Amount times seconds that evicted pods had run, by resource."""
+        self._last_start = self._last_end = 0.0
+        self.running = 0
+        """Pods on nodes."""
+
+    @property
+    def waiting(self) -> int:
+        """Pods that have come and are on no node."""
+        return len(self._stays) - self.running
+
+    def machines(self, machines: Sequence[Machine]) -> None:
+        """These are there, with nothing on them."""
+        for machine in machines:
+            self._refresh(machine)
+
+    # -- what happens
+
+    def arrive(self, pod: TracePod, now: float) -> None:
+        """A pod has come."""
+        self.created += 1
+        self._stays[pod.name] = _Stay(pod, now)
+        self._asked[queue_of(pod)] += self._asks[self.scarcest](pod)
+
+    def start(self, pod: TracePod, machine: Machine, now: float, *, whole: bool) -> None:
+        """A pod that waits is on a node."""
+        stay = self._stays[pod.name]
+        stay.waited += now - stay.since
+        stay.since, stay.machine = now, machine
+        self.running += 1
+        self.placed += 1
+        self.in_pieces += not whole
+        self._waits[pod.name] = stay.waited
+        self._move(pod, 1)
+        self._asked[queue_of(pod)] -= self._asks[self.scarcest](pod)
+        self._refresh(machine)
+        self._last_start = now
+        self._last_end = max(self._last_end, now + pod.run_seconds)
+
+    def finish(self, pod: TracePod) -> None:
+        """A pod has run its time."""
+        self.finished += 1
+        self._leave(self._stays.pop(pod.name))
+
+    def evict(self, pod: TracePod, now: float) -> None:
+        """A pod was driven out, and waits again; what it has done is lost."""
+        stay = self._stays[pod.name]
+        self.evicted += 1
+        for name, asks in self._asks.items():
+            self._lost[name] += asks(pod) * (now - stay.since)
+        self._leave(stay)
+        stay.since = now
+        self._waits.pop(pod.name)
+        self._asked[queue_of(pod)] += self._asks[self.scarcest](pod)
+
+    def sample(self, now: float) -> None:
+        """Nothing more happens at this moment."""
+        if self.moments and self.moments[-1] == now:
+            self.moments.pop()
+            for values in self.series.values():
+                values.pop()
+        self.moments.append(now)
+        for name, amount in self._capacity.items():
+            self.series[name].append(self.used[name] / amount if amount else 0.0)
+        free = self._capacity["gpu"] - self.used["gpu"]
+        self.series["fragmentation"].append(min(1.0, max(0.0, self._fragmented) / free) if free else 0.0)
+        self.series["fairness"].append(self._fairness())
+        self.series["waiting"].append(float(self.waiting))
+
+    def _leave(self, stay: _Stay) -> None:
+        assert stay.machine is not None
+        machine, stay.machine = stay.machine, None
+        self.running -= 1
+        self._move(stay.pod, -1)
+        self._refresh(machine)
+
+    def _move(self, pod: TracePod, sign: int) -> None:
+        for name, asks in self._asks.items():
+            self.used[name] += sign * asks(pod)
+        self._held[queue_of(pod)] += sign * self._asks[self.scarcest](pod)
+
+    def _refresh(self, machine: Machine) -> None:
+        if not machine.node.gpus:
+            return
+        fresh = self._typical.fragments(machine.node, machine.cpu_milli, machine.memory_mib, machine.devices.free)
+        self._fragmented += fresh - self._fragments.get(machine.node.name, 0.0)
+        self._fragments[machine.node.name] = fresh
+
+    def _fairness(self) -> float:
+        held = {name: float(self._held[name]) for name in self._weights}
+        wanted = {name: held[name] + self._asked[name] for name in self._weights}
+        return jain(contentment(self._capacity[self.scarcest], held, wanted, self._weights))
+
+    # -- what comes of it
+
+    def summary(self) -> dict[str, Any]:
+        """Everything as one document; equal replays give equal ones."""
+        over_time = {name: mean_and_extremes(self.moments, self.series[name], self.begin, self.end) for name in SERIES}
+        waits = [(pod, self._waits[pod.name]) for pod in self._trace.pods if pod.name in self._waits]
+        by_queue, by_size = defaultdict(list), defaultdict(list)
+        for pod, seconds in waits:
+            by_queue[queue_of(pod)].append(seconds)
+            by_size[size_of(pod)].append(seconds)
+        never = [pod for pod in self._trace.pods if pod.name not in self._waits]
+        sizes, queues = Counter(map(size_of, never)), Counter(map(queue_of, never))
+        return {
+            "pods": {
+                "created": self.created,
+                "placed": self.placed,
+                "never_placed": len(never),
+                "evicted": self.evicted,
+                "in_pieces": self.in_pieces,
+            },
+            "utilisation": {
+                name: {"mean": round(over_time[name][0], DIGITS), "peak": round(over_time[name][2], DIGITS)}
+                for name in RESOURCES
+            },
+            "fragmentation": {
+                "mean": round(over_time["fragmentation"][0], DIGITS),
+                "peak": round(over_time["fragmentation"][2], DIGITS),
+            },
+            "fairness": {
+                "mean": round(over_time["fairness"][0], DIGITS),
+                "least": round(over_time["fairness"][1], DIGITS),
+            },
+            "waiting_pods": {
+                "mean": round(over_time["waiting"][0], DIGITS),
+                "peak": int(max(self.series["waiting"], default=0)),
+            },
+            "waiting_seconds": {
+                "all": {**spread([seconds for _, seconds in waits]), "never": len(never)},
+                "by_queue": {
+                    name: {**spread(by_queue[name]), "never": queues[name]}
+                    for name in sorted(self._weights)
+                    if by_queue[name] or queues[name]
+                },
+                "by_size": {
+                    name: {**spread(by_size[name]), "never": sizes[name]}
+                    for name in SIZES
+                    if by_size[name] or sizes[name]
+                },
+            },
+            "measured_seconds": {"begin": self.begin, "end": self.end},
+            "last_start_seconds": self._last_start,
+            "makespan_seconds": self._last_end,
+            "lost_seconds": {name: round(self._lost[name] / 1000, 1) for name in ("cpu", "gpu")},
+            "series": self._lines(),
+        }
+
+    def _lines(self) -> dict[str, list[float]]:
+        """Averages over equal pieces of time, for drawing."""
+        edges = np.linspace(self.begin, self.horizon, POINTS + 1)
+        lines = {"seconds": [round(float(edge), 1) for edge in edges[:-1]]}
+        for name in SERIES:
+            lines[name] = [round(float(value), DIGITS) for value in averages(self.moments, self.series[name], edges)]
+        return lines

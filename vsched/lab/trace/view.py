@@ -1,0 +1,122 @@
+"""How replays of a trace compare, as a table: a line a figure, a column a policy, the best of each line marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rich.markup import escape
+from rich.table import Table
+
+from vsched.cli.show.drawing import so_many
+from vsched.cli.show.output import console_for
+from vsched.sim.tables.ages import short_duration
+
+Document = dict[str, Any]
+Shown = Callable[[float], str]
+
+
+class Line(NamedTuple):
+    """One figure of every policy."""
+
+    title: str
+    values: list[float]
+    shown: Shown
+    better: int = 0
+    """1 where more is better, -1 where less is, 0 where neither."""
+
+    def best(self) -> set[int]:
+        """Which policies are best in it; none where they do not differ as far as is shown."""
+        if not self.better or len({self.shown(value) for value in self.values}) < 2:
+            return set()
+        top = self.shown(max(self.values, key=lambda value: self.better * value))
+        return {index for index, value in enumerate(self.values) if self.shown(value) == top}
+
+
+def percent(value: float) -> str:
+    return f"{value:.1%}"
+
+
+def index(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def show(document: Document, no_color: bool = False) -> None:
+    """Print it; a table that goes to a file has all the room it needs."""
+    console = console_for(no_color, wide=False)
+    console.print(escape(headline(document["trace"])), soft_wrap=True)
+    console.print(as_table(document["policies"]))
+    console.print(
+        "Over time: while pods come, from the hundredth part of them on. Waits: of pods that were placed.  * best",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def headline(trace: Document) -> str:
+    """What was replayed."""
+    load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
+    there = f"{so_many(trace['pods'], 'pod', 'pods')} on {so_many(trace['nodes'], 'node', 'nodes')}"
+    speed = _speed(trace["times_as_fast"])
+    return f"{there} with {so_many(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
+
+
+def _speed(pace: float) -> str:
+    """Small numbers with their fractions: pods may come only a little faster, or more slowly."""
+    told = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
+    return "as recorded" if told == "1" else f"{told} times as fast as recorded"
+
+
+def as_table(policies: Sequence[Document]) -> Table:
+    """A line a figure, a column a policy."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for policy in policies:
+        table.add_column(escape(policy["policy"]), justify="right")
+    for line in lines_of(policies):
+        best = line.best()
+        cells = [
+            f"[bold green]{line.shown(value)} *[/]" if place in best else f"{line.shown(value)}  "
+            for place, value in enumerate(line.values)
+        ]
+        table.add_row(escape(line.title), *cells)
+    return table
+
+
+def lines_of(policies: Sequence[Document]) -> Iterator[Line]:
+    """Every figure that is shown."""
+
+    def of(*path: str) -> list[float]:
+        values = []
+        for policy in policies:
+            found: Any = policy
+            for key in path:
+                found = found.get(key, {}) if isinstance(found, dict) else found
+            values.append(float(found or 0.0))
+        return values
+
+    for name, title in (("gpu", "GPUs in use"), ("cpu", "cpu in use"), ("memory", "memory in use")):
+        yield Line(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
+    yield Line("GPUs in use, peak", of("utilisation", "gpu", "peak"), percent, 1)
+    yield Line("free GPUs that are fragments, mean", of("fragmentation", "mean"), percent, -1)
+    yield Line("fairness among queues, mean", of("fairness", "mean"), index, 1)
+    yield Line("fairness among queues, least", of("fairness", "least"), index, 1)
+    yield Line("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
+    yield Line("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
+    for part in ("mean", "p50", "p90", "p99", "max"):
+        yield Line(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
+    for group, word in (("by_size", ""), ("by_queue", "queue ")):
+        names = dict.fromkeys(name for policy in policies for name in policy["waiting_seconds"][group])
+        for name in names:
+            yield Line(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
+    yield Line("never placed", of("pods", "never_placed"), count, -1)
+    yield Line("evictions", of("pods", "evicted"), count, -1)
+    yield Line("GPU hours lost to evictions", [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
+    yield Line("last pod started after", of("last_start_seconds"), short_duration, -1)
+    yield Line("makespan", of("makespan_seconds"), short_duration, -1)
+    yield Line("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
+    yield Line("sessions", of("sessions"), count)
