@@ -19,7 +19,7 @@ import pytest
 import vsched
 from vsched.daemon.triggers import Trigger
 from vsched.together import together
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 PACKAGE = Path(vsched.__file__).parent
 Made = tuple[Coroutine[Any, Any, Any], Callable[[], None]]
@@ -100,7 +100,7 @@ def lane() -> Made:
     async def write(key: str, value: int) -> None:
         await asyncio.sleep(0)
 
-    made: Lane[str, int] = Lane(LaneSettings(workers=2, per_second=1000.0, burst=1000.0), write)
+    made: Workqueue[str, int] = Workqueue(WorkqueueSettings(workers=2, per_second=1000.0, burst=1000.0), write)
     made.put("later", 1, wait_seconds=60.0)
     return made.run(), lambda: made.put("now", 1) and None
 

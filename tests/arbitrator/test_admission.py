@@ -14,7 +14,7 @@ from vsched.arbitrator.admission import (
     problems,
 )
 from vsched.arbitrator.tree import LEVELS_MAX
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Claim, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Claim, NamespaceAccount
 
 TOTAL = "cpu=10 memory=10Gi pods=110"
 
@@ -27,7 +27,7 @@ def claim(namespace: str = "a", **said: object) -> Claim:
 
 
 def found_beside(
-    new: Claim | Bucket, parties: list[Party], buckets: list[Bucket] | None = None, total: str = TOTAL
+    new: Claim | Bucket, parties: list[NamespaceAccount], buckets: list[Bucket] | None = None, total: str = TOTAL
 ) -> tuple[str, ...]:
     """What is wrong with an object beside these."""
     arbitration = world(total, parties, buckets=buckets or ()).arbitration
@@ -249,7 +249,7 @@ def test_a_bucket_reserves_within_its_limit() -> None:
     ],
 )
 def test_reservations_stay_within_the_cluster(
-    new: Claim | Bucket, others: list[Party], buckets: list[Bucket], expected: tuple[str, ...]
+    new: Claim | Bucket, others: list[NamespaceAccount], buckets: list[Bucket], expected: tuple[str, ...]
 ) -> None:
     assert found_beside(new, others, buckets) == expected
 

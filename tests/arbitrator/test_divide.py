@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.parties import Said, amounts, bucket, deserved, party, pods, shown, world
 from vsched.arbitrator.divide import divide
-from vsched.model.arbitration import Bucket, Division, Party
+from vsched.model.arbitration import Bucket, Division, NamespaceAccount
 from vsched.model.job import Job, JobSpec
 
 
-def division(total: Said, *parties: Party, buckets: Iterable[Bucket] = (), storage: Said = "") -> Division:
+def division(total: Said, *parties: NamespaceAccount, buckets: Iterable[Bucket] = (), storage: Said = "") -> Division:
     return divide(world(total, parties, buckets=buckets, storage=storage))
 
 
@@ -145,7 +145,7 @@ ALL = "cpu=2 memory=2Gi"
         ),
     ],
 )
-def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) -> None:
+def test_deserved(total: str, parties: list[NamespaceAccount], expected: dict[str, str]) -> None:
     assert gets(division(total, *parties)) == expected
 
 
@@ -267,7 +267,9 @@ def test_deserved(total: str, parties: list[Party], expected: dict[str, str]) ->
         ),
     ],
 )
-def test_buckets(parties: list[Party], buckets: list[Bucket], expected: dict[str, str], parts: dict[str, str]) -> None:
+def test_buckets(
+    parties: list[NamespaceAccount], buckets: list[Bucket], expected: dict[str, str], parts: dict[str, str]
+) -> None:
     made = division("cpu=10", *parties, buckets=buckets)
     assert gets(made) == expected
     assert {name: _text(shown(award.deserved)) for name, award in made.buckets.items()} == parts
@@ -353,7 +355,7 @@ def test_nobody_deserves_anything_where_nobody_arbitrates() -> None:
         ),
     ],
 )
-def test_ceilings(parties: list[Party], expected: dict[str, str]) -> None:
+def test_ceilings(parties: list[NamespaceAccount], expected: dict[str, str]) -> None:
     assert may_hold(division("cpu=10", *parties)) == expected
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.parties import bucket, party, world
 from vsched.arbitrator.divide import divide
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Bucket, Division, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Bucket, Division, NamespaceAccount
 from vsched.model.counted import Counted, lesser, summed
 
 KNOWN = {"cpu": 4000, "memory": 1 << 33, "pods": 20, "example.com/gpu": 3000, "example.com/none": 0}
@@ -23,13 +23,13 @@ AREAS = ("", "", "x", "y", "missing")
 class Made(NamedTuple):
     total: Counted
     storage: Counted
-    parties: list[Party]
+    parties: list[NamespaceAccount]
     buckets: list[Bucket]
 
     def divided(self) -> Division:
         return divide(world(self.total, self.parties, buckets=self.buckets, storage=self.storage))
 
-    def changed(self, parties: Sequence[Party]) -> Made:
+    def changed(self, parties: Sequence[NamespaceAccount]) -> Made:
         return self._replace(parties=list(parties))
 
 
@@ -69,25 +69,25 @@ def made_worlds(draw: st.DrawFn) -> Made:
     return Made({name: KNOWN[name] for name in present}, storage, parties, buckets)
 
 
-def area_of(one: Party) -> str:
+def area_of(one: NamespaceAccount) -> str:
     return one.claim.parent if one.claim is not None and one.namespace != SYSTEM_NAMESPACE else ""
 
 
-def limit_of(one: Party, made: Made) -> Counted:
+def limit_of(one: NamespaceAccount, made: Made) -> Counted:
     if one.namespace == SYSTEM_NAMESPACE or one.claim is None:
         return {}
     own = lesser(one.claim.hard, one.quota)
     return lesser(own, next((area.hard for area in made.buckets if area.name == area_of(one)), {}))
 
 
-def floor_of(one: Party, made: Made) -> dict[str, int]:
+def floor_of(one: NamespaceAccount, made: Made) -> dict[str, int]:
     if one.namespace == SYSTEM_NAMESPACE or one.claim is None:
         return {}
     limit = limit_of(one, made)
     return {name: min(value, limit.get(name, value)) for name, value in one.claim.reserved.items()}
 
 
-def aim_of(one: Party, made: Made) -> dict[str, int]:
+def aim_of(one: NamespaceAccount, made: Made) -> dict[str, int]:
     """What it would get if there were enough of everything."""
     limit, floor = limit_of(one, made), floor_of(one, made)
     demand = {name: min(value, limit.get(name, value)) for name, value in one.requested.items()}
@@ -207,7 +207,7 @@ def test_nothing_that_is_asked_for_stays_undivided(made: Made) -> None:
             assert all(left.get(of, 0) < count for of in _lacking(one, made, division))
 
 
-def _lacking(one: Party, made: Made, division: Division) -> set[str]:
+def _lacking(one: NamespaceAccount, made: Made, division: Division) -> set[str]:
     award = division.namespaces[one.namespace]
     return {name for name, value in aim_of(one, made).items() if award.deserved.get(name, 0) < value}
 

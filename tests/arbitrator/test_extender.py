@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.parties import amounts
-from vsched.arbitrator.extender import GRANT_SECONDS, Answer, Asking, Gate, Grants, Seen, Sight
+from vsched.arbitrator.extender import GRANT_SECONDS, Asking, ExtenderAnswer, Gate, Grants, PodState, Seen
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Division
 from vsched.model.counted import Counted
 
 FOUR = Award(deserved=amounts("cpu=4"), ceiling=amounts("cpu=4 pods=3"))
-PASSES, UNSEEN = Answer(), Answer(seen=False)
+PASSES, UNSEEN = ExtenderAnswer(), ExtenderAnswer(seen=False)
 
 
 def asking(uid: str = "p", said: str = "cpu=1 pods=1", namespace: str = "team-a") -> Asking:
@@ -38,7 +38,7 @@ class Mirror:
         self.held[namespace] = amounts(said)
         self.gate.moved([namespace])
 
-    def show(self, pod: Asking, sight: Sight = Sight.WAITING) -> None:
+    def show(self, pod: Asking, sight: PodState = PodState.WAITING) -> None:
         self.pods[pod.uid] = Seen(sight, pod, self.ours)
 
     def judge(self, pod: Asking, now: float = 0.0) -> str | None:
@@ -50,7 +50,7 @@ class Mirror:
         return answer.refusal
 
     def _look(self, uid: str) -> Seen:
-        return self.pods.get(uid, Seen(Sight.UNKNOWN))
+        return self.pods.get(uid, Seen(PodState.UNKNOWN))
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,20 @@ def test_asking_again_renews_the_grant() -> None:
 @pytest.mark.parametrize(
     ("later", "seconds", "held", "passes"),
     [
-        pytest.param(Sight.WAITING, 1.0, "cpu=3", False, id="still without a node"),
-        pytest.param(Sight.WAITING, GRANT_SECONDS, "cpu=3", True, id="too long without a node"),
-        pytest.param(Sight.PLACED, 1.0, "cpu=4", False, id="on its node, and counted there"),
-        pytest.param(Sight.PLACED, 1.0, "cpu=3", True, id="on its node, and another one has gone"),
-        pytest.param(Sight.UNKNOWN, 1.0, "cpu=3", True, id="gone"),
+        pytest.param(PodState.WAITING, 1.0, "cpu=3", False, id="still without a node"),
+        pytest.param(PodState.WAITING, GRANT_SECONDS, "cpu=3", True, id="too long without a node"),
+        pytest.param(PodState.PLACED, 1.0, "cpu=4", False, id="on its node, and counted there"),
+        pytest.param(PodState.PLACED, 1.0, "cpu=3", True, id="on its node, and another one has gone"),
+        pytest.param(PodState.UNKNOWN, 1.0, "cpu=3", True, id="gone"),
     ],
 )
-def test_how_long_a_grant_counts(later: Sight, seconds: float, held: str, passes: bool) -> None:
+def test_how_long_a_grant_counts(later: PodState, seconds: float, held: str, passes: bool) -> None:
     at = Mirror("cpu=3")
     assert at.judge(asking("one")) is None
     at.show(asking("one"), later)
     at.hold(held)
     assert (at.judge(asking("two"), seconds) is None) is passes
-    assert len(at.gate.grants) == passes + (later is not Sight.PLACED and not passes)
+    assert len(at.gate.grants) == passes + (later is not PodState.PLACED and not passes)
 
 
 def test_a_pod_that_is_refused_is_granted_nothing_any_more() -> None:
@@ -167,7 +167,7 @@ def test_nothing_is_granted_to_pods_that_we_place_ourselves() -> None:
 
 def test_who_passes_whatever_is_held() -> None:
     at = Mirror("cpu=99 pods=99", **{"team-a": FOUR, "free": Award({}, {}), SYSTEM_NAMESPACE: FOUR})
-    at.show(asking("there"), Sight.PLACED)
+    at.show(asking("there"), PodState.PLACED)
     assert at.judge(asking("there")) is None, "a pod that is counted already"
     assert at.judge(asking("one", namespace="free")) is None, "a namespace without a ceiling"
     assert at.judge(asking("two", namespace="new")) is None, "a namespace that is newer than the last division"
@@ -237,7 +237,7 @@ def test_never_over_a_limit_while_bindings_are_quicker_than_grants_expire(
         for uid in list(placed)[: max(0, len(placed) - late)]:
             if uid not in shown:
                 shown.add(uid)
-                at.show(placed[uid], Sight.PLACED)
+                at.show(placed[uid], PodState.PLACED)
                 namespace = placed[uid].namespace
                 held = Counter(dict(at.held.get(namespace, {})))
                 held.update(placed[uid].amounts)

@@ -14,14 +14,14 @@ from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.overuse import excesses, kept_in_buckets, overuses, record_of, shortages
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import AllocationRecord, Bucket, Party, Told
+from vsched.model.arbitration import AllocationRecord, Bucket, NamespaceAccount, Told
 from vsched.model.status import Status
 
 HALVES = [party("a"), party("b")]
 
 
 def looked_at(
-    parties: Sequence[Party], said: Sequence[Pod], total: Any = "cpu=4", buckets: Sequence[Bucket] = ()
+    parties: Sequence[NamespaceAccount], said: Sequence[Pod], total: Any = "cpu=4", buckets: Sequence[Bucket] = ()
 ) -> dict[str, Overuse]:
     snapshot = world(total, parties, buckets=buckets, pods=said)
     division = divide(snapshot)
@@ -153,7 +153,7 @@ def test_who_is_overused(said: list[Pod], overused: dict[str, str], short: tuple
     ],
 )
 def test_limits_hold_whoever_is_short(
-    parties: list[Party], buckets: list[Bucket], said: list[Pod], expected: dict[str, str]
+    parties: list[NamespaceAccount], buckets: list[Bucket], said: list[Pod], expected: dict[str, str]
 ) -> None:
     found = looked_at(parties, said, buckets=buckets)
     assert {name: overuse_message(one) for name, one in found.items()} == expected

@@ -18,26 +18,26 @@ from vsched.arbitrator.effects import (
     MakeConsumer,
     Promise,
     Remark,
-    Verdict,
+    RoundResult,
     WriteAllocation,
     WriteStatus,
 )
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Party, Told
+from vsched.model.arbitration import AllocationRecord, Bucket, Claim, NamespaceAccount, Told
 
 SLOW = ArbitrationRules(grace_seconds=1000.0)
 
 
 def decided(
-    parties: Sequence[Party],
+    parties: Sequence[NamespaceAccount],
     said: Sequence[Pod] = (),
     *,
     buckets: Sequence[Bucket] = (),
     total: Any = "cpu=4",
     now: float = NOW,
     **options: Any,
-) -> Verdict:
+) -> RoundResult:
     snapshot = replace(world(total, parties, pods=said, buckets=buckets), now=now)
     return reconcile(snapshot, divide(snapshot), SLOW, PLACING, **options)
 
@@ -172,7 +172,7 @@ def test_hard_and_reserved_are_copied_as_they_are_stated() -> None:
     ],
     ids=["it is in force", "the cluster has too little", "the quota is below it"],
 )
-def test_what_becomes_of_a_reservation(parties: list[Party], reason: str, message: str) -> None:
+def test_what_becomes_of_a_reservation(parties: list[NamespaceAccount], reason: str, message: str) -> None:
     verdict = decided(parties)
     found = told(of(verdict.effects, WriteAllocation, "a")[0])["Reserved"]
     assert (found.reason, found.message) == (reason, message)
@@ -355,4 +355,4 @@ def test_a_promise_lasts_until_the_pod_has_its_place_and_no_longer_than_it_may()
 def test_nothing_follows_where_nobody_arbitrates() -> None:
     snapshot = replace(world("cpu=2", []), arbitration=None)
     division = divide(world("cpu=2", []))
-    assert reconcile(snapshot, division, AT_ONCE, PLACING) == Verdict()
+    assert reconcile(snapshot, division, AT_ONCE, PLACING) == RoundResult()

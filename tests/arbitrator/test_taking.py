@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
 from vsched.arbitrator.divide import divide
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -49,7 +49,7 @@ def decided(
     grace: float = 0.0,
     owners: Iterable[tuple[str, str]] = (),
     spared: Iterable[str] = (),
-) -> Verdict:
+) -> RoundResult:
     """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name, and pods
     that are ``spared`` could not be evicted before."""
     found = [*manifests(text), *objects]
@@ -71,7 +71,7 @@ def decided(
     return reconcile(snapshot, divide(snapshot), rules, PLACING)
 
 
-def gone(verdict: Verdict) -> list[str]:
+def gone(verdict: RoundResult) -> list[str]:
     """Who is evicted, and for whom."""
     assert all(eviction.action == "arbitrate" for eviction in verdict.evictions)
     return [f"{one.namespace}/{one.name} for {one.beneficiary}" for one in verdict.evictions]

@@ -10,7 +10,7 @@ import pytest
 
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors.figures import CPU, collect
-from vsched.collectors.poll import Poller, PollSettings, Standing, State, numbers_of, why_blind
+from vsched.collectors.poll import Poller, PollSettings, SourceState, State, numbers_of, why_blind
 from vsched.collectors.source import Collected, SourceError, Target
 from vsched.model.usage import STALE_SECONDS, Reading
 
@@ -65,7 +65,7 @@ class Listening:
         settings = PollSettings(interval, timeout)
         self.poller = Poller(source, settings, lambda: NODES, ["5m"], clock, self.readings.append, self._tell)
 
-    def _tell(self, standing: Standing) -> None:
+    def _tell(self, standing: SourceState) -> None:
         self.told.append((standing.state, standing.problem))
 
 
@@ -178,7 +178,7 @@ def test_why_none_is_known(collected: Collected, text: str) -> None:
 
 
 def test_numbers_of_a_source_that_has_not_answered_yet() -> None:
-    assert numbers_of(Standing("script"), 0.0) == {
+    assert numbers_of(SourceState("script"), 0.0) == {
         "vsched_usage_rounds_total": {"success": 0.0, "failure": 0.0},
         "vsched_usage_nodes": {"known": 0.0, "stale": 0.0, "unknown": 0.0},
     }

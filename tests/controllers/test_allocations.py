@@ -18,11 +18,11 @@ from vsched.controllers.allocations import AllocationSettings, AllocationWriter
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.model.arbitration import AllocationRecord, Arbitration, Claim, Party, Told
+from vsched.model.arbitration import AllocationRecord, Arbitration, Claim, NamespaceAccount, Told
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventRecorder, EventSettings
 from vsched.writes.limits import Attempts, TokenBucket
-from vsched.writes.workqueue import LaneSettings
+from vsched.writes.workqueue import WorkqueueSettings
 from vsched.writes.writer import Writer
 
 CONSUMERS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/consumers"
@@ -31,7 +31,7 @@ GROUP, KINDS = "kube-arbitrator.incubator.k8s.io", ("consumers", "allocations")
 SPEC = {"deserved": {"cpu": "1"}, "hard": {}, "reserved": {}}
 RETRY_SECONDS = 0.2
 QUICK = AllocationSettings(
-    LaneSettings(workers=4, per_second=1e6, burst=1e6),
+    WorkqueueSettings(workers=4, per_second=1e6, burst=1e6),
     Attempts(1),
     BackOffSettings(first_seconds=RETRY_SECONDS, ceiling_seconds=RETRY_SECONDS),
 )
@@ -42,7 +42,7 @@ def there(*names: str, claim: bool = True, allocation: bool = True) -> Arbitrati
     """Namespaces as the mirror shows them, with their Consumers and Allocations or without."""
     return Arbitration(
         {
-            name: Party(
+            name: NamespaceAccount(
                 name,
                 claim=Claim(name, "defaults") if claim else None,
                 allocations=(AllocationRecord(name, "defaults"),) if allocation else (),
@@ -333,7 +333,7 @@ async def test_who_may_not_write_writes_nothing_and_is_not_worried() -> None:
 
 
 async def test_many_writes_keep_to_a_rate() -> None:
-    slow = replace(QUICK, lane=LaneSettings(workers=4, per_second=20.0, burst=3.0))
+    slow = replace(QUICK, lane=WorkqueueSettings(workers=4, per_second=20.0, burst=3.0))
     async with desk(slow) as at:
         at.writer.submit([MakeConsumer(f"n{number}") for number in range(50)], NOBODY)
         await until(lambda: len(at.server.sent) >= 3)

@@ -9,8 +9,8 @@ import pytest
 from tests.mirror import builders as make
 from tests.mirror.test_cache import World
 from vsched.controllers.podgroup_records import standing_of
-from vsched.controllers.podgroups import Content, Owner, Standing, Topology, content_of, correction, creation
-from vsched.mirror.ingest.implicit import StandIn
+from vsched.controllers.podgroups import Content, Owner, PodGroupState, Topology, content_of, correction, creation
+from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.sim.apply.patches import merge_patch
 
 Fields = dict[str, Any]
@@ -27,7 +27,7 @@ def said(
     pod = make.pod("p", metadata={"annotations": annotations, "labels": labels or {}}, spec=spec or {})
     here = World(pod)
     stand_in = here.cache.stand_in("ns/podgroup-uid-p")
-    assert isinstance(stand_in, StandIn)
+    assert isinstance(stand_in, ImplicitPodGroup)
     remarks: list[str] = []
     return content_of(stand_in, here.cache.axis.names, remarks), remarks
 
@@ -89,7 +89,7 @@ OTHERS = [
 ]
 
 
-def read(body: Fields) -> Standing:
+def read(body: Fields) -> PodGroupState:
     """An object as its feed tells of it."""
     metadata = body["metadata"] | {"uid": "u", "resourceVersion": "7"}
     found = standing_of(make.read(body | {"metadata": metadata}))

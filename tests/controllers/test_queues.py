@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.controllers.queues import Standing, Verdict, boot_queues, decide
+from vsched.controllers.queues import QueueDecision, QueueFacts, boot_queues, decide
 from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
 
-def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> Standing:
-    return Standing("q", state, podgroups=podgroups, **fields)  # type: ignore[arg-type]
+def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> QueueFacts:
+    return QueueFacts("q", state, podgroups=podgroups, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,23 @@ def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> Standing:
     ],
 )
 def test_states_and_requests(state: str, podgroups: int, asked: str, expected: str) -> None:
-    assert decide(queue(state, podgroups), asked) == Verdict(expected, False, "")
+    assert decide(queue(state, podgroups), asked) == QueueDecision(expected, False, "")
     if asked:
-        assert decide(queue(state, podgroups, wish=asked)) == Verdict(expected, False, asked)
+        assert decide(queue(state, podgroups, wish=asked)) == QueueDecision(expected, False, asked)
 
 
 @pytest.mark.parametrize(
     ("wish", "asked", "expected"),
     [
-        pytest.param(CLOSED, "", Verdict(CLOSED, False, CLOSED), id="the annotation stands"),
-        pytest.param(CLOSED, OPEN, Verdict(OPEN, False, OPEN), id="a Command to open changes the annotation"),
-        pytest.param(OPEN, CLOSED, Verdict(CLOSED, False, CLOSED), id="a Command to close changes the annotation"),
-        pytest.param("", CLOSED, Verdict(CLOSED, False, ""), id="a Command makes no annotation"),
+        pytest.param(CLOSED, "", QueueDecision(CLOSED, False, CLOSED), id="the annotation stands"),
+        pytest.param(CLOSED, OPEN, QueueDecision(OPEN, False, OPEN), id="a Command to open changes the annotation"),
+        pytest.param(
+            OPEN, CLOSED, QueueDecision(CLOSED, False, CLOSED), id="a Command to close changes the annotation"
+        ),
+        pytest.param("", CLOSED, QueueDecision(CLOSED, False, ""), id="a Command makes no annotation"),
     ],
 )
-def test_the_annotation_and_a_command(wish: str, asked: str, expected: Verdict) -> None:
+def test_the_annotation_and_a_command(wish: str, asked: str, expected: QueueDecision) -> None:
     assert decide(queue(wish=wish), asked) == expected
 
 
@@ -61,30 +63,44 @@ def test_the_annotation_and_a_command(wish: str, asked: str, expected: Verdict) 
 @pytest.mark.parametrize(
     ("standing", "asked", "expected"),
     [
-        pytest.param(queue(), "", Verdict(CLOSED, True, ""), id="an open child is closed, for its parent's sake"),
-        pytest.param(queue(podgroups=2), "", Verdict(CLOSING, True, ""), id="and is closing while it has PodGroups"),
-        pytest.param(queue(""), "", Verdict(CLOSED, True, ""), id="so is a new one"),
-        pytest.param(queue(CLOSED), "", Verdict(CLOSED, False, ""), id="a closed child is closed for its own sake"),
-        pytest.param(queue(CLOSING), "", Verdict(CLOSED, False, ""), id="a closing child goes on to be closed"),
-        pytest.param(queue(CLOSED, by_parent=True), "", Verdict(CLOSED, True, ""), id="nothing else changes"),
-        pytest.param(queue(UNKNOWN), "", Verdict(UNKNOWN, False, ""), id="an unknown child stays unknown"),
+        pytest.param(queue(), "", QueueDecision(CLOSED, True, ""), id="an open child is closed, for its parent's sake"),
         pytest.param(
-            queue(CLOSED, by_parent=True), CLOSED, Verdict(CLOSED, False, ""), id="a child may be closed for itself too"
+            queue(podgroups=2), "", QueueDecision(CLOSING, True, ""), id="and is closing while it has PodGroups"
+        ),
+        pytest.param(queue(""), "", QueueDecision(CLOSED, True, ""), id="so is a new one"),
+        pytest.param(
+            queue(CLOSED), "", QueueDecision(CLOSED, False, ""), id="a closed child is closed for its own sake"
+        ),
+        pytest.param(queue(CLOSING), "", QueueDecision(CLOSED, False, ""), id="a closing child goes on to be closed"),
+        pytest.param(queue(CLOSED, by_parent=True), "", QueueDecision(CLOSED, True, ""), id="nothing else changes"),
+        pytest.param(queue(UNKNOWN), "", QueueDecision(UNKNOWN, False, ""), id="an unknown child stays unknown"),
+        pytest.param(
+            queue(CLOSED, by_parent=True),
+            CLOSED,
+            QueueDecision(CLOSED, False, ""),
+            id="a child may be closed for itself too",
         ),
         pytest.param(
-            queue(CLOSED, by_parent=True, wish=CLOSED), "", Verdict(CLOSED, False, CLOSED), id="by annotation as well"
+            queue(CLOSED, by_parent=True, wish=CLOSED),
+            "",
+            QueueDecision(CLOSED, False, CLOSED),
+            id="by annotation as well",
         ),
-        pytest.param(queue(CLOSED, wish=OPEN), "", Verdict(CLOSED, True, OPEN), id="one that is to be open waits"),
-        pytest.param(queue(UNKNOWN, wish=OPEN), "", Verdict(CLOSED, True, OPEN), id="whatever state it was in"),
+        pytest.param(
+            queue(CLOSED, wish=OPEN), "", QueueDecision(CLOSED, True, OPEN), id="one that is to be open waits"
+        ),
+        pytest.param(queue(UNKNOWN, wish=OPEN), "", QueueDecision(CLOSED, True, OPEN), id="whatever state it was in"),
     ],
 )
-def test_below_a_parent_that_is_not_open(standing: Standing, asked: str, expected: Verdict, parent_state: str) -> None:
+def test_below_a_parent_that_is_not_open(
+    standing: QueueFacts, asked: str, expected: QueueDecision, parent_state: str
+) -> None:
     assert decide(standing._replace(parent="p", parent_state=parent_state), asked) == expected
 
 
 def test_a_child_is_not_opened_before_its_parent() -> None:
     verdict = decide(queue(CLOSED, parent="p", parent_state=CLOSING, wish=CLOSED), OPEN)
-    assert verdict == Verdict(CLOSED, False, CLOSED, "its parent p is Closing and has to be opened first")
+    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and has to be opened first")
 
 
 @pytest.mark.parametrize(
@@ -95,19 +111,19 @@ def test_a_child_is_not_opened_before_its_parent() -> None:
         pytest.param(queue(CLOSED), CLOSED, id="a child that was closed for its own sake stays closed"),
     ],
 )
-def test_below_a_parent_that_is_open_again(standing: Standing, expected: str) -> None:
-    assert decide(standing._replace(parent="p", parent_state=OPEN)) == Verdict(expected, False, "")
+def test_below_a_parent_that_is_open_again(standing: QueueFacts, expected: str) -> None:
+    assert decide(standing._replace(parent="p", parent_state=OPEN)) == QueueDecision(expected, False, "")
 
 
 def test_the_root_is_never_closed() -> None:
-    root = Standing("root")
-    assert decide(root, CLOSED) == Verdict(OPEN, False, "", "root holds all queues together and cannot be closed")
-    assert decide(root._replace(wish=CLOSED)) == Verdict(OPEN, False, CLOSED)
+    root = QueueFacts("root")
+    assert decide(root, CLOSED) == QueueDecision(OPEN, False, "", "root holds all queues together and cannot be closed")
+    assert decide(root._replace(wish=CLOSED)) == QueueDecision(OPEN, False, CLOSED)
 
 
 STATES = ("", OPEN, CLOSING, CLOSED, UNKNOWN, "Ajar")
 STANDINGS = st.builds(
-    Standing,
+    QueueFacts,
     st.sampled_from(["q", "root"]),
     st.sampled_from(STATES),
     st.sampled_from(["", OPEN, CLOSED]),
@@ -119,7 +135,7 @@ STANDINGS = st.builds(
 
 
 @given(STANDINGS, st.sampled_from(["", OPEN, CLOSED]))
-def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: Standing, asked: str) -> None:
+def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: QueueFacts, asked: str) -> None:
     verdict = decide(standing, asked)
     after = standing._replace(state=verdict.state, by_parent=verdict.by_parent, wish=verdict.wish)
     assert decide(after) == verdict._replace(refusal="")
@@ -127,7 +143,7 @@ def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: Sta
 
 @given(STANDINGS, st.sampled_from(["", OPEN, CLOSED]))
 def test_nothing_is_open_below_what_is_not_and_no_request_is_lost_without_a_word(
-    standing: Standing, asked: str
+    standing: QueueFacts, asked: str
 ) -> None:
     verdict = decide(standing, asked)
     assert verdict.state in (OPEN, CLOSING, CLOSED, UNKNOWN)

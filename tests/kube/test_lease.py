@@ -18,7 +18,7 @@ from tests.kube.stub_server import StubServer, silence
 from vsched.clock import FakeClock
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.connection import Connection
-from vsched.kube.lease import Elector, LeaseLost, Role, Standing, WakefulClock
+from vsched.kube.lease import CandidateState, Elector, LeaseLost, Role, WakefulClock
 from vsched.kube.lease_record import LeaseSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
 
@@ -78,7 +78,7 @@ class World:
             self.pass_time(wait_seconds)
         raise AssertionError(f"{candidate.identity} does not lead at {self.time}: {candidate.standing}")
 
-    def _told(self, _: Standing) -> None:
+    def _told(self, _: CandidateState) -> None:
         self.check()
 
     def lease(self) -> Obj:
@@ -128,8 +128,8 @@ async def test_the_first_candidate_makes_the_lease_and_leads(world: World) -> No
         "renewTime": "2023-11-14T22:13:20.000000Z",
         "leaseTransitions": 0,
     }
-    assert first.standing == Standing(Role.LEADER, "first")
-    assert second.standing == Standing(Role.STANDBY, "first")
+    assert first.standing == CandidateState(Role.LEADER, "first")
+    assert second.standing == CandidateState(Role.STANDBY, "first")
 
 
 async def test_renewals_keep_the_lease_for_as_long_as_they_come(world: World) -> None:
@@ -238,7 +238,7 @@ async def test_an_outage_shorter_than_the_deadline_changes_nothing(world: World,
     assert "Cannot connect" in leader.standing.problem
     assert leader.failures >= 3
     await leader.turn(world.client)
-    assert leader.standing == Standing(Role.LEADER, "leader")
+    assert leader.standing == CandidateState(Role.LEADER, "leader")
     world.pass_time(14.5)
     assert leader.holds()
 
@@ -400,7 +400,7 @@ async def test_a_foreign_mark_on_the_lease_disturbs_nobody(world: World) -> None
     world.edit(lambda lease: {**lease, "metadata": {**lease["metadata"], "labels": {"by": "somebody"}}})
     world.pass_time(2.0)
     await leader.turn(world.client)
-    assert leader.standing == Standing(Role.LEADER, "leader")
+    assert leader.standing == CandidateState(Role.LEADER, "leader")
     assert world.lease()["metadata"]["labels"] == {"by": "somebody"}
     assert world.spec["renewTime"] == "2023-11-14T22:13:22.000000Z"
 
@@ -435,7 +435,7 @@ async def test_a_lost_answer_to_the_first_claim_is_made_good_at_the_next_look(wo
 
 
 async def test_what_keeps_a_candidate_from_the_lease_is_told_once(world: World) -> None:
-    standings: list[Standing] = []
+    standings: list[CandidateState] = []
     clock = FakeClock()
     lost = Elector(LeaseSettings(namespace="nowhere"), "me", clock=clock, told=standings.append)
     for _ in range(3):

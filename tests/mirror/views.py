@@ -10,7 +10,7 @@ import msgspec
 from vsched.model.job import Job
 from vsched.model.resources import ResourceAxis
 from vsched.model.shape import Shape
-from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -65,7 +65,7 @@ def named(axis: ResourceAxis, amounts: Iterable[tuple[int, int]]) -> dict[str, i
     return {axis.names[column]: value for column, value in amounts if value}
 
 
-def books_view(axis: ResourceAxis, books: QueueBooks) -> tuple[Any, ...]:
+def books_view(axis: ResourceAxis, books: QueueUsage) -> tuple[Any, ...]:
     sums = (books.allocated, books.pending, books.elastic, books.inqueue, books.promised)
     return books.jobs, *(named(axis, found.items()) for found in sums)
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.model.job import Claim, Job, JobSpec, claim_of
+from vsched.model.job import Job, JobSpec, JobUsage, claim_of
 from vsched.model.shape import PodLabels, ShapeTable
 from vsched.model.status import HOLDS, READY, Phase, Status
 from vsched.model.task import Task
@@ -76,7 +76,7 @@ RUNNING = [task("a", Status.RUNNING), task("b", Status.BOUND, 1)]
 
 def test_an_admitted_job_claims_what_it_lacks_of_its_minimum() -> None:
     claim = claim_of(job(*RUNNING, task("c"), spec=with_phase(Phase.INQUEUE)))
-    assert claim == Claim(
+    assert claim == JobUsage(
         "q",
         "ns",
         allocated=((0, 1250), (2, 2)),

@@ -15,11 +15,11 @@ import msgspec
 from tests.support.parties import NOW, Pod, amounts, party, world
 from vsched.arbitrator.ceilings import bounds_of, part_of
 from vsched.arbitrator.divide import divide
-from vsched.arbitrator.effects import Effect, Promise, Verdict, WriteAllocation, WriteStatus
+from vsched.arbitrator.effects import Effect, Promise, RoundResult, WriteAllocation, WriteStatus
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, NamespaceAccount
 from vsched.model.budget import DisruptionBudget
 from vsched.model.plan import Evict
 from vsched.model.pooled import Pooled
@@ -65,7 +65,7 @@ class Cluster:
     def __init__(
         self,
         nodes: Mapping[str, str],
-        parties: Iterable[Party],
+        parties: Iterable[NamespaceAccount],
         *,
         buckets: Iterable[Bucket] = (),
         stay: Mapping[str, int] | None = None,
@@ -104,7 +104,7 @@ class Cluster:
         )
         return replace(found, now=self.now, budgets=self._budgets())
 
-    def round(self, seconds: float = 1.0) -> tuple[Snapshot, Division, Verdict]:
+    def round(self, seconds: float = 1.0) -> tuple[Snapshot, Division, RoundResult]:
         """Arbitrate once, and let it come true."""
         self.now += seconds
         snapshot = self.snapshot()
@@ -192,7 +192,7 @@ class Cluster:
                 books.shift(living.namespace, asked.items(), 1)
 
 
-def pooled(division: Division, parties: Mapping[str, Party], *, lends: bool = True) -> Pooled[str]:
+def pooled(division: Division, parties: Mapping[str, NamespaceAccount], *, lends: bool = True) -> Pooled[str]:
     """What namespaces keep of what a division lets them, each and together."""
     parts = {name: part_of(award, division, lends=lends) for name, award in division.namespaces.items()}
     parts.pop(SYSTEM_NAMESPACE, None)

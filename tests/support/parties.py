@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.support.small import SmallCluster
-from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, Party
+from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, NamespaceAccount
 from vsched.model.counted import counted_name, format_counted, parse_counted, summed
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -63,8 +63,8 @@ def party(
     quota: Said = "",
     consumer: bool = True,
     **fields: Any,
-) -> Party:
-    """A namespace with a Consumer ``defaults`` of this limit, reservation, weight and parent; others are of ``Party``.
+) -> NamespaceAccount:
+    """A namespace with a Consumer ``defaults`` of this limit, reservation, weight and parent; others are of ``NamespaceAccount``.
 
     Without ``consumer`` it has none, and ``weight`` is that of its quotas.
     """
@@ -75,7 +75,7 @@ def party(
         claim, weight=weight, parent=parent, stated_hard=_stated(claim.hard), stated_reserved=_stated(claim.reserved)
     )
     fields.setdefault("weight", 1 if consumer else weight or 1)
-    return Party(
+    return NamespaceAccount(
         namespace,
         quota=amounts(quota),
         held=amounts(held),
@@ -109,7 +109,7 @@ def pods(
 
 def world(
     total: Said | Mapping[str, Mapping[str, str | int] | str],
-    parties: Iterable[Party],
+    parties: Iterable[NamespaceAccount],
     *,
     buckets: Iterable[Bucket] = (),
     pods: Sequence[Pod] = (),
@@ -172,7 +172,7 @@ def _task(cluster: SmallCluster, pod: Pod) -> Task:
     return Task(uid, pod.namespace, pod.name, shape=shape, labels=labels, status=pod.status, node=pod.node, **fields)
 
 
-def _with_pods(party: Party, pods: Sequence[Pod], tasks: dict[str, Task]) -> Party:
+def _with_pods(party: NamespaceAccount, pods: Sequence[Pod], tasks: dict[str, Task]) -> NamespaceAccount:
     """The party with what its pods hold and wait for added to what is said of it."""
     own = [pod for pod in pods if pod.namespace == party.namespace]
     waits = [pod.request for pod in own if pod.status is Status.PENDING and not pod.fields.get("gated")]

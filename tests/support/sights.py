@@ -12,7 +12,7 @@ from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.web.overview.document import Overview
 from vsched.web.overview.pictures import Around, picture
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 AROUND = Around(at=NOW, role="leader")
 JOBS = """
@@ -30,13 +30,13 @@ pods ns/done 1 cpu=1 on=n1 succeeded
 """Those that run, start, wait, have no pods yet, and are over."""
 
 
-def look(cache: Cache, now: float = NOW, policy: Policy = DEFAULT_POLICY) -> Sight:
+def look(cache: Cache, now: float = NOW, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
     """A session on a mirror."""
     snapshot = cache.snapshot(now)
-    return Sight(freeze(snapshot), policy, run_cycle(snapshot, policy, REGISTRY), 1)
+    return FrozenSnapshot(freeze(snapshot), policy, run_cycle(snapshot, policy, REGISTRY), 1)
 
 
-def sight(text: str, policy: Policy = DEFAULT_POLICY) -> Sight:
+def sight(text: str, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
     """What a session makes of a cluster."""
     return look(mirror(manifests(text)), policy=policy)
 

@@ -16,7 +16,7 @@ from vsched.model.placed import PlacedPods
 from vsched.model.queue import Namespace, Queue
 from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.shape import Shape, ShapeTable
-from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.model.status import HOLDS, Phase, Status
 from vsched.model.task import Task
 
@@ -110,14 +110,14 @@ class SmallCluster:
             scoring=np.zeros((2, len(names)), dtype=np.int64),
         )
         placed = PlacedPods()
-        books: dict[str, QueueBooks] = {}
+        books: dict[str, QueueUsage] = {}
         shares: dict[tuple[str, str], Vector] = {}
         for job in self.jobs.values():
             for task in job.tasks.values():
                 if task.node:
                     self._occupy(table, placed, task)
             claim = claim_of(job)
-            sums = books.setdefault(claim.queue, QueueBooks())
+            sums = books.setdefault(claim.queue, QueueUsage())
             sums.jobs += 1
             for kept, amounts in (
                 (sums.allocated, claim.allocated),

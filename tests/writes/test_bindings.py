@@ -11,8 +11,8 @@ import pytest
 
 from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
 from vsched.model.plan import Bind
-from vsched.writes.bind_backoff import Setbacks, wait_seconds
-from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.writes.bind_backoff import BindBackoff, wait_seconds
+from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Writer
 
@@ -62,30 +62,30 @@ async def test_a_binding_carries_the_uid_and_the_node() -> None:
 @pytest.mark.parametrize(
     ("replies", "verdict", "requests"),
     [
-        pytest.param([Reply(201)], Verdict.BOUND, 1, id="done at once"),
-        pytest.param([Reply(500), Reply(201)], Verdict.BOUND, 2, id="an internal error is tried again"),
-        pytest.param([Reply(0), Reply(201)], Verdict.BOUND, 2, id="a lost connection is tried again"),
-        pytest.param([Reply(503)] * 5, Verdict.GAVE_UP, 3, id="attempts are bounded"),
-        pytest.param([Reply(429)] * 5, Verdict.GAVE_UP, 3, id="too many requests for too long"),
-        pytest.param([Reply(404, "not found")], Verdict.GONE, 1, id="the pod is gone"),
-        pytest.param([Reply(409, "uid does not match")], Verdict.REFUSED, 1, id="another pod of the same name"),
-        pytest.param([Reply(422, "invalid")], Verdict.REFUSED, 1, id="refused content"),
-        pytest.param([Reply(403, "no")], Verdict.REFUSED, 1, id="not allowed"),
+        pytest.param([Reply(201)], BindOutcome.BOUND, 1, id="done at once"),
+        pytest.param([Reply(500), Reply(201)], BindOutcome.BOUND, 2, id="an internal error is tried again"),
+        pytest.param([Reply(0), Reply(201)], BindOutcome.BOUND, 2, id="a lost connection is tried again"),
+        pytest.param([Reply(503)] * 5, BindOutcome.GAVE_UP, 3, id="attempts are bounded"),
+        pytest.param([Reply(429)] * 5, BindOutcome.GAVE_UP, 3, id="too many requests for too long"),
+        pytest.param([Reply(404, "not found")], BindOutcome.GONE, 1, id="the pod is gone"),
+        pytest.param([Reply(409, "uid does not match")], BindOutcome.REFUSED, 1, id="another pod of the same name"),
+        pytest.param([Reply(422, "invalid")], BindOutcome.REFUSED, 1, id="refused content"),
+        pytest.param([Reply(403, "no")], BindOutcome.REFUSED, 1, id="not allowed"),
         pytest.param(
-            [Reply(409, 'pod pod-0 is already assigned to node "n1"')], Verdict.BOUND, 1, id="already on our node"
+            [Reply(409, 'pod pod-0 is already assigned to node "n1"')], BindOutcome.BOUND, 1, id="already on our node"
         ),
         pytest.param(
-            [Reply(409, 'pod pod-0 is already assigned to node "n10"')], Verdict.REFUSED, 1, id="already on another"
+            [Reply(409, 'pod pod-0 is already assigned to node "n10"')], BindOutcome.REFUSED, 1, id="already on another"
         ),
         pytest.param(
             [Reply(0), Reply(409, 'pod pod-0 is already assigned to node "n1"')],
-            Verdict.BOUND,
+            BindOutcome.BOUND,
             2,
             id="our own success, found on the second attempt",
         ),
     ],
 )
-async def test_what_an_answer_means(replies: list[Reply], verdict: Verdict, requests: int) -> None:
+async def test_what_an_answer_means(replies: list[Reply], verdict: BindOutcome, requests: int) -> None:
     async with dispatching() as (server, dispatcher, outcomes, _):
         script = iter(replies)
         server.reply = lambda sent: next(script)
@@ -122,7 +122,7 @@ async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> N
         server.open.clear()
         dispatcher.submit(bind(number) for number in range(5))
         assert [outcome.bind.name for outcome in outcomes] == ["pod-2", "pod-3", "pod-4"]
-        assert {outcome.verdict for outcome in outcomes} == {Verdict.DROPPED}
+        assert {outcome.verdict for outcome in outcomes} == {BindOutcome.DROPPED}
         server.open.set()
         await until(lambda: len(outcomes) == 5)
 
@@ -144,7 +144,7 @@ async def test_draining_waits_for_what_is_under_way() -> None:
         assert len(outcomes) == 50
         assert all(outcome.bound for outcome in outcomes)
         dispatcher.submit([bind(99)])
-        assert outcomes[-1].verdict is Verdict.DROPPED
+        assert outcomes[-1].verdict is BindOutcome.DROPPED
 
 
 async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
@@ -153,13 +153,13 @@ async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
         dispatcher.submit(bind(number) for number in range(10))
         await until(lambda: server.in_flight == 4)
         assert await dispatcher.drain(0.05) == 10
-        assert [outcome.verdict for outcome in outcomes] == [Verdict.DROPPED] * 6
+        assert [outcome.verdict for outcome in outcomes] == [BindOutcome.DROPPED] * 6
         server.open.set()
 
 
 async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait() -> None:
     freed: list[str] = []
-    setbacks = Setbacks(freed.append)
+    setbacks = BindBackoff(freed.append)
     setbacks.failed("u")
     assert freed == ["u"]
     setbacks.failed("u")

@@ -13,21 +13,21 @@ from tests.writes.recording_server import until
 from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.status import Status
-from vsched.writes.eviction_backoff import Reprieves, ReprieveSettings, spared_seconds
+from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings, spared_seconds
 
-QUICK = ReprieveSettings(first_seconds=0.04, ceiling_seconds=0.1, unconfirmed_seconds=0.04, doubt_seconds=0.04)
+QUICK = EvictionBackoffSettings(first_seconds=0.04, ceiling_seconds=0.1, unconfirmed_seconds=0.04, doubt_seconds=0.04)
 RUNNING = make.pod("a", node="n1")
 GOING = make.merged(RUNNING, {"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"}})
 UID = "uid-a"
 
 
 @asynccontextmanager
-async def reprieving(settings: ReprieveSettings = QUICK) -> AsyncIterator[tuple[Cache, Reprieves]]:
+async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator[tuple[Cache, EvictionBackoff]]:
     """A mirror with one pod that a cycle has just evicted."""
     cache = Cache(frozenset({"volcano"}))
     cache.apply("Pod", "ADDED", make.read(RUNNING))
     evict(cache)
-    reprieves = Reprieves(cache, settings)
+    reprieves = EvictionBackoff(cache, settings)
     task = asyncio.create_task(reprieves.run())
     try:
         yield cache, reprieves
@@ -73,7 +73,7 @@ async def test_a_refused_victim_runs_on_and_is_spared_for_a_while() -> None:
     ],
 )
 def test_how_long_a_victim_is_spared(refusals: int, asked_seconds: float, seconds: float) -> None:
-    assert spared_seconds(ReprieveSettings(), refusals, asked_seconds) == seconds
+    assert spared_seconds(EvictionBackoffSettings(), refusals, asked_seconds) == seconds
 
 
 async def test_every_refusal_spares_for_longer() -> None:
@@ -87,7 +87,7 @@ async def test_every_refusal_spares_for_longer() -> None:
 
 
 async def test_an_eviction_that_comes_true_ends_the_count_of_refusals() -> None:
-    async with reprieving(ReprieveSettings(first_seconds=0.01, ceiling_seconds=60.0)) as (cache, reprieves):
+    async with reprieving(EvictionBackoffSettings(first_seconds=0.01, ceiling_seconds=60.0)) as (cache, reprieves):
         for _ in range(10):
             reprieves.refused(UID, 0.0)
         reprieves.granted(UID)
@@ -111,7 +111,7 @@ async def test_an_eviction_that_the_watch_shows_stays_believed_however_long_the_
 
 
 async def test_an_eviction_without_an_answer_counts_until_it_must_have_been_seen_and_then_as_refused() -> None:
-    async with reprieving(ReprieveSettings(first_seconds=0.5, doubt_seconds=0.04)) as (cache, reprieves):
+    async with reprieving(EvictionBackoffSettings(first_seconds=0.5, doubt_seconds=0.04)) as (cache, reprieves):
         reprieves.doubted(UID)
         assert status(cache) is Status.RELEASING
         await until(lambda: status(cache) is Status.RUNNING)
@@ -130,7 +130,7 @@ async def test_an_eviction_without_an_answer_that_came_true_spares_nobody() -> N
 
 async def test_a_new_eviction_is_believed_for_its_own_time() -> None:
     loop = asyncio.get_running_loop()
-    async with reprieving(ReprieveSettings(unconfirmed_seconds=0.3)) as (cache, reprieves):
+    async with reprieving(EvictionBackoffSettings(unconfirmed_seconds=0.3)) as (cache, reprieves):
         reprieves.granted(UID)
         await asyncio.sleep(0.2)
         cache.forget(UID)

@@ -13,7 +13,7 @@ from tests.writes.recording_server import RecordingServer, Reply, recording, unt
 from vsched.model.plan import Bind, CycleReport, Nominate
 from vsched.writes.limits import Attempts
 from vsched.writes.nominations import Nominations, NominationSettings
-from vsched.writes.workqueue import LaneSettings
+from vsched.writes.workqueue import WorkqueueSettings
 
 QUICK = NominationSettings(attempts=Attempts(1), repeat_seconds=0.01, repeat_ceiling_seconds=0.02)
 Told = list[tuple[str, str | None]]
@@ -68,7 +68,7 @@ async def test_only_the_latest_wish_is_written() -> None:
 
 
 async def test_what_waits_for_its_turn_costs_nothing_where_the_pod_is_bound_meanwhile() -> None:
-    async with nominating(msgspec.structs.replace(QUICK, lane=LaneSettings(1, 1e6, 1e6))) as (
+    async with nominating(msgspec.structs.replace(QUICK, lane=WorkqueueSettings(1, 1e6, 1e6))) as (
         server,
         nominations,
         told,
@@ -127,7 +127,7 @@ async def test_a_failed_write_is_not_repeated_once_the_pod_is_bound() -> None:
 
 
 async def test_what_finds_no_room_is_told_of_at_once() -> None:
-    full = msgspec.structs.replace(QUICK, lane=LaneSettings(1, 100.0, 100.0, limit=0))
+    full = msgspec.structs.replace(QUICK, lane=WorkqueueSettings(1, 100.0, 100.0, limit=0))
     async with nominating(full) as (server, nominations, told):
         nominations.submit(nominate("n1"))
         assert told == [("n1", None)]

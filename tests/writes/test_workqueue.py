@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.writes.recording_server import until
 from vsched.writes.limits import Attempts, Recent, TokenBucket
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
-FAST = LaneSettings(workers=2, per_second=1e6, burst=1e6)
+FAST = WorkqueueSettings(workers=2, per_second=1e6, burst=1e6)
 
 
 class Wrote:
@@ -32,9 +32,9 @@ class Wrote:
 
 
 @asynccontextmanager
-async def lane_of(settings: LaneSettings = FAST) -> AsyncIterator[tuple[Lane[str, int], Wrote]]:
+async def lane_of(settings: WorkqueueSettings = FAST) -> AsyncIterator[tuple[Workqueue[str, int], Wrote]]:
     wrote = Wrote()
-    lane: Lane[str, int] = Lane(settings, wrote)
+    lane: Workqueue[str, int] = Workqueue(settings, wrote)
     task = asyncio.create_task(lane.run())
     try:
         yield lane, wrote
@@ -95,7 +95,7 @@ async def test_what_is_discarded_is_not_written() -> None:
 
 
 async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> None:
-    lane: Lane[str, int] = Lane(LaneSettings(1, 1.0, 1.0, limit=1), Wrote())
+    lane: Workqueue[str, int] = Workqueue(WorkqueueSettings(1, 1.0, 1.0, limit=1), Wrote())
     assert lane.put("a", 1)
     assert not lane.put("b", 1)
     assert lane.put("a", 2)
@@ -103,7 +103,7 @@ async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> N
 
 
 async def test_the_rate_is_kept() -> None:
-    async with lane_of(LaneSettings(workers=4, per_second=100.0, burst=2.0)) as (lane, wrote):
+    async with lane_of(WorkqueueSettings(workers=4, per_second=100.0, burst=2.0)) as (lane, wrote):
         began = time.monotonic()
         for number in range(8):
             lane.put(f"k{number}", number)
@@ -112,7 +112,7 @@ async def test_the_rate_is_kept() -> None:
 
 
 async def test_draining_writes_what_is_not_due_yet() -> None:
-    async with lane_of(LaneSettings(workers=2, per_second=1.0, burst=1.0)) as (lane, wrote):
+    async with lane_of(WorkqueueSettings(workers=2, per_second=1.0, burst=1.0)) as (lane, wrote):
         for number in range(10):
             lane.put(f"k{number}", number, 60.0)
         assert await lane.drain(2.0) == 0

@@ -7,7 +7,7 @@ import asyncio
 from tests.writes.recording_server import Reply, recording, until
 from vsched.clock import FakeClock
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
-from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.nominations import Nominations, NominationSettings
@@ -74,7 +74,7 @@ async def test_what_waited_to_be_sent_is_dropped_with_an_outcome() -> None:
         dispatcher.submit(Bind(f"uid-{number}", "ns", f"pod-{number}", "n1", "ns/job") for number in range(50))
         evictor.submit([Evict("uid-7", "ns", "pod-7", "n1", "ns/job", "arbitrate", "other/pod")])
         await until(lambda: len(bindings) == 50 and evictions)
-        assert {outcome.verdict for outcome in bindings} == {Verdict.DROPPED}
+        assert {outcome.verdict for outcome in bindings} == {BindOutcome.DROPPED}
         assert [outcome.verdict for outcome in evictions] == [EvictionVerdict.DROPPED]
         assert not dispatcher.busy
         assert not server.sent

@@ -13,7 +13,7 @@ import numpy as np
 from vsched.arbitrator._sheet import Sheet
 from vsched.arbitrator.wants import Asking, wants_of
 from vsched.kernels.dominant import LARGEST, column_sums
-from vsched.model.arbitration import Award, Party
+from vsched.model.arbitration import Award, NamespaceAccount
 from vsched.model.counted import Counted
 from vsched.model.nodes import Ints
 from vsched.model.shape import Shape
@@ -94,7 +94,7 @@ class _Waiting:
         self._asking = Asking(snapshot)
         self._of_shapes: dict[Shape, Unit | None] = {}
 
-    def pieces(self, party: Party, award: Award) -> list[Piece] | None:
+    def pieces(self, party: NamespaceAccount, award: Award) -> list[Piece] | None:
         """Those of a namespace, in no order; None where only amounts are known of what waits."""
         pending = party.pending
         if not pending:

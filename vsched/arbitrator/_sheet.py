@@ -10,7 +10,7 @@ import numpy as np
 
 from vsched.arbitrator.tree import all_buckets, parent_of, parents_of, path
 from vsched.kernels.dominant import LARGEST
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, NamespaceAccount
 from vsched.model.counted import LIMITS, NOTHING, Counted, is_storage, lesser
 from vsched.model.nodes import Floats, Ints, Mask
 from vsched.model.snapshot import Snapshot
@@ -44,7 +44,7 @@ class Sheet(NamedTuple):
     """bool[resource]: of which there is a total."""
     total: Ints
     """int64[resource]; 0 where it is not known."""
-    parties: list[Party]
+    parties: list[NamespaceAccount]
     """One a row, by name."""
     system: Ints
     """The row of ``kube-system``, or no row."""
@@ -120,7 +120,7 @@ def _in_force(name: str, buckets: Mapping[str, Bucket], parents: Mapping[str, st
     return reduce(lesser, (buckets[each].hard for each in path(name, parents)), NOTHING)
 
 
-def _limit(party: Party, of_buckets: Mapping[str, Counted]) -> Counted:
+def _limit(party: NamespaceAccount, of_buckets: Mapping[str, Counted]) -> Counted:
     """The tightest of its own limit, that of its quotas and that of its bucket."""
     if party.namespace == SYSTEM_NAMESPACE:
         return NOTHING
@@ -128,7 +128,7 @@ def _limit(party: Party, of_buckets: Mapping[str, Counted]) -> Counted:
     return lesser(limit, of_buckets.get(parent_of(party), NOTHING))
 
 
-def _reserved(party: Party) -> Counted:
+def _reserved(party: NamespaceAccount) -> Counted:
     return NOTHING if party.claim is None or party.namespace == SYSTEM_NAMESPACE else party.claim.reserved
 
 

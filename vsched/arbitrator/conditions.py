@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from vsched.arbitrator.admission import bucket_problems, consumer_problems
 from vsched.arbitrator.effects import Overuse
-from vsched.model.arbitration import Award, Bucket, Claim, Party, Told
+from vsched.model.arbitration import Award, Bucket, Claim, NamespaceAccount, Told
 from vsched.model.counted import Counted, beyond_limit, format_counted
 
 ACCEPTED, PARENT_FOUND, OVERUSED, RESERVED = "Accepted", "ParentFound", "Overused", "Reserved"
@@ -28,7 +28,7 @@ NAMED_MAX = 3
 Conditions = tuple[Told, ...]
 
 
-def of_consumer(party: Party, claim: Claim, has_parent: bool, now: float) -> Conditions:
+def of_consumer(party: NamespaceAccount, claim: Claim, has_parent: bool, now: float) -> Conditions:
     """What is said of the Consumer of a namespace, whether it counts or not."""
     before = claim.conditions
     if party.claim is not None and party.claim is not claim:
@@ -49,7 +49,9 @@ def of_bucket(bucket: Bucket, others: Mapping[str, Bucket], award: Award, kept: 
     return *found, *_overfull(award, kept, before, now), *_reserved(bucket.reserved, award, before, now)
 
 
-def of_allocation(party: Party, award: Award, overuse: Overuse | None, before: Conditions, now: float) -> Conditions:
+def of_allocation(
+    party: NamespaceAccount, award: Award, overuse: Overuse | None, before: Conditions, now: float
+) -> Conditions:
     """What is said of the Allocation of a namespace."""
     if overuse is None:
         message = "holds no more than it may, and no more than it deserves or nobody is short of what it deserves"

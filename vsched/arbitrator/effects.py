@@ -97,7 +97,7 @@ class Promise(msgspec.Struct, frozen=True):
     """Seconds since the epoch: whoever does not take its place by then is not waited for."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class RoundResult(msgspec.Struct, frozen=True):
     """One round of arbitration."""
 
     effects: tuple[Effect, ...] = ()

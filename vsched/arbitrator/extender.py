@@ -36,7 +36,7 @@ class Asking(msgspec.Struct, frozen=True):
     """What it asks for, ``pods: 1`` included, and its limits."""
 
 
-class Sight(Enum):
+class PodState(Enum):
     """What the mirror knows of a pod."""
 
     UNKNOWN = auto()
@@ -50,7 +50,7 @@ class Sight(Enum):
 class Seen(NamedTuple):
     """A pod as the mirror has it."""
 
-    sight: Sight
+    sight: PodState
     asking: Asking | None = None
     """None where it is not known."""
     ours: bool = False
@@ -61,7 +61,7 @@ Look = Callable[[str], Seen]
 """What the mirror knows of the pod of this uid."""
 
 
-class Answer(NamedTuple):
+class ExtenderAnswer(NamedTuple):
     """What is said to whoever asks."""
 
     refusal: str | None = None
@@ -111,7 +111,7 @@ class Grants:
 
     def settle(self, look: Look) -> bool:
         """Drop what is counted otherwise by now, or gone; True where there was anything. Looks at every grant."""
-        settled = [uid for uid in self._grants if look(uid).sight is not Sight.WAITING]
+        settled = [uid for uid in self._grants if look(uid).sight is not PodState.WAITING]
         for uid in settled:
             self.drop(uid)
         return bool(settled)
@@ -164,16 +164,16 @@ class Gate:
         """What these keep has changed."""
         self.grants.changed.update(namespaces)
 
-    def judge(self, asking: Asking, now: float) -> Answer:
+    def judge(self, asking: Asking, now: float) -> ExtenderAnswer:
         """Whether the pod may be placed. Where nothing is divided yet there is nothing to go by."""
         if asking.namespace == SYSTEM_NAMESPACE:
-            return Answer()
+            return ExtenderAnswer()
         seen = self._look(asking.uid)
         known = seen.asking
         if known is not None and (known.namespace, known.name) != (asking.namespace, asking.name):
-            seen = Seen(Sight.UNKNOWN)  # somebody else's uid
-        if seen.sight is Sight.PLACED:
-            return Answer()
+            seen = Seen(PodState.UNKNOWN)  # somebody else's uid
+        if seen.sight is PodState.PLACED:
+            return ExtenderAnswer()
         pod = asking if seen.asking is None else seen.asking
         self.grants.drop(pod.uid)
         self.grants.expire(now)
@@ -182,12 +182,12 @@ class Gate:
         if text is not None and self.grants.settle(self._look):
             text = self._refusal(pod)
         if text is not None:
-            return Answer(text)
-        if seen.sight is Sight.UNKNOWN:
-            return Answer(seen=False)
+            return ExtenderAnswer(text)
+        if seen.sight is PodState.UNKNOWN:
+            return ExtenderAnswer(seen=False)
         if not seen.ours:
             self.grants.put(pod, now)
-        return Answer()
+        return ExtenderAnswer()
 
     def granted(self, now: float) -> Mapping[str, Counted]:
         """What is about to be held by namespace, and not seen yet."""

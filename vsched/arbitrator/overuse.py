@@ -19,7 +19,7 @@ from vsched.model.arbitration import (
     Arbitration,
     Award,
     Division,
-    Party,
+    NamespaceAccount,
 )
 from vsched.model.counted import Counted, beyond_limit
 from vsched.model.snapshot import Snapshot
@@ -27,7 +27,7 @@ from vsched.model.snapshot import Snapshot
 NO_AWARD = Award({}, {})
 
 
-def record_of(party: Party) -> AllocationRecord | None:
+def record_of(party: NamespaceAccount) -> AllocationRecord | None:
     """The Allocation that counts: the namesake of the Consumer, or, without a Consumer, the one that will be.
 
     Where a Consumer cannot be read, whichever there is.
@@ -131,7 +131,7 @@ def overuses(
     return found
 
 
-def _since(party: Party, now: float) -> float:
+def _since(party: NamespaceAccount, now: float) -> float:
     record = record_of(party)
     told = record.condition(OVERUSED) if record is not None else None
     return told.since if told is not None and told.status == TRUE else now

@@ -20,7 +20,7 @@ from vsched.arbitrator.effects import (
     Overuse,
     Promise,
     Remark,
-    Verdict,
+    RoundResult,
     WriteAllocation,
     WriteStatus,
 )
@@ -30,7 +30,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking import take
 from vsched.arbitrator.tree import parent_of, path
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, Party, Told
+from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, NamespaceAccount, Told
 from vsched.model.counted import Counted, render_counted, summed
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -47,7 +47,7 @@ def reconcile(
     placing: Placing,
     before: float = 0.0,
     promised: Mapping[str, Promise] = NO_PROMISES,
-) -> Verdict:
+) -> RoundResult:
     """What follows from a division. Nothing where nobody arbitrates.
 
     ``before`` is when the round before this one was, in seconds since the epoch: what changes all the time is written
@@ -56,7 +56,7 @@ def reconcile(
     """
     arbitration = snapshot.arbitration
     if arbitration is None:
-        return Verdict()
+        return RoundResult()
     asking = Asking(snapshot)
     exceeding = excesses(arbitration, division)
     short = shortages(snapshot, division, asking) if exceeding else ()
@@ -69,7 +69,7 @@ def reconcile(
     for victim, pod in reversed(taken):  # who leaves the pod's own place goes first of those that leave for it
         promises[pod.uid] = Promise(pod.namespace, victim.node, snapshot.now + rules.promise_seconds)
     evictions = tuple(one.eviction for one in taken)
-    return Verdict(effects, evictions, overused, writing.conditions, writing.of_buckets, promises)
+    return RoundResult(effects, evictions, overused, writing.conditions, writing.of_buckets, promises)
 
 
 def _still_open(promised: Mapping[str, Promise], arbitration: Arbitration, now: float) -> dict[str, Promise]:
@@ -123,7 +123,7 @@ class _Writing:
 
     # -- namespaces -------------------------------------------------------------------------------------------------
 
-    def _consumers(self, party: Party) -> Iterator[Effect]:
+    def _consumers(self, party: NamespaceAccount) -> Iterator[Effect]:
         if party.claim is None:
             if not party.unreadable:
                 yield MakeConsumer(party.namespace)
@@ -144,7 +144,7 @@ class _Writing:
             if told.status == FALSE and conditions.begins(claim.conditions, told):
                 yield _remark("Consumer", claim.namespace, claim.name, claim.uid, told)
 
-    def _allocation(self, party: Party, of_consumer: Conditions) -> Iterator[Effect]:
+    def _allocation(self, party: NamespaceAccount, of_consumer: Conditions) -> Iterator[Effect]:
         """Have the Allocation say what it should; made once there is a Consumer that it can go with."""
         record, claim, namespace = record_of(party), party.claim, party.namespace
         award = self._division.namespaces.get(namespace, NO_AWARD)
@@ -179,7 +179,7 @@ class _Writing:
             )
         yield from _allocation_remarks("Allocation", namespace, record.name, record.uid, known, said)
 
-    def _strays(self, party: Party) -> Iterator[Effect]:
+    def _strays(self, party: NamespaceAccount) -> Iterator[Effect]:
         """Allocations whose Consumer is no more, or never counted."""
         counts = record_of(party)
         for record in () if party.unreadable else party.allocations:

@@ -16,7 +16,7 @@ from vsched.arbitrator.kept import Kept
 from vsched.arbitrator.placing import Trial
 from vsched.arbitrator.victims import Victims
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import Party
+from vsched.model.arbitration import NamespaceAccount
 from vsched.model.counted import Counted
 from vsched.model.nodes import Ints, Mask
 from vsched.model.quantity import UNLIMITED
@@ -40,7 +40,9 @@ class Found(NamedTuple):
 class Search:
     """Looks for victims on the books of one round, and books those it finds."""
 
-    def __init__(self, trial: Trial, givers: Iterable[Party], kept: Kept, asking: Asking, axis: ResourceAxis) -> None:
+    def __init__(
+        self, trial: Trial, givers: Iterable[NamespaceAccount], kept: Kept, asking: Asking, axis: ResourceAxis
+    ) -> None:
         self._trial = trial
         self._givers = givers
         self._kept = kept

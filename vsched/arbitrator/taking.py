@@ -19,7 +19,7 @@ from vsched.arbitrator.placing import ACTION, Placing, Trial
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.search import Search
 from vsched.arbitrator.wants import Asking, Want, most_urgent, wants_of, within
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, NamespaceAccount
 from vsched.model.plan import Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
@@ -207,7 +207,7 @@ class _Round:
         return self._search.relieve(want.tasks[0], lambda: self._kept.lacking(namespace, want.amounts), neighbours)
 
 
-def _leaving(parties: Mapping[str, Party]) -> list[Task]:
+def _leaving(parties: Mapping[str, NamespaceAccount]) -> list[Task]:
     """Pods on their way out, of whatever namespace."""
     return [
         task

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, NamespaceAccount
 
 LEVELS_MAX = 16
 """So many buckets may stand above one; more than that are a mistake, and cost every namespace below."""
 
 
-def parent_of(party: Party) -> str:
+def parent_of(party: NamespaceAccount) -> str:
     """The bucket that a namespace is in, empty for none."""
     return party.claim.parent if party.claim is not None and party.namespace != SYSTEM_NAMESPACE else ""
 
 
-def all_buckets(stated: Mapping[str, Bucket], parties: Iterable[Party] = ()) -> dict[str, Bucket]:
+def all_buckets(stated: Mapping[str, Bucket], parties: Iterable[NamespaceAccount] = ()) -> dict[str, Bucket]:
     """Those that exist, and those that Consumers or other buckets name."""
     named = {parent_of(party) for party in parties} | {bucket.parent for bucket in stated.values()}
     return {name: Bucket(name) for name in sorted(named) if name} | dict(stated)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Party
+from vsched.model.arbitration import SYSTEM_NAMESPACE, NamespaceAccount
 from vsched.model.nodes import Ints, Mask
 from vsched.model.shape import Shape
 from vsched.model.status import Status
@@ -22,7 +22,7 @@ _PLACED = (Status.BOUND, Status.RUNNING)
 class Victims:
     """The evictable pods of some namespaces; a pod is known by its position, which means nothing else."""
 
-    def __init__(self, parties: Iterable[Party], rows: Mapping[str, int]) -> None:
+    def __init__(self, parties: Iterable[NamespaceAccount], rows: Mapping[str, int]) -> None:
         groups = {party.namespace: _evictable(party, rows) for party in parties}
         self.owners = tuple(groups)
         """Namespaces; pods know theirs by its number."""
@@ -114,7 +114,7 @@ def _kept_back(task: Task) -> int:
     return 2 if not task.preemptable else 0 if task.preferred_victim else 1
 
 
-def _evictable(party: Party, rows: Mapping[str, int]) -> list[Task]:
+def _evictable(party: NamespaceAccount, rows: Mapping[str, int]) -> list[Task]:
     """The pods of a namespace whose eviction can help anybody."""
     if party.namespace == SYSTEM_NAMESPACE or party.terminating:
         return []

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from vsched.framework.jobs import JobView
-from vsched.model.arbitration import Award, Party
+from vsched.model.arbitration import Award, NamespaceAccount
 from vsched.model.counted import NOTHING, Counted, summed
 from vsched.model.job import Job
 from vsched.model.shape import Shape
@@ -65,7 +65,9 @@ def within(kept: Counted, more: Counted, deserved: Counted) -> bool:
     )
 
 
-def wants_of(party: Party, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking) -> Iterator[Want]:
+def wants_of(
+    party: NamespaceAccount, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking
+) -> Iterator[Want]:
     """Everything that waits in a namespace and, added to what it keeps, stays within what it deserves; in no order.
 
     A gang that has not begun counts as a whole: a few pods are of no use to it.

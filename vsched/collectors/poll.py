@@ -33,7 +33,7 @@ class State(StrEnum):
     FAILING = "failing"
 
 
-class Standing(msgspec.Struct):
+class SourceState(msgspec.Struct):
     """What is known of a source, and of what it said."""
 
     source: str = ""
@@ -93,7 +93,7 @@ class Poller:
         periods: Sequence[str],
         clock: Clock,
         take: Callable[[Reading], None],
-        told: Callable[[Standing], None],
+        told: Callable[[SourceState], None],
     ) -> None:
         self._source = source
         self._settings = settings
@@ -103,7 +103,7 @@ class Poller:
         self._take = take
         self._told = told
         """Called whenever the state changes."""
-        self.standing = Standing(source.label)
+        self.standing = SourceState(source.label)
 
     async def run(self) -> None:
         """Rounds until cancelled; the connections are closed then."""
@@ -169,7 +169,7 @@ def why_blind(nodes: int, collected: Collected) -> str:
     return f"it has figures of none of the {nodes} nodes"
 
 
-def numbers_of(standing: Standing, now: float) -> Mapping[str, Mapping[str, float]]:
+def numbers_of(standing: SourceState, now: float) -> Mapping[str, Mapping[str, float]]:
     """The same for metrics: by name, then by label."""
     age_seconds = standing.age_seconds(now)
     return {

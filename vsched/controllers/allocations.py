@@ -29,8 +29,8 @@ from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts, Recent
 from vsched.writes.podgroup_status import version_of
-from vsched.writes.workqueue import Lane, LaneSettings
-from vsched.writes.writer import NOT_PERMITTED, Answer, Writer
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import NOT_PERMITTED, Writer, WriteResult
 
 Key = tuple[str, str, str]
 """Kind, namespace, name."""
@@ -43,7 +43,7 @@ Worry = Callable[..., None]
 class AllocationSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about Consumers, Allocations and buckets."""
 
-    lane: LaneSettings = LaneSettings(workers=8, per_second=100.0, burst=200.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
     """Waits after writes that failed for other reasons than old news."""
@@ -87,7 +87,7 @@ class AllocationWriter:
         """Of objects whose writes failed, with the time of the next attempt."""
         self._worried: set[tuple[str, int]] = set()
         """What was complained of, by kind and code, until a write of that kind succeeds."""
-        self.lane: Lane[Key, Change] = Lane(self._settings.lane, self._write, clock)
+        self.lane: Workqueue[Key, Change] = Workqueue(self._settings.lane, self._write, clock)
 
     async def run(self) -> None:
         """Write what is asked for, until cancelled."""
@@ -158,7 +158,7 @@ class AllocationWriter:
         else:
             self._failed(key, answer)
 
-    async def _carry_out(self, change: Change) -> Answer:
+    async def _carry_out(self, change: Change) -> WriteResult:
         attempts = self._settings.attempts
         match change:
             case MakeConsumer():
@@ -171,11 +171,11 @@ class AllocationWriter:
             case WriteAllocation():
                 return await self._write_allocation(change)
 
-    async def _write_allocation(self, change: WriteAllocation) -> Answer:
+    async def _write_allocation(self, change: WriteAllocation) -> WriteResult:
         """The spec, and over the version that comes of it the status."""
         attempts, version = self._settings.attempts, change.version
         target = (ALLOCATION, change.namespace, change.name)
-        answer = Answer(200)
+        answer = WriteResult(200)
         if change.spec is not None:
             write = spec_write(*target, version, change.spec) if change.uid else allocation_create(change)
             answer = await self._writer.send(write, attempts)
@@ -186,7 +186,7 @@ class AllocationWriter:
             answer = await self._writer.send(status_write(*target, version, change.status), attempts)
         return answer
 
-    def _failed(self, key: Key, answer: Answer) -> None:
+    def _failed(self, key: Key, answer: WriteResult) -> None:
         """Leave the object alone for a while, and say once what the matter is."""
         back_off, _ = self._back_offs.get(key) or (BackOff(self._settings.retry), 0.0)
         self._back_offs.put(key, (back_off, self._clock() + back_off.next_seconds(answer.asked_seconds)))
@@ -219,7 +219,7 @@ def mark_of(change: Change) -> str:
             return change.version
 
 
-def _is_old_news(answer: Answer) -> bool:
+def _is_old_news(answer: WriteResult) -> bool:
     """The object has changed, is there already, or is gone; or its namespace is."""
     return answer.code in (404, 409) or (answer.code == 403 and "NamespaceTerminating" in answer.causes)
 

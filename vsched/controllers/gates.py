@@ -16,7 +16,7 @@ from vsched.kube.client import MERGE_PATCH
 from vsched.model.plan import Ungate
 from vsched.writes.bodies import PODS
 from vsched.writes.limits import Attempts
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer
 
 FINAL = frozenset({NOT_PERMITTED, 404, 409})
@@ -29,7 +29,7 @@ Worry = Callable[..., None]
 class GateSettings(msgspec.Struct, frozen=True):
     """Bounds of opening gates."""
 
-    lane: LaneSettings = LaneSettings(workers=4, per_second=200.0, burst=400.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=200.0, burst=400.0)
     attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
 
@@ -51,7 +51,7 @@ class GateKeeper:
         self._worry = worry
         self._settings = settings or GateSettings()
         self._worried = False
-        self.lane: Lane[str, _Wish] = Lane(self._settings.lane, self._write)
+        self.lane: Workqueue[str, _Wish] = Workqueue(self._settings.lane, self._write)
 
     async def run(self) -> None:
         """Open what is to be opened, until cancelled."""

@@ -17,17 +17,17 @@ import msgspec
 import orjson
 
 from vsched.controllers.podgroup_records import Member, PodGroupRecords
-from vsched.controllers.podgroups import Owner, Standing, content_of, correction, creation
+from vsched.controllers.podgroups import Owner, PodGroupState, content_of, correction, creation
 from vsched.controllers.queue_records import Feed
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
-from vsched.mirror.ingest.implicit import GROUP_NAME, StandIn
+from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
 from vsched.model.resources import ResourceAxis
 from vsched.writes.bodies import PODGROUPS, PODS, Reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts, Recent
-from vsched.writes.workqueue import Lane, LaneSettings
-from vsched.writes.writer import NOT_PERMITTED, Answer, Write, Writer
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import NOT_PERMITTED, Write, Writer, WriteResult
 
 BATCH = 256
 """Keys looked at before the event loop has its turn."""
@@ -36,19 +36,19 @@ Worry = Callable[..., None]
 """Says in the log what is wrong: a sentence, and fields."""
 
 
-class Mirror(Protocol):
+class PodGroupMirror(Protocol):
     """What is asked of the mirror."""
 
     axis: ResourceAxis
 
-    def stand_in(self, key: str) -> StandIn | None: ...
+    def stand_in(self, key: str) -> ImplicitPodGroup | None: ...
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about PodGroups and the pods they are made for."""
 
-    groups: LaneSettings = LaneSettings(workers=8, per_second=200.0, burst=400.0, limit=500_000)
-    pods: LaneSettings = LaneSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
+    groups: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=200.0, burst=400.0, limit=500_000)
+    pods: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
     """Waits after writes that failed, those decided on old news among them."""
@@ -64,7 +64,7 @@ class PodGroupController:
         self,
         writer: Writer,
         events: EventRecorder,
-        mirror: Mirror,
+        mirror: PodGroupMirror,
         scheduler_names: frozenset[str],
         worry: Worry,
         settings: PodGroupSettings | None = None,
@@ -88,8 +88,8 @@ class PodGroupController:
         """What was said of annotations, by key of the PodGroup."""
         self._worried: set[tuple[str, int]] = set()
         """What was complained of, by method and code, until such a write succeeds."""
-        self.groups: Lane[str, None] = Lane(self._settings.groups, self._look, clock)
-        self.pods: Lane[str, Member] = Lane(self._settings.pods, self._name, clock)
+        self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look, clock)
+        self.pods: Workqueue[str, Member] = Workqueue(self._settings.pods, self._name, clock)
 
     @property
     def sinks(self) -> Mapping[str, Feed[Any]]:
@@ -212,7 +212,7 @@ class PodGroupController:
         self._back_offs.pop(key, None)
         self._worried = {told for told in self._worried if told[0] != f"{write.method} {write.kind}"}
 
-    def _failed(self, key: str, write: Write, answer: Answer) -> None:
+    def _failed(self, key: str, write: Write, answer: WriteResult) -> None:
         told = (f"{write.method} {write.kind}", answer.code)
         if answer.code == 409 or "NamespaceTerminating" in answer.causes or told in self._worried:
             return
@@ -220,7 +220,7 @@ class PodGroupController:
         problem = {"code": answer.code, "problem": answer.message}
         self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
 
-    def _back_off_seconds(self, key: str, answer: Answer) -> float:
+    def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
         return back_off.next_seconds(answer.asked_seconds)
 
@@ -230,6 +230,6 @@ def _path(key: str) -> str:
     return PODGROUPS.path(namespace, name)
 
 
-def _deletion(key: str, group: Standing) -> Write:
+def _deletion(key: str, group: PodGroupState) -> Write:
     body = {"preconditions": {"uid": group.uid, "resourceVersion": group.version}}
     return Write("podgroup", "DELETE", _path(key), orjson.dumps(body))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vsched.controllers.podgroups import Content, Owner, Standing, Topology, amounts_of, passed_on
+from vsched.controllers.podgroups import Content, Owner, PodGroupState, Topology, amounts_of, passed_on
 from vsched.controllers.queue_records import Feed
 from vsched.errors import BadQuantity
 from vsched.kube.paths import is_name
@@ -56,7 +56,7 @@ class PodGroupRecords:
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
         self._pods: Feed[Member] = Feed(self._member_of, self._pod_changed, self._note_listed)
-        self._groups: Feed[Standing] = Feed(standing_of, self._group_changed, self._note_listed)
+        self._groups: Feed[PodGroupState] = Feed(standing_of, self._group_changed, self._note_listed)
         self._namespaces: Feed[str] = Feed(queue_of, self._namespace_changed, lambda: None)
         self._workloads = {kind: Feed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
 
@@ -65,7 +65,7 @@ class PodGroupRecords:
         """The sinks of the kinds that are followed."""
         return {"Pod": self._pods, "PodGroup": self._groups, "Namespace": self._namespaces, **self._workloads}
 
-    def group(self, key: str) -> Standing | None:
+    def group(self, key: str) -> PodGroupState | None:
         """The PodGroup of this key as its object is."""
         return self._groups.found.get(key)
 
@@ -101,7 +101,7 @@ class PodGroupRecords:
             if member is not None:
                 self._touched(member.group)
 
-    def _group_changed(self, key: str, before: Standing | None, after: Standing | None) -> None:
+    def _group_changed(self, key: str, before: PodGroupState | None, after: PodGroupState | None) -> None:
         self._touched(key)
 
     def _workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
@@ -138,7 +138,7 @@ def _owner_of(pod: wire.Metadata) -> Owner:
     return Owner(shared(controller.api_version), shared(controller.kind), shared(controller.name), controller.uid)
 
 
-def standing_of(item: wire.Object) -> Standing | None:
+def standing_of(item: wire.Object) -> PodGroupState | None:
     """What of a PodGroup matters here, None where it stands for no pods that name none."""
     if not isinstance(item, wire.PodGroup) or not item.metadata.name.startswith(IMPLIED):
         return None
@@ -155,7 +155,7 @@ def standing_of(item: wire.Object) -> Standing | None:
         _topology_of(spec.network_topology),
         passed_on(metadata.annotations or {}),
     )
-    return Standing(
+    return PodGroupState(
         metadata.uid, metadata.resource_version, is_made(metadata), bool(metadata.owner_references), content
     )
 

@@ -12,7 +12,7 @@ import msgspec
 
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
-from vsched.mirror.ingest.implicit import StandIn
+from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.model.resources import format_amount, parse_amount
 from vsched.writes.bodies import BATCH_VERSION
@@ -84,7 +84,7 @@ class Owner(NamedTuple):
         }
 
 
-class Standing(NamedTuple):
+class PodGroupState(NamedTuple):
     """A PodGroup object, as far as it is compared."""
 
     uid: str
@@ -95,7 +95,7 @@ class Standing(NamedTuple):
     content: Content
 
 
-def content_of(stand_in: StandIn, names: Sequence[str], remarks: list[str]) -> Content:
+def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> Content:
     """What the PodGroup of pods is to say; ``names`` are the resources by column. What is wrong is remarked."""
     spec = stand_in.spec
     annotations = dict(spec.annotations)
@@ -186,7 +186,7 @@ def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[
     return {"apiVersion": BATCH_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
 
-def correction(standing: Standing, content: Content, owner: Owner) -> dict[str, Any] | None:
+def correction(standing: PodGroupState, content: Content, owner: Owner) -> dict[str, Any] | None:
     """A merge patch that brings a PodGroup up to date, over the version it was compared with; None where it is."""
     metadata: dict[str, Any] = {}
     spec: dict[str, Any] = {}

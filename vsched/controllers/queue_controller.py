@@ -17,7 +17,7 @@ from vsched.controllers.queues import (
     ACTIONS,
     STATE_WISH,
     WISHES,
-    Verdict,
+    QueueDecision,
     boot_queues,
     decide,
     refusal_of,
@@ -35,7 +35,7 @@ from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.podgroup_status import version_of
 from vsched.writes.served import Served
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 
 COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
@@ -47,7 +47,7 @@ Worry = Callable[..., None]
 class QueueControllerSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about the states of queues."""
 
-    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
     """Waits after writes that failed, those decided on old news among them."""
@@ -80,7 +80,7 @@ class QueueController:
         """Annotations that were complained of, by queue."""
         self._back_offs: dict[str, BackOff] = {}
         """Of queues for which something failed."""
-        self._lane: Lane[str, None] = Lane(self._settings.lane, self._look)
+        self._lane: Workqueue[str, None] = Workqueue(self._settings.lane, self._look)
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
@@ -200,7 +200,7 @@ class QueueController:
 
     # -- writing
 
-    async def _carry_out(self, record: Record, verdict: Verdict, because: str) -> bool:
+    async def _carry_out(self, record: Record, verdict: QueueDecision, because: str) -> bool:
         """Write what differs, and the state in any case where somebody asked for it; False where that failed.
 
         The mark that a queue is closed for its parent's sake goes up before it is closed, and down after it is open:
@@ -241,7 +241,7 @@ class QueueController:
             self._served.forget()
         return answer.done
 
-    def _tell(self, record: Record, verdict: Verdict, because: str) -> None:
+    def _tell(self, record: Record, verdict: QueueDecision, because: str) -> None:
         """Say on a queue what became of it; that a new one is open goes without saying."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:

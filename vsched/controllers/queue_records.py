@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from vsched.controllers.queues import STATE_WISH, WISHES, Standing
+from vsched.controllers.queues import STATE_WISH, WISHES, QueueFacts
 from vsched.errors import BadObject
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.kube.paths import is_name
@@ -146,9 +146,9 @@ class QueueRecords:
         """The Commands about a queue, oldest first."""
         return sorted(self._targets.get(name, {}).values())
 
-    def standing(self, record: Record) -> Standing:
+    def standing(self, record: Record) -> QueueFacts:
         """What the state of a queue follows from."""
-        known = Standing(
+        known = QueueFacts(
             record.name, record.state, WISHES.get(record.wish, ""), record.by_parent, self._counts[record.name]
         )
         parent = self._parent(record)

@@ -24,7 +24,7 @@ _USUAL = ("", OPEN, CLOSING, CLOSED)
 """States that lead on without being asked; any other word leads to Unknown, which only a request ends."""
 
 
-class Standing(NamedTuple):
+class QueueFacts(NamedTuple):
     """What is known of a queue."""
 
     name: str
@@ -39,7 +39,7 @@ class Standing(NamedTuple):
     parent_state: str = OPEN
 
 
-class Verdict(NamedTuple):
+class QueueDecision(NamedTuple):
     """What is to become of a queue."""
 
     state: str
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
     """Why a request is not carried out."""
 
 
-def decide(queue: Standing, asked: str = "") -> Verdict:
+def decide(queue: QueueFacts, asked: str = "") -> QueueDecision:
     """The next state of a queue, given the state that a Command asks for, if any."""
     refusal = refusal_of(queue, asked) if asked else ""
     if refusal:
@@ -59,10 +59,10 @@ def decide(queue: Standing, asked: str = "") -> Verdict:
     state, by_parent = _below_a_shut_one(queue, queue.wish) if _is_shut_above(queue) else (None, False)
     if wanted == CLOSED:
         state, by_parent = _shut(queue), False
-    return Verdict(state or _on_its_own(queue, wanted), by_parent, wish, refusal)
+    return QueueDecision(state or _on_its_own(queue, wanted), by_parent, wish, refusal)
 
 
-def refusal_of(queue: Standing, asked: str) -> str:
+def refusal_of(queue: QueueFacts, asked: str) -> str:
     """Why a queue cannot have the state asked for, empty where it can."""
     if asked == CLOSED and queue.name == ROOT:
         return f"{ROOT} holds all queues together and cannot be closed"
@@ -71,11 +71,11 @@ def refusal_of(queue: Standing, asked: str) -> str:
     return ""
 
 
-def _is_shut_above(queue: Standing) -> bool:
+def _is_shut_above(queue: QueueFacts) -> bool:
     return queue.parent_state in SHUT
 
 
-def _on_its_own(queue: Standing, wanted: str) -> str:
+def _on_its_own(queue: QueueFacts, wanted: str) -> str:
     """The state of a queue that nothing above it closes."""
     if wanted == OPEN or queue.by_parent or not queue.state:
         return OPEN
@@ -84,14 +84,14 @@ def _on_its_own(queue: Standing, wanted: str) -> str:
     return queue.state if queue.state in _USUAL else UNKNOWN
 
 
-def _below_a_shut_one(queue: Standing, wish: str) -> tuple[str, bool]:
+def _below_a_shut_one(queue: QueueFacts, wish: str) -> tuple[str, bool]:
     """The state of a queue whose parent is not open, and whether that is for the parent's sake alone."""
     if queue.state not in _USUAL and wish != OPEN:
         return UNKNOWN, queue.by_parent
     return _shut(queue), queue.by_parent or wish == OPEN or queue.state not in SHUT
 
 
-def _shut(queue: Standing) -> str:
+def _shut(queue: QueueFacts) -> str:
     return CLOSING if queue.podgroups and queue.state != CLOSED else CLOSED
 
 

@@ -45,11 +45,11 @@ from vsched.settings import Settings
 from vsched.web.pages.health import Health
 from vsched.web.pages.pods import Seen
 from vsched.web.pages.routes import Sources, health_routes, public_routes
-from vsched.writes.bind_backoff import Setbacks
+from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
 from vsched.writes.events import EventSettings
-from vsched.writes.eviction_backoff import Reprieves, ReprieveSettings
+from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
 from vsched.writes.evictions import EvictionSettings, Evictor
 from vsched.writes.limits import TokenBucket
 from vsched.writes.writeback import Writeback, WritebackSettings
@@ -97,8 +97,8 @@ class Daemon:
         self.election = self._election()
         bucket = TokenBucket(options.api_qps, options.api_burst)
         writer = Writer(client, bucket, self.telemetry.request, self.election.holds)
-        self.setbacks = Setbacks(self.cache.forget)
-        self.reprieves = Reprieves(self.cache, ReprieveSettings())
+        self.setbacks = BindBackoff(self.cache.forget)
+        self.reprieves = EvictionBackoff(self.cache, EvictionBackoffSettings())
         lost = self.telemetry.binding_lost
         self.confirmations = Confirmations(client, self.cache, clock, lost, confirmations or ConfirmationSettings())
         outcomes = Outcomes(self.cache, self.telemetry, self.setbacks, self.reprieves, self.confirmations)

@@ -24,11 +24,11 @@ from vsched.explain.edits import (
     SetVictimMinimum,
     Tolerate,
 )
-from vsched.model.job import Claim, Job, JobSpec, Judgement, claim_of, pledge_of
+from vsched.model.job import Job, JobSpec, JobUsage, Judgement, claim_of, pledge_of
 from vsched.model.queue import PriorityClass
 from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.shape import PodAffinity, Shape, Toleration
-from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -287,12 +287,12 @@ def _listed(keys: Sequence[str], key: str, wanted: bool) -> Sequence[str]:
 
 
 def _booked(
-    snapshot: Snapshot, shifts: Sequence[tuple[Claim, int]]
-) -> tuple[dict[str, QueueBooks], dict[tuple[str, str], Vector]]:
+    snapshot: Snapshot, shifts: Sequence[tuple[JobUsage, int]]
+) -> tuple[dict[str, QueueUsage], dict[tuple[str, str], Vector]]:
     """Sums by queue, and by namespace in a queue, with claims added (1) and taken away (-1)."""
     books, shares = dict(snapshot.books), dict(snapshot.shares)
     for claim, sign in shifts:
-        sums = books.get(claim.queue, QueueBooks()).copy()
+        sums = books.get(claim.queue, QueueUsage()).copy()
         held = dict(shares.get((claim.queue, claim.namespace), {}))
         shift = add if sign > 0 else subtract
         sums.jobs += sign
@@ -309,12 +309,12 @@ def _booked(
     return {queue: _without_zeros(sums) for queue, sums in books.items() if sums.jobs}, shares
 
 
-def _without_zeros(sums: QueueBooks) -> QueueBooks:
+def _without_zeros(sums: QueueUsage) -> QueueUsage:
     parts = (sums.allocated, sums.pending, sums.elastic, sums.inqueue, sums.promised)
     if all(all(part.values()) for part in parts):
         return sums
     kept = ({column: value for column, value in sorted(part.items()) if value} for part in parts)
-    return QueueBooks(sums.jobs, *kept)
+    return QueueUsage(sums.jobs, *kept)
 
 
 def _holders(holders: Mapping[str, Mapping[str, Job]], before: Job | None, job: Job) -> Mapping[str, Mapping[str, Job]]:

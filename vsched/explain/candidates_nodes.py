@@ -39,7 +39,7 @@ GPU = "/gpu"
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
-class Standing(NamedTuple):
+class NodeFit(NamedTuple):
     """How the nodes stand to one shape of pods, ``bool[nodes]`` each."""
 
     selected: Mask
@@ -108,7 +108,7 @@ def _own_groups(wants: Wants) -> Mask | None:
     return np.array([*(group in named for group in column.values), False], dtype=np.bool_)[column.ids]
 
 
-def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> Standing:
+def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> NodeFit:
     """How the nodes stand to pods of a shape, amounts aside; ``groups``: nodes that their queue may use."""
     everywhere = np.ones(len(nodes), dtype=np.bool_)
     mask = affinity_mask(shape.rules, nodes.statics)
@@ -117,7 +117,7 @@ def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> S
     if groups is not None:
         selected = selected & groups
     tolerant = is_tolerated(UNSCHEDULABLE, shape.rules.tolerations)
-    return Standing(selected, tolerated, everywhere if tolerant else ~cordoned(nodes.statics))
+    return NodeFit(selected, tolerated, everywhere if tolerant else ~cordoned(nodes.statics))
 
 
 def room_for(shape: Shape, nodes: NodeTable) -> Ints:
@@ -131,13 +131,13 @@ def room_for(shape: Shape, nodes: NodeTable) -> Ints:
 # -- as they are ------------------------------------------------------------------------------------------------------
 
 
-def _cordons(wants: Wants, standing: Standing, ground: Ground) -> Iterator[Lever]:
+def _cordons(wants: Wants, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     names = _roomiest(wants, ~standing.welcome, standing.selected & standing.tolerated, ground)
     if names:
         yield _of_nodes(names, Uncordon)
 
 
-def _taints(wants: Wants, shape: Shape, standing: Standing, ground: Ground) -> Iterator[Lever]:
+def _taints(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     """Taints tolerated or gone, but for those that come and go by themselves: nothing is to run on a dead node."""
     statics = wants.situation.snapshot.nodes.statics
     numbers, lists = taint_lists(statics, REPELLING)
@@ -168,7 +168,7 @@ def _tolerate(key: str, taint: Taint, _: int) -> Tolerate:
     return Tolerate(key, taint.key, taint.value, taint.effect)
 
 
-def _labels(wants: Wants, shape: Shape, standing: Standing, ground: Ground) -> Iterator[Lever]:
+def _labels(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     """The rules dropped, or nodes given the labels that are asked for."""
     mask = affinity_mask(shape.rules, wants.situation.snapshot.nodes.statics)
     if mask is None or mask.all():
@@ -223,7 +223,7 @@ def _of_nodes(
 # -- more of them -----------------------------------------------------------------------------------------------------
 
 
-def _machines(wants: Wants, shape: Shape, standing: Standing, precious: Mask) -> Iterator[Lever]:
+def _machines(wants: Wants, shape: Shape, standing: NodeFit, precious: Mask) -> Iterator[Lever]:
     nodes = wants.situation.snapshot.nodes
     usable = standing.selected & standing.tolerated & standing.welcome
     plain = usable & ~precious
@@ -264,7 +264,7 @@ def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> in
     return int(chosen[nodes.idle[column][chosen].argmax()])
 
 
-def _kinds(shape: Shape, nodes: NodeTable, standing: Standing, precious: Mask) -> list[int]:
+def _kinds(shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask) -> list[int]:
     """One row of each kind of node that could take such a pod if it were empty, the smallest kind first.
 
     Without accelerators that are not asked for, where there is such a kind.

@@ -36,7 +36,7 @@ SAYS = {
 """What is said of the job before, by what decided; another plugin is named."""
 
 
-class Standing(NamedTuple):
+class WaitingJob(NamedTuple):
     """One waiting job and what its place in its queue goes by."""
 
     view: JobView
@@ -61,12 +61,12 @@ class WaitingOrder:
         waiting = [view for view in session.jobs.values() if waits(view)]
         namespaces = {(view.queue, view.namespace) for view in waiting}
         keys = {pair: plugins.namespace_key(*pair) if plugins.orders_namespaces else () for pair in namespaces}
-        self._lanes: dict[str, list[Standing]] = {}
+        self._lanes: dict[str, list[WaitingJob]] = {}
         across: list[tuple[Any, ...]] = []
         queues = {name: self._ordering.queue_key(session.snapshot.queues[name]) for name, _ in namespaces}
         for wave, views in enumerate(self._ordering.waves(waiting)):
             for view in views:
-                standing = Standing(view, wave, keys[view.queue, view.namespace], plugins.job_key(view))
+                standing = WaitingJob(view, wave, keys[view.queue, view.namespace], plugins.job_key(view))
                 self._lanes.setdefault(view.queue, []).append(standing)
                 across.append((wave, queues[view.queue], standing.namespace, standing.job, view.key))
         for lane in self._lanes.values():
@@ -108,7 +108,7 @@ class WaitingOrder:
             message=_message(position, len(lane), own.view.queue, before, decided_by),
         )
 
-    def _decided_by(self, before: Standing, own: Standing) -> str:
+    def _decided_by(self, before: WaitingJob, own: WaitingJob) -> str:
         """The first of the keys in which two neighbours differ."""
         if before.wave != own.wave:
             return PRIORITY
@@ -141,7 +141,7 @@ def _names(plugins: Iterable[object]) -> list[str]:
     return [plugin.name for plugin in plugins if isinstance(plugin, Plugin)]
 
 
-def _message(position: int, of: int, queue: str, before: Standing | None, decided_by: str) -> str:
+def _message(position: int, of: int, queue: str, before: WaitingJob | None, decided_by: str) -> str:
     where = f"{ordinal(position)} of {of} in queue {queue}"
     if before is None:
         return where

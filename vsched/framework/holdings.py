@@ -15,7 +15,7 @@ from vsched.model.snapshot import Snapshot
 _NONE: Vector = {}
 
 
-class Books(Protocol):
+class UsageByQueue(Protocol):
     """Amounts by queue and by namespace within a queue, base units by column."""
 
     def queue(self, name: str) -> Mapping[int, int]:

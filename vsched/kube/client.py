@@ -60,7 +60,7 @@ class ClientSettings(msgspec.Struct, frozen=True):
     """A bigger buffer means fewer, longer chunks of a list or a watch."""
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """A successful answer."""
 
     code: int
@@ -147,7 +147,7 @@ class ApiClient:
         answer = await self.request(method, path, params=params, body=body, content_type=content_type)
         return self._parse(self._at(method, path), answer)
 
-    def _parse(self, where: str, answer: Answer) -> Json:
+    def _parse(self, where: str, answer: ApiResponse) -> Json:
         try:
             content = orjson.loads(answer.body)
         except UNREADABLE as error:
@@ -168,7 +168,7 @@ class ApiClient:
         content_type: str = JSON,
         timeout_seconds: float | None = None,
         attempts: int | None = None,
-    ) -> Answer:
+    ) -> ApiResponse:
         """The answer to a request, sent again where that is harmless and may help."""
         bound = self._settings.attempts if attempts is None else attempts
         back_off = BackOff(self._settings.back_off)
@@ -189,12 +189,12 @@ class ApiClient:
         body: bytes | None,
         content_type: str,
         timeout_seconds: float | None,
-    ) -> Answer:
+    ) -> ApiResponse:
         seconds = self._settings.timeout_seconds if timeout_seconds is None else timeout_seconds
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._settings.connect_seconds)
         response = await self._open(self._calls, method, target(path, params), timeout, body, content_type)
         async with response:
-            return Answer(response.status, response.headers, await self._read(method, path, response))
+            return ApiResponse(response.status, response.headers, await self._read(method, path, response))
 
     @asynccontextmanager
     async def stream(

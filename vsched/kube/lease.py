@@ -42,7 +42,7 @@ class Role(StrEnum):
     """It gave the lease back."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class CandidateState(msgspec.Struct, frozen=True):
     """How a candidate stands."""
 
     role: Role = Role.STANDBY
@@ -84,7 +84,7 @@ class Elector:
         identity: str = "",
         *,
         clock: Clock | None = None,
-        told: Callable[[Standing], None] = lambda standing: None,
+        told: Callable[[CandidateState], None] = lambda standing: None,
         watched: Callable[[Statistics], None] = lambda statistics: None,
         source: random.Random | None = None,
     ) -> None:
@@ -103,7 +103,7 @@ class Elector:
         self.identity = identity or new_identity()
         self.leading = asyncio.Event()
         """Set once the lease is ours, cleared for good when it no longer is."""
-        self.standing = Standing()
+        self.standing = CandidateState()
         self.failures = 0
         """Attempts that failed, lost races not counted."""
 
@@ -296,7 +296,7 @@ class Elector:
     def _tell(self, role: Role, problem: str = "") -> None:
         seen = self._seen
         holder, transitions = ("", 0) if seen is None else (seen.holder, seen.transitions)
-        standing = Standing(role, holder, transitions, problem)
+        standing = CandidateState(role, holder, transitions, problem)
         if standing != self.standing:
             self.standing = standing
             self._told(standing)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
 from vsched.kube.bounds import ReflectorSettings, Turns
-from vsched.kube.client import Answer, ApiClient
+from vsched.kube.client import ApiClient, ApiResponse
 from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.errors import Gone, one_line, unexpected
 from vsched.kube.framing import Page, decode_page, identity_of
@@ -104,7 +104,7 @@ class Lister(Generic[T]):
         self._statistics.last_event_monotonic = self._clock.monotonic()
         return self._parse(answer)
 
-    def _parse(self, answer: Answer) -> Page:
+    def _parse(self, answer: ApiResponse) -> Page:
         where = f"{self._client.connection.server}: GET {self._path}"
         try:
             page = decode_page(answer.body)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
-from vsched.mirror.accounts.namespaces import PartyBooks
+from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.crowding import Crowding
 from vsched.mirror.ingest.budgets import budget_of, quota_of
-from vsched.mirror.ingest.implicit import StandIn
+from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.objects import (
     class_of,
     job_spec_of,
@@ -26,14 +26,14 @@ from vsched.mirror.ingest.objects import (
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.weights import weight_of
 from vsched.mirror.notes import Broken, Notes, ObjectNotes
-from vsched.mirror.state.budgets import BudgetBooks
+from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.defaults import ClusterDefaults
-from vsched.mirror.state.foreign_pods import ForeignBooks
-from vsched.mirror.state.jobs import JobBooks
-from vsched.mirror.state.namespace_objects import NamespaceBooks, as_selections, in_order
-from vsched.mirror.state.nodes import NodeBooks, dense_vector
-from vsched.mirror.state.podgroups import GroupBooks
-from vsched.mirror.state.pods import PodBooks
+from vsched.mirror.state.foreign_pods import ForeignPodIndex
+from vsched.mirror.state.jobs import JobStore
+from vsched.mirror.state.namespace_objects import NamespaceIndex, as_selections, in_order
+from vsched.mirror.state.nodes import NodeStore, dense_vector
+from vsched.mirror.state.podgroups import PodGroupStore
+from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
 from vsched.mirror.watch_events import News
 from vsched.model.advice import Advice
@@ -85,22 +85,22 @@ class Cache(News):
         self.arbitrating = arbitrating
         """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
         self._defaults = ClusterDefaults(default_queue, ignored)
-        self._nodes = NodeBooks(self.axis)
-        self._selections: NamespaceBooks[tuple[str, str], Selector, Selections] = NamespaceBooks(as_selections)
-        self._budgets = BudgetBooks()
-        self._quotas: NamespaceBooks[str, Quota, tuple[Quota, ...]] = NamespaceBooks(in_order)
-        self._jobs = JobBooks(self._defaults.judge, self._defaults.queue_of)
-        self._groups = GroupBooks(self._seen["PodGroup"], self._jobs)
-        self._parties = PartyBooks(self.axis, self._defaults.weight_of)
+        self._nodes = NodeStore(self.axis)
+        self._selections: NamespaceIndex[tuple[str, str], Selector, Selections] = NamespaceIndex(as_selections)
+        self._budgets = BudgetIndex()
+        self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
+        self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
+        self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
+        self._parties = NamespaceAccounts(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
         self._scheduler_names = scheduler_names
-        self._foreign = ForeignBooks(scheduler_names)
+        self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
         parties = self._parties if arbitrating else None
-        self._pods = PodBooks(
+        self._pods = PodStore(
             reader,
             self._seen["Pod"],
             self._nodes,
@@ -312,7 +312,7 @@ class Cache(News):
         """The uid of the PodGroup object of this key, empty where there is none."""
         return self._groups.uid(key)
 
-    def stand_in(self, key: str) -> StandIn | None:
+    def stand_in(self, key: str) -> ImplicitPodGroup | None:
         """The job of this key that pods stand for which name no PodGroup, None where there are none."""
         return self._jobs.stand_in(key)
 

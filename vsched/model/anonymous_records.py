@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from vsched.model.anonymous import Pseudonyms
-from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Ceiling, Claim, Party, Pool, Told
+from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Ceiling, Claim, NamespaceAccount, Pool, Told
 from vsched.model.budget import DisruptionBudget
 from vsched.model.job import Condition, JobSpec
 from vsched.model.nodes import NodeAttributes, Taint
@@ -278,7 +278,7 @@ RULES: dict[type, dict[str, Rule]] = {
         **dict.fromkeys(("deserved", "hard", "reserved", "allocated"), _STATED),
         "conditions": parts,
     },
-    Party: {
+    NamespaceAccount: {
         "namespace": name,
         **dict.fromkeys(("quota", "held", "leaving", "waiting"), _AMOUNTS),
         "tasks": pairs(uid, shared),

@@ -99,7 +99,7 @@ class AllocationRecord(msgspec.Struct, frozen=True):
         return next((told for told in self.conditions if told.kind == kind), None)
 
 
-class Party(msgspec.Struct, frozen=True):
+class NamespaceAccount(msgspec.Struct, frozen=True):
     """One namespace as the arbitrator sees it."""
 
     namespace: str
@@ -151,7 +151,7 @@ class Party(msgspec.Struct, frozen=True):
 class Arbitration(msgspec.Struct, frozen=True):
     """Everything that is divided, and among whom, at one moment."""
 
-    parties: Mapping[str, Party]
+    parties: Mapping[str, NamespaceAccount]
     """By namespace: all that exist or hold anything."""
     buckets: Mapping[str, Bucket]
     storage: Counted = NOTHING

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from vsched.errors import BadInput
-from vsched.model.arbitration import Arbitration, Bucket, Party
+from vsched.model.arbitration import Arbitration, Bucket, NamespaceAccount
 from vsched.model.counted import Counted
 from vsched.model.dump_nodes import NodeParts, NodePositions, node_parts, node_table
 from vsched.model.dump_placed import PlacedParts, placed_parts, placed_pods
@@ -47,10 +47,10 @@ class JobLine(msgspec.Struct, frozen=True):
     awaits_class: str = ""
 
 
-class PartyParts(msgspec.Struct, frozen=True):
+class AccountParts(msgspec.Struct, frozen=True):
     """A namespace that takes part in the division: itself, and its pods by position."""
 
-    party: Party
+    party: NamespaceAccount
     tasks: list[int]
     pending: list[int]
 
@@ -58,7 +58,7 @@ class PartyParts(msgspec.Struct, frozen=True):
 class ArbitrationParts(msgspec.Struct, frozen=True):
     """What is divided and among whom."""
 
-    parties: dict[str, PartyParts]
+    parties: dict[str, AccountParts]
     buckets: dict[str, Bucket]
     storage: Counted
     version: int
@@ -145,9 +145,9 @@ class Writing:
         parties = {namespace: self._party(party) for namespace, party in found.parties.items()}
         return ArbitrationParts(parties, dict(found.buckets), found.storage, found.version)
 
-    def _party(self, party: Party) -> PartyParts:
+    def _party(self, party: NamespaceAccount) -> AccountParts:
         tasks, pending = ([self.tasks.at(uid) for uid in named] for named in (party.tasks, party.pending))
-        return PartyParts(msgspec.structs.replace(party, tasks={}, pending={}), tasks, pending)
+        return AccountParts(msgspec.structs.replace(party, tasks={}, pending={}), tasks, pending)
 
 
 def _line(job: Job) -> JobLine:
@@ -227,7 +227,7 @@ def _arbitration(parts: ArbitrationParts | None, tasks: Sequence[Task]) -> Arbit
     return Arbitration(parties, parts.buckets, parts.storage, parts.version)
 
 
-def _party(found: PartyParts, tasks: Sequence[Task]) -> Party:
+def _party(found: AccountParts, tasks: Sequence[Task]) -> NamespaceAccount:
     def by_uid(positions: Iterable[int]) -> dict[str, Task]:
         return {tasks[at].uid: tasks[at] for at in positions}
 

@@ -255,7 +255,7 @@ class Job:
         return self.ready - self.counts[Status.SUCCEEDED]
 
 
-class Claim(msgspec.Struct, frozen=True):
+class JobUsage(msgspec.Struct, frozen=True):
     """What one job adds to the books of its queue (reference 4.5, 4.10); sums of these are kept, never recomputed."""
 
     queue: str
@@ -270,7 +270,7 @@ class Claim(msgspec.Struct, frozen=True):
     """Admitted, as overcommit counts it: all of ``minResources`` while Inqueue."""
 
 
-def claim_of(job: Job) -> Claim:
+def claim_of(job: Job) -> JobUsage:
     """The claim of a job on its queue, from its sums and its phase."""
     spec = job.spec
     allocated = tuple(sorted((column, value) for column, value in job.allocated.items() if value))
@@ -278,12 +278,12 @@ def claim_of(job: Job) -> Claim:
     pending = tuple(sorted((column, value) for column, value in asked.items() if value))
     wanted = spec.min_resources
     if wanted is None:
-        return Claim(spec.queue, spec.namespace, allocated, pending, allocated)
+        return JobUsage(spec.queue, spec.namespace, allocated, pending, allocated)
     elastic = exceeded(job.allocated, wanted)
     inqueue = pledge_of(job)
     enters = spec.phase == Phase.INQUEUE and not job.kept_out
     promised = without_gated(job, wanted) if enters else inqueue
-    return Claim(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
+    return JobUsage(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
 
 
 def pledge_of(job: Job) -> Amounts:

@@ -24,7 +24,7 @@ from vsched.model.selections import Selections
 
 
 @dataclass(slots=True)
-class QueueBooks:
+class QueueUsage:
     """Sums over the jobs of one queue (reference 4.5, 4.10), base units by column."""
 
     jobs: int = 0
@@ -35,9 +35,9 @@ class QueueBooks:
     inqueue: Vector = field(default_factory=dict)
     promised: Vector = field(default_factory=dict)
 
-    def copy(self) -> QueueBooks:
+    def copy(self) -> QueueUsage:
         """A copy that may be changed."""
-        return QueueBooks(
+        return QueueUsage(
             self.jobs,
             self.allocated.copy(),
             self.pending.copy(),
@@ -66,7 +66,7 @@ class Snapshot:
     holders: Mapping[str, Mapping[str, Job]]
     """Jobs with tasks that are bound or run, by queue, then key."""
     queues: Mapping[str, Queue]
-    books: Mapping[str, QueueBooks]
+    books: Mapping[str, QueueUsage]
     """Sums by queue name, of queues that have jobs."""
     shares: Mapping[tuple[str, str], Vector]
     """What each namespace holds in each queue: (queue, namespace) to allocated amounts."""

@@ -14,7 +14,7 @@ from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_
 from vsched.model.nodes import Floats, Mask
 from vsched.model.queue import ROOT, Queue
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract
-from vsched.model.snapshot import QueueBooks, Snapshot
+from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins._queuetree import QueueTree
 
 LEFT_OUT = "LeftOut"
@@ -128,7 +128,7 @@ class Account:
         if self.subtree is not None:
             (add if sign > 0 else subtract)(self.subtree, amounts)
 
-    def count(self, books: QueueBooks) -> None:
+    def count(self, books: QueueUsage) -> None:
         """Count the jobs of a queue at or below this one, as they are when the cycle opens."""
         if self.subtree is not None:
             add(self.subtree, books.allocated.items())

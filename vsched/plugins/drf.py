@@ -21,7 +21,7 @@ from vsched.framework.extension import (
     QueueScore,
     Standing,
 )
-from vsched.framework.holdings import Admitted, Books
+from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.kernels.fairness import dominant_share
@@ -214,7 +214,7 @@ class Drf(
 class Shares:
     """Dominant shares of the cluster, by what some books say."""
 
-    def __init__(self, opening: Opening, books: Books) -> None:
+    def __init__(self, opening: Opening, books: UsageByQueue) -> None:
         self._total = opening.snapshot.total
         self._holdings = books
         self._namespaces = opening.snapshot.namespaces

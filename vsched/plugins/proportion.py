@@ -29,7 +29,7 @@ from vsched.framework.extension import (
     Standing,
     Vote,
 )
-from vsched.framework.holdings import Admitted, Books
+from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.victim_points import Reclaimable
@@ -100,7 +100,7 @@ class Proportion(
             add(admitted, ((column, -value) for column, value in books.elastic.items()))
             self._admitted[queue.name] = admitted
 
-    def share(self, queue: Queue, books: Books | None = None) -> float:
+    def share(self, queue: Queue, books: UsageByQueue | None = None) -> float:
         """The largest part the queue holds of anything it deserves, by these books; else by what is held."""
         held = (books or self._holdings).queue(queue.name)
         deserved = self._deserved.get(queue.name, {})

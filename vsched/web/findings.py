@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from vsched.arbitrator.ceilings import unlent
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import RoundResult
 from vsched.model.arbitration import Arbitration, Award, Division
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.snapshot import Snapshot
@@ -29,7 +29,7 @@ class Arbitrated(NamedTuple):
     """When it was, seconds since the epoch."""
     arbitration: Arbitration
     division: Division
-    verdict: Verdict
+    verdict: RoundResult
 
     @property
     def weights(self) -> dict[str, int]:

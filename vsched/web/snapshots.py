@@ -11,7 +11,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
 
-class Sight(NamedTuple):
+class FrozenSnapshot(NamedTuple):
     """A session whose snapshot stays valid."""
 
     snapshot: Snapshot
@@ -27,7 +27,7 @@ class Sight(NamedTuple):
     """Answers that are not among these, because there were too many."""
 
 
-Look = Callable[[], Awaitable[Sight]]
+Look = Callable[[], Awaitable[FrozenSnapshot]]
 """Asks for a session that has seen everything the mirror knew at the time of asking; raises Unavailable where there is
 none in time (a standby decides nothing)."""
 

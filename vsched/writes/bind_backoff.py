@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vsched.writes.limits import Recent
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
 """The wait after the second failure in a row, doubling up to the ceiling."""
 
 
-class Setbacks:
+class BindBackoff:
     """Counts failures by pod and forgets placements when their time has come."""
 
     def __init__(self, forget: Callable[[str], object], remembered: int = 50_000) -> None:
         self._forget = forget
         self._failures: Recent[str, int] = Recent(remembered)
-        self.lane: Lane[str, None] = Lane(LaneSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write)
+        self.lane: Workqueue[str, None] = Workqueue(
+            WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write
+        )
 
     def clear(self, uid: str) -> None:
         """The pod was bound, or is gone: earlier failures no longer count."""

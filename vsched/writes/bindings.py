@@ -21,12 +21,12 @@ from vsched.model.plan import Bind
 from vsched.writes.bodies import PODS
 from vsched.writes.containment import tell
 from vsched.writes.limits import Attempts
-from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, UNSENT, Answer, Write, Writer
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, UNSENT, Write, Writer, WriteResult
 
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')
 
 
-class Verdict(StrEnum):
+class BindOutcome(StrEnum):
     """What became of a placement."""
 
     BOUND = "bound"
@@ -44,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """A placement and what became of it."""
 
     bind: Bind
-    verdict: Verdict
+    verdict: BindOutcome
     code: int = NO_ANSWER
     message: str = ""
     seconds: float = 0.0
@@ -53,7 +53,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def bound(self) -> bool:
-        return self.verdict is Verdict.BOUND
+        return self.verdict is BindOutcome.BOUND
 
 
 class DispatchSettings(msgspec.Struct, frozen=True):
@@ -79,19 +79,19 @@ def binding_write(bind: Bind) -> Write:
     return Write("binding", "POST", PODS.path(bind.namespace, bind.name, "binding"), body)
 
 
-def judge(bind: Bind, answer: Answer) -> Verdict:
+def judge(bind: Bind, answer: WriteResult) -> BindOutcome:
     """What an answer means for a placement."""
     if answer.done:
-        return Verdict.BOUND
+        return BindOutcome.BOUND
     if answer.code == 409:
         # A repeat after a lost answer finds its own work done.
         assigned = _ASSIGNED.search(answer.message)
-        return Verdict.BOUND if assigned and assigned[1] == bind.node else Verdict.REFUSED
+        return BindOutcome.BOUND if assigned and assigned[1] == bind.node else BindOutcome.REFUSED
     if answer.code == 404:
-        return Verdict.GONE
+        return BindOutcome.GONE
     if answer.code == NOT_PERMITTED:
-        return Verdict.DROPPED
-    return Verdict.GAVE_UP if answer.code in RETRIED else Verdict.REFUSED
+        return BindOutcome.DROPPED
+    return BindOutcome.GAVE_UP if answer.code in RETRIED else BindOutcome.REFUSED
 
 
 class Dispatcher:
@@ -123,7 +123,7 @@ class Dispatcher:
         """Queue placements in order; those that find no room are dropped at once, with an outcome."""
         for bind in binds:
             if self._closed or len(self._queue) >= self._settings.queue_limit:
-                self._on_outcome(Outcome(bind, Verdict.DROPPED, message="the queue of bindings is full or closed"))
+                self._on_outcome(Outcome(bind, BindOutcome.DROPPED, message="the queue of bindings is full or closed"))
             else:
                 self._queue.append(bind)
         if self._queue:
@@ -149,11 +149,11 @@ class Dispatcher:
             answer = await self._writer.send(binding_write(bind), self._settings.attempts)
         except Exception as error:  # what one pod holds must not keep all the others from being placed
             tell(error, f"the binding of {bind.namespace}/{bind.name} is dropped")
-            answer = Answer(UNSENT, f"not sent: {why_unreadable(error)}")
+            answer = WriteResult(UNSENT, f"not sent: {why_unreadable(error)}")
         finally:
             self.in_flight -= 1
         verdict = judge(bind, answer)
-        found_done = verdict is Verdict.BOUND and not answer.done and answer.attempts == 1
+        found_done = verdict is BindOutcome.BOUND and not answer.done and answer.attempts == 1
         self._on_outcome(Outcome(bind, verdict, answer.code, answer.message, answer.seconds, found_done))
         if not self.busy:
             self._idle.set()
@@ -167,5 +167,5 @@ class Dispatcher:
         left = list(self._queue)
         self._queue.clear()
         for bind in left:
-            self._on_outcome(Outcome(bind, Verdict.DROPPED, message="the scheduler is stopping"))
+            self._on_outcome(Outcome(bind, BindOutcome.DROPPED, message="the scheduler is stopping"))
         return len(left) + self.in_flight

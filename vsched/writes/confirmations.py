@@ -31,7 +31,7 @@ class ConfirmationSettings(msgspec.Struct, frozen=True):
     """Pods that are asked for at the same time."""
 
 
-class Mirror(Protocol):
+class BindingMirror(Protocol):
     """What is asked of the mirror."""
 
     def awaits(self, uid: str) -> bool: ...
@@ -52,7 +52,7 @@ class Confirmations:
     def __init__(
         self,
         client: ApiClient,
-        mirror: Mirror,
+        mirror: BindingMirror,
         clock: Clock,
         lost: Callable[[Bind], None],
         settings: ConfirmationSettings,

@@ -16,7 +16,7 @@ from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.writes.bodies import Reference, event_count, event_create
 from vsched.writes.limits import Attempts, Recent, TokenBucket
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
 NORMAL, WARNING = "Normal", "Warning"
@@ -84,8 +84,8 @@ class EventRecorder:
         self._clock = clock
         self._known: Recent[EventKey, Known] = Recent(settings.remembered)
         self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
-        bounds = LaneSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
-        self.lane: Lane[EventKey, Occurrence] = Lane(bounds, self._write)
+        bounds = WorkqueueSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
+        self.lane: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import msgspec
 
 from vsched.writes.limits import Recent
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
-class ReprieveSettings(msgspec.Struct, frozen=True):
+class EvictionBackoffSettings(msgspec.Struct, frozen=True):
     """How long victims are spared, and how long evictions are believed."""
 
     first_seconds: float = 5.0
@@ -30,7 +30,7 @@ class ReprieveSettings(msgspec.Struct, frozen=True):
     """Pods whose refusals are counted."""
 
 
-class Mirror(Protocol):
+class EvictionMirror(Protocol):
     """What is asked of the mirror."""
 
     def forget(self, uid: str) -> bool: ...
@@ -48,15 +48,15 @@ class Due(Enum):
     CERTAINTY = 3
 
 
-class Reprieves:
+class EvictionBackoff:
     """Counts refusals by pod and tells the mirror when their time has come."""
 
-    def __init__(self, mirror: Mirror, settings: ReprieveSettings) -> None:
+    def __init__(self, mirror: EvictionMirror, settings: EvictionBackoffSettings) -> None:
         self._mirror = mirror
         self._settings = settings
         self._refusals: Recent[str, int] = Recent(settings.remembered)
-        bounds = LaneSettings(workers=1, per_second=10_000.0, burst=10_000.0)
-        self._lane: Lane[str, Due] = Lane(bounds, self._write)
+        bounds = WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0)
+        self._lane: Workqueue[str, Due] = Workqueue(bounds, self._write)
 
     def granted(self, uid: str) -> None:
         """The eviction was carried out, or the pod is gone: the watch will show it."""
@@ -94,7 +94,7 @@ class Reprieves:
                     self.refused(uid, 0.0)
 
 
-def spared_seconds(settings: ReprieveSettings, refusals: int, asked_seconds: float) -> float:
+def spared_seconds(settings: EvictionBackoffSettings, refusals: int, asked_seconds: float) -> float:
     """How long a pod is spared after so many refusals, one or more."""
     grown_seconds = settings.first_seconds * 2.0 ** min(refusals - 1, 16)
     return min(settings.ceiling_seconds, max(grown_seconds, asked_seconds))

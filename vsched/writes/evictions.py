@@ -15,8 +15,8 @@ from vsched.clock import Clock
 from vsched.model.plan import Evict
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
-from vsched.writes.workqueue import Lane, LaneSettings
-from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Answer, Writer, may_help
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Writer, WriteResult, may_help
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
 _BUDGET = "DisruptionBudget"
@@ -64,7 +64,7 @@ class EvictionSettings(msgspec.Struct, frozen=True):
     condition_attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
 
-def judge(answer: Answer) -> EvictionVerdict:
+def judge(answer: WriteResult) -> EvictionVerdict:
     """What an answer means for an eviction; a repeat after a lost answer finds a pod that goes or is gone."""
     if answer.done:
         return EvictionVerdict.EVICTED
@@ -90,8 +90,10 @@ class Evictor:
         self._settings = settings
         self._clock = clock
         # The rate is the writer's business.
-        bounds = LaneSettings(settings.max_in_flight, per_second=10_000.0, burst=10_000.0, limit=settings.queue_limit)
-        self._lane: Lane[str, Evict] = Lane(bounds, self._carry_out)
+        bounds = WorkqueueSettings(
+            settings.max_in_flight, per_second=10_000.0, burst=10_000.0, limit=settings.queue_limit
+        )
+        self._lane: Workqueue[str, Evict] = Workqueue(bounds, self._carry_out)
         self.in_flight = 0
         """Evictions a worker has in hand, waits between attempts included."""
 
@@ -140,5 +142,5 @@ class Evictor:
             self.in_flight -= 1
 
 
-def _in_doubt(answer: Answer) -> bool:
+def _in_doubt(answer: WriteResult) -> bool:
     return judge(answer) is EvictionVerdict.GAVE_UP

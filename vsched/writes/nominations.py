@@ -14,7 +14,7 @@ from vsched.model.plan import CycleReport, Nominate
 from vsched.writes.bodies import pod_status_write
 from vsched.writes.limits import Attempts
 from vsched.writes.podgroup_status import version_of
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Writer
 
 Told = Callable[[Nominate, str | None], None]
@@ -27,7 +27,7 @@ FINAL = frozenset({NOT_PERMITTED, 404, 409, 422})
 class NominationSettings(msgspec.Struct, frozen=True):
     """Bounds of writing nominations."""
 
-    lane: LaneSettings = LaneSettings(workers=4, per_second=200.0, burst=400.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=200.0, burst=400.0)
     attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=2.0)
     repeat_seconds: float = 1.0
     """The wait before a failed write is repeated, doubling up to the ceiling."""
@@ -48,7 +48,7 @@ class Nominations:
         self._told = told
         self._wishes: dict[str, _Wish] = {}
         """By uid: what is not written yet. Bounded by the lane."""
-        self.lane: Lane[str, _Wish] = Lane(settings.lane, self._write)
+        self.lane: Workqueue[str, _Wish] = Workqueue(settings.lane, self._write)
 
     def submit(self, report: CycleReport) -> None:
         """Take note of what is to be written at once; a pod that is bound needs no nomination any more."""

@@ -17,7 +17,7 @@ from vsched.model.task import Task
 from vsched.writes.bodies import pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts, Recent
-from vsched.writes.workqueue import Lane, LaneSettings
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import RETRIED, Writer
 
 
@@ -32,7 +32,7 @@ class PodConditionSettings(msgspec.Struct, frozen=True):
     """Of all pods together: where many wait, each is reworded more seldom, and what is new is not kept waiting."""
     repeat_seconds: float = 3.0
     """The same condition is not written again before the watch had this long to show it."""
-    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     """A status patch costs the API server two bindings, so a long backlog is told slowly."""
     attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
     remembered: int = 100_000
@@ -71,7 +71,7 @@ class PodConditions:
         self._written: Recent[str, Written] = Recent(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
-        self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
+        self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Take note of which pods wait and why, and of those that no longer do."""

@@ -20,8 +20,8 @@ from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgro
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts, Recent
 from vsched.writes.served import Served
-from vsched.writes.workqueue import Lane, LaneSettings
-from vsched.writes.writer import Answer, Writer
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import Writer, WriteResult
 
 SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
 """Condition types that are also told as an Event, with its severity."""
@@ -44,7 +44,7 @@ class JobStatusSettings(msgspec.Struct, frozen=True):
     """The same content is not written again before the watch had this long to show it."""
     retry_ceiling_seconds: float = 60.0
     """The longest wait after repeated failures for one object."""
-    lane: LaneSettings = LaneSettings(workers=8, per_second=500.0, burst=500.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=500.0, burst=500.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     remembered: int = 50_000
 
@@ -91,7 +91,7 @@ class _Object(msgspec.Struct):
     metadata: _Metadata
 
 
-def version_of(answer: Answer) -> str | None:
+def version_of(answer: WriteResult) -> str | None:
     """The resourceVersion in the answer to a write; None where it failed, empty where the answer does not say."""
     if not answer.done:
         return None
@@ -167,7 +167,7 @@ class JobStatuses:
         self._failures: Recent[str, int] = Recent(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
-        self.lane: Lane[str, Due] = Lane(settings.lane, self._write)
+        self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of what a job's status should be."""
@@ -232,11 +232,11 @@ class JobStatuses:
             self._failures.put(key, min(10, (self._failures.get(key) or 0) + 1))
         self._told("PodGroup", key, version_of(answer))
 
-    async def _send(self, outcome: JobOutcome) -> Answer:
+    async def _send(self, outcome: JobOutcome) -> WriteResult:
         try:
             subresource = await self._served.has("podgroups/status")
         except VschedError as error:
-            return Answer(0, str(error))
+            return WriteResult(0, str(error))
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
         return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
 

@@ -22,8 +22,8 @@ from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.podgroup_status import Told, version_of
 from vsched.writes.served import Served
-from vsched.writes.workqueue import Lane, LaneSettings
-from vsched.writes.writer import Answer, Writer
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import Writer, WriteResult
 
 MISCONFIGURED = "Misconfigured"
 """The condition of a queue with which something is wrong; there is none while all is well."""
@@ -37,7 +37,7 @@ class QueueStatusSettings(msgspec.Struct, frozen=True):
     grace_seconds: float = 1.0
     """Changes wait this long for more of the same."""
     retry_ceiling_seconds: float = 60.0
-    lane: LaneSettings = LaneSettings(workers=4, per_second=100.0, burst=200.0)
+    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
 
 
@@ -122,7 +122,7 @@ class QueueStatuses:
         """What ``_sums`` were worked out from."""
         self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
         self._failures: Counter[str] = Counter()
-        self.lane: Lane[str, QueueContent] = Lane(settings.lane, self._write)
+        self.lane: Workqueue[str, QueueContent] = Workqueue(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Take note of what each queue holds."""
@@ -199,11 +199,11 @@ class QueueStatuses:
             self._asked.pop(name, None)
         self._told("Queue", name, version_of(answer))
 
-    async def _send(self, name: str, content: QueueContent) -> Answer:
+    async def _send(self, name: str, content: QueueContent) -> WriteResult:
         try:
             subresource = await self._served.has("queues/status")
         except VschedError as error:
-            return Answer(0, str(error))
+            return WriteResult(0, str(error))
         counts = {phase.lower(): count for phase, count in zip(COUNTED, content.counts, strict=True)}
         write = queue_write(
             name,
@@ -225,7 +225,7 @@ class QueueStatuses:
         return [condition | {"lastTransitionTime": time_stamp(since)}]
 
 
-def _resources_in(answer: Answer) -> set[str]:
+def _resources_in(answer: WriteResult) -> set[str]:
     """The resources that a queue is said to hold in the answer to a write."""
     try:
         status = msgspec.json.decode(answer.body, type=_Written).status

@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class LaneSettings(msgspec.Struct, frozen=True):
+class WorkqueueSettings(msgspec.Struct, frozen=True):
     """Bounds of one lane."""
 
     workers: int
@@ -34,12 +34,12 @@ class LaneSettings(msgspec.Struct, frozen=True):
     """Keys that may wait; a new key beyond it is refused and counted."""
 
 
-class Lane(Generic[K, V]):
+class Workqueue(Generic[K, V]):
     """Keys that wait for their moment, and the workers that write them."""
 
     def __init__(
         self,
-        settings: LaneSettings,
+        settings: WorkqueueSettings,
         write: Callable[[K, V], Awaitable[None]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

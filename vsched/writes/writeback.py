@@ -27,7 +27,7 @@ from vsched.writes.pod_conditions import PodConditions, PodConditionSettings
 from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings, Told
 from vsched.writes.queue_status import QueueStatuses, QueueStatusSettings
 from vsched.writes.served import Served
-from vsched.writes.workqueue import Lane
+from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 
 
@@ -42,7 +42,7 @@ class WritebackSettings:
     events: EventSettings = field(default_factory=EventSettings)
 
 
-class Mirror(Protocol):
+class WritebackMirror(Protocol):
     """What is asked of the mirror."""
 
     broken: dict[tuple[str, str], Broken]
@@ -59,7 +59,7 @@ class Writeback:
         settings: WritebackSettings,
         clock: Clock,
         told: Told,
-        mirror: Mirror,
+        mirror: WritebackMirror,
         nomination_told: NominationTold,
     ) -> None:
         served = Served(client)
@@ -73,7 +73,7 @@ class Writeback:
         )
 
     @property
-    def lanes(self) -> Mapping[str, Lane[Any, Any]]:
+    def lanes(self) -> Mapping[str, Workqueue[Any, Any]]:
         """Every lane by name, for running them and for metrics."""
         return {
             "podgroups": self.jobs.lane,

@@ -38,7 +38,7 @@ class Write(NamedTuple):
     content_type: str = JSON
 
 
-class Answer(NamedTuple):
+class WriteResult(NamedTuple):
     """How a write ended, after all attempts."""
 
     code: int
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
         return 200 <= self.code < 300
 
 
-def may_help(answer: Answer) -> bool:
+def may_help(answer: WriteResult) -> bool:
     """Whether trying again may end otherwise, as far as the code says."""
     return answer.code in RETRIED
 
@@ -71,7 +71,7 @@ Tell = Callable[[str, int, float], None]
 Permit = Callable[[], bool]
 """Whether this process may write now; must not wait."""
 
-WITHOUT_PERMIT = Answer(NOT_PERMITTED, "not sent: this process does not lead")
+WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process does not lead")
 
 
 class Writer:
@@ -103,7 +103,9 @@ class Writer:
     def paused(self) -> bool:
         return not self._open.is_set()
 
-    async def send(self, write: Write, attempts: Attempts, again: Callable[[Answer], bool] = may_help) -> Answer:
+    async def send(
+        self, write: Write, attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
+    ) -> WriteResult:
         """The answer to a write, after as many attempts as are granted; ``again`` says which are worth another."""
         began = time.perf_counter()
         answer, made = await self._once(write), 1
@@ -114,7 +116,7 @@ class Writer:
                 answer, made = await self._once(write), made + 1
         return answer._replace(seconds=time.perf_counter() - began, attempts=made)
 
-    async def _once(self, write: Write) -> Answer:
+    async def _once(self, write: Write) -> WriteResult:
         if not self._open.is_set():
             await self._open.wait()
         await self._bucket.take()
@@ -126,13 +128,15 @@ class Writer:
             found = await self._client.request(
                 write.method, write.path, body=write.body, content_type=write.content_type, attempts=1
             )
-            answer = Answer(found.code, body=found.body)
+            answer = WriteResult(found.code, body=found.body)
         except ApiError as error:
             causes = tuple(cause.reason for cause in error.causes)
-            answer = Answer(error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0)
+            answer = WriteResult(
+                error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0
+            )
         except Unavailable as error:
-            answer = Answer(NO_ANSWER, str(error))
+            answer = WriteResult(NO_ANSWER, str(error))
         except BadInput as error:
-            answer = Answer(UNSENT, f"not sent: {error}")
+            answer = WriteResult(UNSENT, f"not sent: {error}")
         self._tell(write.kind, answer.code, time.perf_counter() - began)
         return answer

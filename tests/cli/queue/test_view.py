@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.queue.source import Queues, Sight, amounts, sight_of, with_jobs
+from vsched.cli.queue.source import Queues, QueueView, amounts, sight_of, with_jobs
 from vsched.cli.queue.view import (
     as_document,
     as_page,
@@ -25,7 +25,7 @@ GPU = "nvidia.com/gpu"
 TOTAL = {"cpu": "80", "memory": "320Gi", GPU: "16"}
 
 
-def sight(name: str, parent: str = "root", annotations: dict[str, str] | None = None, **fields: Any) -> Sight:
+def sight(name: str, parent: str = "root", annotations: dict[str, str] | None = None, **fields: Any) -> QueueView:
     """A queue from fields of its spec and status."""
     status = {key: fields.pop(key) for key in ("state", "allocated", "conditions", "running") if key in fields}
     metadata = {"name": name, "uid": f"uid-{name}", "annotations": annotations or {}}
@@ -33,7 +33,7 @@ def sight(name: str, parent: str = "root", annotations: dict[str, str] | None = 
     return sight_of(obj, parent)
 
 
-def queues(*sights: Sight) -> Queues:
+def queues(*sights: QueueView) -> Queues:
     named = {found.name: found for found in (sight("root", ""), *sights)}
     return Queues(with_jobs(dict(sorted(named.items()))), amounts(TOTAL))
 
@@ -136,7 +136,7 @@ def test_queues_are_below_their_parents() -> None:
         ),
     ],
 )
-def test_the_scarcest_resource(sights: list[Sight], expected: str | None) -> None:
+def test_the_scarcest_resource(sights: list[QueueView], expected: str | None) -> None:
     assert scarcest(queues(*sights)) == expected
 
 

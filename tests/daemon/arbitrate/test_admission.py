@@ -8,13 +8,13 @@ import orjson
 import pytest
 
 from tests.support.parties import amounts, party, world
-from vsched.arbitrator.effects import Promise, Verdict
-from vsched.arbitrator.extender import Answer, Asking
+from vsched.arbitrator.effects import Promise, RoundResult
+from vsched.arbitrator.extender import Asking, ExtenderAnswer
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Award, Bucket, Claim, Division, Party
+from vsched.model.arbitration import Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Arbitrated, Findings
 
 Obj = dict[str, Any]
@@ -44,7 +44,7 @@ class Desk:
 
     def __init__(
         self,
-        *parties: Party,
+        *parties: NamespaceAccount,
         ceiling: str = "cpu=2",
         deserved: str = "cpu=2",
         promised: bool = False,
@@ -57,7 +57,7 @@ class Desk:
         arbitration = world("cpu=4", parties or [party("a")]).arbitration
         assert arbitration is not None
         division = Division({"a": Award(amounts(deserved), amounts(ceiling))}, {}, amounts("cpu=4"))
-        verdict = Verdict(promised={"uid-of-b": Promise("b", "n1", 60.0)} if promised else {})
+        verdict = RoundResult(promised={"uid-of-b": Promise("b", "n1", 60.0)} if promised else {})
         self.findings.take_arbitrated(Arbitrated(0.0, arbitration, division, verdict))
 
     def see(self, *objects: Obj, type: str = "ADDED") -> None:
@@ -137,7 +137,7 @@ def test_a_round_that_divides_anew_is_what_is_gone_by() -> None:
 def test_a_namespace_without_an_award_is_let_through() -> None:
     at = Desk()
     at.see({**pod("x", cpu="9"), "metadata": {"name": "x", "namespace": "new", "uid": "u", "resourceVersion": "1"}})
-    assert at.admission.judge(Asking("new", "x", "u", {})) == Answer()
+    assert at.admission.judge(Asking("new", "x", "u", {})) == ExtenderAnswer()
 
 
 def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> None:

@@ -11,7 +11,7 @@ from tests.writes.recording_server import RecordingServer, recording, until, wri
 from vsched.clock import FakeClock
 from vsched.daemon.loop.shutdown import TELLING_SECONDS, Left, wind_down
 from vsched.model.plan import Bind, Evict
-from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, Verdict
+from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.evictions import EvictionSettings, Evictor
 
 
@@ -55,7 +55,7 @@ def binds(count: int) -> list[Bind]:
     return [Bind(f"uid-{number}", "ns", f"p-{number}", "n1", "ns/g") for number in range(count)]
 
 
-def verdicts(outcomes: list[Outcome]) -> dict[Verdict, int]:
+def verdicts(outcomes: list[Outcome]) -> dict[BindOutcome, int]:
     found = [outcome.verdict for outcome in outcomes]
     return {verdict: found.count(verdict) for verdict in set(found)}
 
@@ -65,7 +65,7 @@ async def test_what_was_decided_is_carried_out_first() -> None:
         found.dispatcher.submit(binds(20))
         found.evictor.submit([Evict("uid-v", "ns", "v", "n2", "ns/low", "preempt", "ns/g")])
         left, had = await found.end(5.0, 5.0)
-        assert verdicts(found.outcomes) == {Verdict.BOUND: 20}
+        assert verdicts(found.outcomes) == {BindOutcome.BOUND: 20}
         assert len(found.server.of("/eviction")) == 1
         assert left == Left(writes=1, bindings=0)
         assert had[0] > 1.0
@@ -77,11 +77,11 @@ async def test_what_was_not_sent_in_time_is_dropped_and_what_is_on_the_wire_wait
         found.dispatcher.submit(binds(20))
         await until(lambda: found.server.in_flight == 2)
         ending = asyncio.create_task(found.end(0.05, 5.0))
-        await until(lambda: verdicts(found.outcomes) == {Verdict.DROPPED: 18})
+        await until(lambda: verdicts(found.outcomes) == {BindOutcome.DROPPED: 18})
         assert not ending.done()
         found.server.open.set()
         left, had = await ending
-        assert verdicts(found.outcomes) == {Verdict.DROPPED: 18, Verdict.BOUND: 2}
+        assert verdicts(found.outcomes) == {BindOutcome.DROPPED: 18, BindOutcome.BOUND: 2}
         assert left.bindings == 0
         assert had == [0.05], f"{TELLING_SECONDS} s, but no more than there is for everything"
 

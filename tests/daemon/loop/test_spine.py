@@ -14,7 +14,7 @@ from tests.writes.recording_server import recording, until, writer_to
 from vsched.clock import SystemClock
 from vsched.daemon.loop import spine
 from vsched.daemon.loop.spine import Hands, Loop
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
@@ -49,7 +49,7 @@ class Running:
     """A loop with everything around it."""
 
     def __init__(
-        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: Lookout
+        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: SnapshotService
     ) -> None:
         self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
         self.lookout = lookout
@@ -71,7 +71,7 @@ async def looping(
             client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
-        lookout = Lookout(trigger.pull)
+        lookout = SnapshotService(trigger.pull)
         hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
         running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry, lookout)
         async with asyncio.TaskGroup() as group:

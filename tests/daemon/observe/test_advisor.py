@@ -15,7 +15,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.clock import FakeClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.explain.edits import AddNodes, SetMinMember, SetRequest
 from vsched.explain.records import Change
@@ -24,7 +24,7 @@ from vsched.model.advice import Advice, about, advised
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 QUICK = AdvisorSettings(round_seconds=0.02, part=1.0, patience_seconds=0.0)
 
@@ -81,7 +81,7 @@ class Desk:
     def __init__(self, text: str, settings: AdvisorSettings = QUICK) -> None:
         self._cache = mirror(manifests(text))
         self.telemetry = Telemetry(FakeClock(), dict, lambda uid: None)
-        self.lookout = Lookout(lambda: None)
+        self.lookout = SnapshotService(lambda: None)
         self.given: list[Mapping[str, Advice]] = []
         self.advisor = Advisor(self.lookout, REGISTRY, self._take, self.telemetry, settings)
 
@@ -228,7 +228,7 @@ job x/young min=4 pods=4 cpu=1 phase=Inqueue age=0
 job x/empty min=1 age=9 phase=Inqueue
 """
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
-    sight = Sight(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 1)
+    sight = FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 1)
     assert [key for key, _ in waiting_jobs(sight, 1.0)] == ["x/waits"]
 
 

@@ -29,7 +29,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.observe import recordings
 from vsched.daemon.observe import wasted_evictions as vain
 from vsched.daemon.observe.recordings import Recorder
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
 from vsched.framework.extension import JobOrder, NoArgs, Opening, Plugin
@@ -294,7 +294,7 @@ async def test_with_none_to_keep_nothing_is_kept(tmp_path: Path) -> None:
 async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_comes_of_it() -> None:
     clock = FakeClock()
     telemetry, snapshot = Telemetry(clock), recording_of("node n1 cpu=1").snapshot
-    recorder = Recorder(2, Lookout(lambda: None), Whose(), clock, telemetry)
+    recorder = Recorder(2, SnapshotService(lambda: None), Whose(), clock, telemetry)
     policy = default_settings(REGISTRY).policy
     packing = asyncio.create_task(recorder.run())
     with capture_logs() as lines:

@@ -33,7 +33,7 @@ from vsched.model.status import Phase
 from vsched.model.usage import Reading
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 ALL = {**SITUATIONS, **MORE}
 KEY = "default/b"
@@ -132,7 +132,7 @@ def _runs(cluster: Cluster, name: str) -> bool:
     return pod is not None and pod["status"].get("phase") == "Running"
 
 
-async def seen(daemon: Daemon, stuck: Stuck) -> Sight:
+async def seen(daemon: Daemon, stuck: Stuck) -> FrozenSnapshot:
     """A session that saw the job wait for what it is to wait for."""
     sight = await daemon.showing.lookout.look()
     end = time.monotonic() + 20.0
@@ -144,7 +144,7 @@ async def seen(daemon: Daemon, stuck: Stuck) -> Sight:
     return sight
 
 
-def _waits_for_it(sight: Sight, stuck: Stuck) -> bool:
+def _waits_for_it(sight: FrozenSnapshot, stuck: Stuck) -> bool:
     if stuck.code is Code.NO_POD_GROUP:
         return len(sight.snapshot.strays.get(KEY, Job("", JobSpec("", ""))).pending) > 1
     outcome = sight.report.jobs.get(KEY)

@@ -11,7 +11,7 @@ from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.policy.reload import Reading
 from vsched.daemon.triggers import Reason
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
-from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 
 TIMING = Timing(Reason.CHANGE, 0.001, 0.002, 0.001)
@@ -58,7 +58,7 @@ def test_sessions_without_placements_are_silent() -> None:
 def test_thousands_of_failed_bindings_are_a_few_lines_that_count_the_rest() -> None:
     clock = FakeClock()
     telemetry = Telemetry(clock)
-    failed = Outcome(placed().binds[0], Verdict.GAVE_UP, 503, "overloaded")
+    failed = Outcome(placed().binds[0], BindOutcome.GAVE_UP, 503, "overloaded")
     with capture_logs() as lines:
         for _ in range(1000):
             telemetry.outcome(failed)
@@ -123,7 +123,7 @@ def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:
     telemetry = Telemetry(clock)
     telemetry.tell(small(created=998.0).snapshot(), placed(), TIMING)
     clock.advance(1.0)
-    telemetry.outcome(Outcome(placed().binds[0], Verdict.BOUND, 201, seconds=1.0))
+    telemetry.outcome(Outcome(placed().binds[0], BindOutcome.BOUND, 201, seconds=1.0))
     value = telemetry.registry.get_sample_value
     for stage, milliseconds in (("Assumed", 2000.0), ("Bound", 3000.0)):
         assert value("volcano_task_scheduling_latency_milliseconds_sum", {"stage": stage}) == milliseconds

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.small import SmallCluster
-from vsched.arbitrator.effects import Promise, Verdict
+from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, MOST, Vain, kept_by, promised_by
 from vsched.model.nodes import NodeAttributes, NodeStatics, Taint
 from vsched.model.plan import CycleReport, Evict, Nominate
@@ -282,5 +282,5 @@ def test_whom_arbitration_keeps_nodes_for() -> None:
         "on another node": Promise("two", "n2", 9.0),
         "of another namespace": Promise("three", "n1", 9.0),
     }
-    verdict = Verdict(evictions=(evict(0, action="arbitrate", beneficiary="two/work-0"),), promised=promised)
+    verdict = RoundResult(evictions=(evict(0, action="arbitrate", beneficiary="two/work-0"),), promised=promised)
     assert promised_by(verdict) == {("two/work-0", "n1"): {"mine"}}

@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.traces import small_trace
 from vsched.clock import FakeClock
 from vsched.lab.gangs import run_fast
-from vsched.lab.trace.accounts import Books
+from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import stepped_daemon
 from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
 from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
@@ -18,7 +18,7 @@ from vsched.lab.trace.run import SCHEDULER, Replay, weights_of
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 
 
-class WatchedBooks(Books):
+class WatchedBooks(TraceAccounts):
     """Books that are held against the machines at every moment, with every start that was booked."""
 
     def __init__(self, trace: Trace, weights: dict[str, int]) -> None:
@@ -170,7 +170,7 @@ def test_figures_are_those_worked_out_by_hand() -> None:
 
 
 def test_of_pods_that_come_all_at_once_the_time_that_they_run_is_drawn() -> None:
-    books = Books(one_node(a_pod("a", 5, 100), a_pod("b", 5, 40)), {"ls": 1})
+    books = TraceAccounts(one_node(a_pod("a", 5, 100), a_pod("b", 5, 40)), {"ls": 1})
     assert (books.begin, books.end, books.horizon) == (0.0, 0.0, 100.0)
 
 

@@ -17,7 +17,7 @@ from tests.mirror.test_cache_order import decide, sometimes, streams, take_back
 from tests.mirror.views import task_view, view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Arbitration, Ceiling, Party, Pool
+from vsched.model.arbitration import Arbitration, Ceiling, NamespaceAccount, Pool
 from vsched.model.counted import counted_name
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
@@ -40,7 +40,7 @@ class Parties(World):
         self.snapshot()
         return self.cache.arbitration()
 
-    def party(self, namespace: str = "ns") -> Party:
+    def party(self, namespace: str = "ns") -> NamespaceAccount:
         return self.arbitration().parties[namespace]
 
     def held(self, namespace: str = "ns") -> dict[str, int]:
@@ -258,7 +258,7 @@ def created(name: str, second: int, **spec: Any) -> Fields:
 def test_the_oldest_consumer_counts_and_by_name_among_equally_old_ones() -> None:
     here = Parties(created("a", 2), created("c", 1), created("b", 1), of.allocation("c"), of.allocation("b"))
 
-    def names(party: Party) -> tuple[Any, ...]:
+    def names(party: NamespaceAccount) -> tuple[Any, ...]:
         claim = party.claim
         assert claim is not None
         return claim.name, [idle.name for idle in party.idle_claims], [found.name for found in party.allocations]

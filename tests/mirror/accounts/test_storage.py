@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.mirror import arbitrated as of
 from tests.mirror import builders as make
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Party
+from vsched.model.arbitration import NamespaceAccount
 from vsched.model.counted import CLAIMS, STORAGE, of_class
 
 Fields = make.Fields
@@ -31,7 +31,7 @@ def totals(*objects: Fields) -> dict[str, int]:
     return dict(fed(*objects).arbitration().storage)
 
 
-def party(cache: Cache, namespace: str = "ns") -> Party:
+def party(cache: Cache, namespace: str = "ns") -> NamespaceAccount:
     return cache.arbitration().parties[namespace]
 
 

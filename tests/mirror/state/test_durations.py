@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.state import durations as duration_books
-from vsched.mirror.state.durations import SAMPLES_MAX, DurationBooks
+from vsched.mirror.state.durations import SAMPLES_MAX, DurationStore
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
@@ -69,7 +69,7 @@ def test_a_pod_is_learnt_from_once_however_often_it_is_seen_again() -> None:
 
 
 def test_only_the_last_durations_of_a_name_are_kept(finished: Task) -> None:
-    books, spec = DurationBooks(), JobSpec("x", "a")
+    books, spec = DurationStore(), JobSpec("x", "a")
     for length in range(2 * SAMPLES_MAX):
         books.learn(spec, _lasting(finished, float(length)))
     assert _seconds(books.publish(), "default/x/a") == tuple(float(one) for one in range(SAMPLES_MAX, 2 * SAMPLES_MAX))
@@ -79,7 +79,7 @@ def test_names_that_nothing_finished_under_for_longest_are_forgotten(
     finished: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duration_books, "NAMES_MAX", 4)
-    books = DurationBooks()
+    books = DurationStore()
     for name in ("a", "b", "a", "c"):
         books.learn(JobSpec("x", name), _lasting(finished, 1.0))
         books.publish()

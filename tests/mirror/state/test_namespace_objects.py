@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from vsched.mirror.state.namespace_objects import NamespaceBooks, in_order
+from vsched.mirror.state.namespace_objects import NamespaceIndex, in_order
 
 changes = some.lists(
     some.tuples(some.sampled_from("mn"), some.sampled_from("cab"), some.one_of(some.none(), some.integers(0, 1))),
@@ -15,7 +15,7 @@ changes = some.lists(
 
 @given(some.lists(changes, max_size=5))
 def test_what_is_shown_follows_what_was_put(rounds: list[list[tuple[str, str, int | None]]]) -> None:
-    books: NamespaceBooks[str, int, tuple[int, ...]] = NamespaceBooks(in_order)
+    books: NamespaceIndex[str, int, tuple[int, ...]] = NamespaceIndex(in_order)
     known: dict[str, dict[str, int]] = {"m": {}, "n": {}}
     for round_ in rounds:
         for namespace, name, item in round_:
@@ -30,7 +30,7 @@ def test_what_is_shown_follows_what_was_put(rounds: list[list[tuple[str, str, in
 
 
 def test_what_was_shown_before_stays_as_it_was() -> None:
-    books: NamespaceBooks[str, int, tuple[int, ...]] = NamespaceBooks(in_order)
+    books: NamespaceIndex[str, int, tuple[int, ...]] = NamespaceIndex(in_order)
     books.put("m", "a", 1)
     before = books.publish()
     assert books.publish() is before

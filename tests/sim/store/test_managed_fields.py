@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.catalog import POD, pod
-from vsched.sim.store.managed_fields import ANCIENT, LONGEST_TRAIL, MOST_UPDATERS, Author, Books, Trail
+from vsched.sim.store.managed_fields import ANCIENT, LONGEST_TRAIL, MOST_UPDATERS, Author, ManagedFields, Trail
 from vsched.sim.store.ownership import compared, owned_paths, path_text, shape_of, value_at
 
 Obj = dict[str, Any]
@@ -41,7 +41,7 @@ _AUTHORS = st.one_of(st.none(), st.tuples(st.sampled_from(["m", "n"]), st.sample
 @given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * LONGEST_TRAIL + 2))
 def test_books_worked_out_later_are_those_that_were_kept(writes: list[tuple[tuple[str, str] | None, Obj]]) -> None:
     first = Author("maker", "", _BEGIN)
-    books, trail, obj = Books(), Trail.begun(first), writes[0][1]
+    books, trail, obj = ManagedFields(), Trail.begun(first), writes[0][1]
     books.created(POD, obj, first)
     for number, (named, new) in enumerate(writes):
         author = Author(*named, _BEGIN + timedelta(seconds=number)) if named else None
@@ -64,7 +64,7 @@ def test_what_differs_is_what_has_another_value(new: Obj, old: Obj) -> None:
 
 
 def test_a_change_without_an_author_moves_nothing() -> None:
-    books = Books()
+    books = ManagedFields()
     books.created(POD, pod(), Author("m", "", _BEGIN))
     before = books.entries()
     books.updated(POD, pod(nodeName="n"), pod(), None)
@@ -73,7 +73,7 @@ def test_a_change_without_an_author_moves_nothing() -> None:
 
 @pytest.mark.parametrize(("authors", "kept"), [(MOST_UPDATERS, MOST_UPDATERS), (3 * MOST_UPDATERS, MOST_UPDATERS)])
 def test_the_oldest_of_many_managers_become_one(authors: int, kept: int) -> None:
-    books, obj = Books(), pod()
+    books, obj = ManagedFields(), pod()
     for number in range(authors):
         new = {**obj, "metadata": {**obj["metadata"], "labels": {f"l{each}": "1" for each in range(number + 1)}}}
         books.updated(POD, new, obj, Author(f"m{number}", "", _BEGIN + timedelta(seconds=number)))

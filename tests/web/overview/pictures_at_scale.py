@@ -26,7 +26,7 @@ from vsched.web.overview.deltas import Delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event, gzipped, piece
 from vsched.web.overview.pictures import Around, following, nothing_changed, picture
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 T = TypeVar("T")
 STEPS = 5
@@ -56,7 +56,7 @@ class Shown(NamedTuple):
 
     overview: Overview
     change: Delta | None
-    sight: Sight
+    sight: FrozenSnapshot
 
 
 def described(nodes: int, jobs: int) -> str:
@@ -91,7 +91,7 @@ class Scale:
         frozen = costs.of("freeze (in the session)", lambda: freeze(snapshot))
         self._cache.assume(report)
         self._outcomes.update(report.jobs)
-        seen = Sight(frozen, DEFAULT_POLICY, report, 1)
+        seen = FrozenSnapshot(frozen, DEFAULT_POLICY, report, 1)
         places = costs.of("order", lambda: waiting_order(frozen, DEFAULT_POLICY, REGISTRY).positions())
         around = Around(self._now, "leader", outcomes=self._outcomes, positions=places)
         found = costs.of("picture", lambda: picture(seen, around, before))

@@ -15,7 +15,7 @@ from vsched.model.usage import Figures, NodeUsage, Reading
 from vsched.web.overview.deltas import apply
 from vsched.web.overview.document import Overview
 from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 GIB = 1 << 30
 
@@ -113,7 +113,7 @@ class Seen:
         for kind in {*decoded.objects, "PodGroup", "Pod"}:
             self.cache.replace(kind, decoded.objects.get(kind, []))
 
-    def look(self) -> Sight:
+    def look(self) -> FrozenSnapshot:
         self._now += 1.0
         return look(self.cache, self._now)
 

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.parties import NOW, amounts, bucket, party, world
-from vsched.arbitrator.effects import Overuse, Verdict
+from vsched.arbitrator.effects import Overuse, RoundResult
 from vsched.model.arbitration import Award, Division, Told
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics import gauges
@@ -43,7 +43,7 @@ def findings(*namespaces: str, now: float = NOW) -> Findings:
     overused = {"a": OVERUSE} if "a" in namespaces else {}
     conditions = {"a": (Told("Reserved", "False", "ReservationsExceedCluster", "500m cpu less"),)}
     found = Findings()
-    found.take_arbitrated(Arbitrated(now, snapshot.arbitration, division, Verdict((), (), overused, conditions)))
+    found.take_arbitrated(Arbitrated(now, snapshot.arbitration, division, RoundResult((), (), overused, conditions)))
     return found
 
 

@@ -18,7 +18,7 @@ from vsched.mirror.notes import Broken
 from vsched.settings.built_in import REGISTRY
 from vsched.web.pages.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
 from vsched.web.serve.server import serving
-from vsched.web.snapshots import Look, Sight
+from vsched.web.snapshots import FrozenSnapshot, Look
 
 TEXT = """
     node n1 cpu=9
@@ -35,12 +35,12 @@ LEFT_OUT = (
 Get = Any
 
 
-def sight() -> Sight:
+def sight() -> FrozenSnapshot:
     snapshot = mirror(manifests(TEXT)).snapshot(NOW)
-    return Sight(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 7)
+    return FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 7)
 
 
-async def look() -> Sight:
+async def look() -> FrozenSnapshot:
     return sight()
 
 
@@ -153,7 +153,7 @@ async def test_questions_that_are_none_are_refused(path: str) -> None:
 
 
 async def test_a_daemon_that_decides_nothing_says_so() -> None:
-    async def nothing() -> Sight:
+    async def nothing() -> FrozenSnapshot:
         raise Unavailable("no session within 10 s")
 
     async with pages(nothing) as get:
@@ -165,7 +165,7 @@ async def test_a_daemon_that_decides_nothing_says_so() -> None:
 async def test_too_many_at_once_are_sent_away_and_the_others_answered() -> None:
     open_ = asyncio.Event()
 
-    async def slowly() -> Sight:
+    async def slowly() -> FrozenSnapshot:
         await open_.wait()
         return sight()
 
@@ -196,7 +196,7 @@ async def test_whoever_goes_away_leaves_no_work_behind() -> None:
     """Nobody waits for the answer any more, so the thread stops in the midst of a session."""
     began, goes_on = threading.Event(), threading.Event()
 
-    async def slow() -> Sight:
+    async def slow() -> FrozenSnapshot:
         began.set()
         await asyncio.to_thread(goes_on.wait, 60.0)
         return sight()

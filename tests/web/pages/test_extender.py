@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 from yarl import URL
 
 from tests.support.parties import amounts
-from vsched.arbitrator.extender import Answer, Asking, Gate, Seen, Sight
+from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
 from vsched.clock import FakeClock
 from vsched.model.arbitration import Award, Division
 from vsched.web.findings import Findings
@@ -45,13 +45,13 @@ class Books:
         self.asked_again = asyncio.Event()
         self.unknown: set[str] = set()
         """Names of pods that do not exist."""
-        self.gate = Gate(lambda namespace: amounts("cpu=4"), lambda uid: Seen(Sight.UNKNOWN))
+        self.gate = Gate(lambda namespace: amounts("cpu=4"), lambda uid: Seen(PodState.UNKNOWN))
         self.gate.use(Division({"full": Award(amounts("cpu=4"), amounts("cpu=4"))}, {}, {}), lends=True)
 
     def ready(self) -> str:
         return self.problem
 
-    def judge(self, asking: Asking) -> Answer:
+    def judge(self, asking: Asking) -> ExtenderAnswer:
         self.asked.append(asking)
         if len(self.asked) > 1:
             self.asked_again.set()

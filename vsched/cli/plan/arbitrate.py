@@ -16,7 +16,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.source import Share, Shares
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Arbitration, Award, Bucket, Division, Party, Told
+from vsched.model.arbitration import Arbitration, Award, Bucket, Division, NamespaceAccount, Told
 from vsched.model.counted import NOTHING, render_counted, summed
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
@@ -24,7 +24,7 @@ from vsched.settings.built_in import REGISTRY
 
 AT_ONCE = ArbitrationRules(grace_seconds=0.0)
 """Time stands still in a plan: nobody is waited for."""
-NOBODY = Party("")
+NOBODY = NamespaceAccount("")
 
 
 class Rounds:

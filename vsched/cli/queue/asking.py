@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from vsched.cli.queue.source import QUEUES, Queues, Sight, podgroup_phases, read_queues, sight_of
+from vsched.cli.queue.source import QUEUES, Queues, QueueView, podgroup_phases, read_queues, sight_of
 from vsched.cli.queue.view import remaining
 from vsched.controllers.queue_controller import COMMANDS
-from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, Standing, refusal_of
+from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueFacts, refusal_of
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -37,14 +37,14 @@ async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, na
     return f"queue {name}: {await _outlook(client, after)}"
 
 
-def _standing(queues: Queues, sight: Sight) -> Standing:
+def _standing(queues: Queues, sight: QueueView) -> QueueFacts:
     above = queues.sights.get(sight.parent)
     if above is None or above.name == ROOT:
-        return Standing(sight.name, sight.state)
-    return Standing(sight.name, sight.state, parent=above.name, parent_state=above.state)
+        return QueueFacts(sight.name, sight.state)
+    return QueueFacts(sight.name, sight.state, parent=above.name, parent_state=above.state)
 
 
-async def _request(client: ApiClient, sight: Sight, action: str, namespace: str) -> str:
+async def _request(client: ApiClient, sight: QueueView, action: str, namespace: str) -> str:
     """Create a Command, or set the annotation where there are no Commands; says which."""
     target = {"apiVersion": QUEUES.api_version, "kind": "Queue", "name": sight.name, "uid": sight.uid}
     prefix = f"{sight.name}-{action.removesuffix('Queue').lower()}-"
@@ -64,7 +64,7 @@ async def _request(client: ApiClient, sight: Sight, action: str, namespace: str)
     return f"Command {namespace}/{made['metadata']['name']}"
 
 
-async def _answer(client: ApiClient, before: Sight, action: str, asked: str, seconds: float) -> Sight:
+async def _answer(client: ApiClient, before: QueueView, action: str, asked: str, seconds: float) -> QueueView:
     """The queue once it is as it was asked to be."""
     try:
         async with asyncio.timeout(seconds):
@@ -81,12 +81,12 @@ async def _answer(client: ApiClient, before: Sight, action: str, asked: str, sec
         ) from None
 
 
-def _is_so(sight: Sight, action: str) -> bool:
+def _is_so(sight: QueueView, action: str) -> bool:
     """Whether a queue is as an action would have it, and for its own sake."""
     return not sight.by_parent and (sight.state == OPEN if ACTIONS[action] == OPEN else sight.state in SHUT)
 
 
-async def _outlook(client: ApiClient, sight: Sight) -> str:
+async def _outlook(client: ApiClient, sight: QueueView) -> str:
     """A state, and what it waits for."""
     if sight.state != CLOSING:
         return sight.state

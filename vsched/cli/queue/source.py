@@ -34,7 +34,7 @@ LIVELY = ("pending", "inqueue", "running", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class QueueView:
     """A queue as it is shown."""
 
     name: str
@@ -69,13 +69,13 @@ class Sight:
 class Queues:
     """All queues, and what there is to share."""
 
-    sights: Mapping[str, Sight]
+    sights: Mapping[str, QueueView]
     total: Named = field(default_factory=dict)
     """Of all nodes; empty where we may not read them."""
     divided: bool = False
     """Whether a daemon told what each deserves."""
 
-    def named(self, name: str) -> Sight:
+    def named(self, name: str) -> QueueView:
         """One queue; raises BadInput where there is none of that name."""
         found = self.sights.get(name)
         if found is None:
@@ -120,13 +120,13 @@ async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:
     return dict(sorted(Counter((group.get("status") or {}).get("phase") or "Pending" for group in found).items()))
 
 
-def sight_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> Sight:
+def sight_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> QueueView:
     """A Queue object as it is shown; what a daemon says of it counts for more than its spec."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     told, notes = divided or {}, metadata.get("annotations") or {}
     allocated = amounts(status.get("allocated"))
     deserved = amounts(told.get("deserved") or spec.get("deserved"))
-    return Sight(
+    return QueueView(
         name=metadata["name"],
         uid=metadata["uid"],
         state=status.get("state") or "",
@@ -149,7 +149,7 @@ def sight_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> Sight:
     )
 
 
-def with_jobs(sights: Mapping[str, Sight]) -> dict[str, Sight]:
+def with_jobs(sights: Mapping[str, QueueView]) -> dict[str, QueueView]:
     """The queues, each with the jobs of all below it counted; rings of parents count what each of them has."""
     sums: dict[str, Counter[str]] = {name: Counter() for name in sights}
     for sight in sights.values():

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.queue.source import COUNTED, Named, Queues, Sight
+from vsched.cli.queue.source import COUNTED, Named, Queues, QueueView
 from vsched.cli.show.columns import NAMES, QUEUE, QUEUE_COUNTS, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.controllers.queues import STATE_WISH
@@ -23,7 +23,7 @@ RANKS = ("weight", "priority")
 STATE_STYLES = {OPEN: "green", CLOSING: "yellow", CLOSED: "red", UNKNOWN: "magenta"}
 
 
-def as_document(sight: Sight) -> Document:
+def as_document(sight: QueueView) -> Document:
     """A queue for programs."""
     return {
         "name": sight.name,
@@ -52,7 +52,7 @@ def list_document(queues: Queues) -> Document:
     }
 
 
-def get_document(queues: Queues, sight: Sight, phases: Mapping[str, int]) -> Document:
+def get_document(queues: Queues, sight: QueueView, phases: Mapping[str, int]) -> Document:
     """Everything about one queue for programs."""
     return as_document(sight) | {
         "wish": sight.wish,
@@ -63,11 +63,11 @@ def get_document(queues: Queues, sight: Sight, phases: Mapping[str, int]) -> Doc
     }
 
 
-def in_tree(queues: Queues) -> Iterator[tuple[int, Sight]]:
+def in_tree(queues: Queues) -> Iterator[tuple[int, QueueView]]:
     """Every queue below its parent, with its depth; queues in a ring of parents come last, as if they had none."""
     shown: set[str] = set()
 
-    def walk(name: str, depth: int) -> Iterator[tuple[int, Sight]]:
+    def walk(name: str, depth: int) -> Iterator[tuple[int, QueueView]]:
         if name not in shown:
             shown.add(name)
             yield depth, queues.sights[name]
@@ -95,7 +95,7 @@ def scarcest(queues: Queues) -> str | None:
 
 
 def as_table(
-    queues: Queues, look: Look, rows: Iterable[tuple[int, Sight]] | None = None, *, legend: bool = True
+    queues: Queues, look: Look, rows: Iterable[tuple[int, QueueView]] | None = None, *, legend: bool = True
 ) -> RenderableType:
     """All queues, those below others indented, or some of these rows of the tree."""
     if not queues.sights:
@@ -125,7 +125,7 @@ def as_table(
 
 
 def _row(
-    queues: Queues, sight: Sight, depth: int, resources: list[str], counted: tuple[str, ...], look: Look
+    queues: Queues, sight: QueueView, depth: int, resources: list[str], counted: tuple[str, ...], look: Look
 ) -> list[RenderableType]:
     branch = "  " * (depth - 1) + look.branch if depth else ""
     trouble = " !" if sight.conditions else ""
@@ -147,7 +147,7 @@ def _row(
     return cells
 
 
-def as_page(queues: Queues, sight: Sight, phases: Mapping[str, int], look: Look) -> RenderableType:
+def as_page(queues: Queues, sight: QueueView, phases: Mapping[str, int], look: Look) -> RenderableType:
     """Everything about one queue."""
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_column(style="dim", no_wrap=True)
@@ -174,7 +174,7 @@ def as_page(queues: Queues, sight: Sight, phases: Mapping[str, int], look: Look)
     return Group(*parts)
 
 
-def _resources(queues: Queues, sight: Sight, look: Look) -> RenderableType:
+def _resources(queues: Queues, sight: QueueView, look: Look) -> RenderableType:
     kinds = (sight.allocated, sight.deserved, sight.guarantee, sight.capability)
     named = sorted({name for amounts in kinds for name in amounts} - set(USUAL))
     table = columned(["resource", *(["held"] if look.cells else [])], unicode=look.unicode)
@@ -186,7 +186,7 @@ def _resources(queues: Queues, sight: Sight, look: Look) -> RenderableType:
     return table
 
 
-def state_text(sight: Sight) -> Text:
+def state_text(sight: QueueView) -> Text:
     """The state in its colour."""
     return Text(sight.state or "-", style=STATE_STYLES.get(sight.state, "dim"))
 
@@ -197,7 +197,7 @@ def remaining(phases: Mapping[str, int]) -> str:
     return f"{count} PodGroup{'s remain' if count != 1 else ' remains'}"
 
 
-def _why(sight: Sight, phases: Mapping[str, int]) -> str:
+def _why(sight: QueueView, phases: Mapping[str, int]) -> str:
     reasons = []
     if sight.state == CLOSING:
         reasons.append(remaining(phases))
@@ -216,19 +216,19 @@ def _legend(queues: Queues, look: Look) -> Text:
     return Text(text, style="dim")
 
 
-def _held(queues: Queues, sight: Sight, resource: str, look: Look) -> Text:
+def _held(queues: Queues, sight: QueueView, resource: str, look: Look) -> Text:
     """What a queue holds of what it may hold, as a bar with numbers."""
     limit = _limit(queues, sight, resource)
     told = Text(f"{short(resource, sight.allocated.get(resource, 0))}/{short(resource, limit)}")
     return Text.assemble(_bar(queues, sight, resource, look), " ", told) if look.cells else told
 
 
-def _bar(queues: Queues, sight: Sight, resource: str, look: Look) -> Text:
+def _bar(queues: Queues, sight: QueueView, resource: str, look: Look) -> Text:
     fair = sight.deserved.get(resource)
     return bar(look, _limit(queues, sight, resource), sight.allocated.get(resource, 0), fair=fair)
 
 
-def _limit(queues: Queues, sight: Sight, resource: str) -> int | None:
+def _limit(queues: Queues, sight: QueueView, resource: str) -> int | None:
     """What a queue may hold at most."""
     total, capability = queues.total.get(resource), sight.capability.get(resource)
     if capability is None or total is None:
@@ -236,7 +236,7 @@ def _limit(queues: Queues, sight: Sight, resource: str) -> int | None:
     return min(total, capability)
 
 
-def _priority(sight: Sight) -> str:
+def _priority(sight: QueueView) -> str:
     if sight.priority is not None:
         return str(sight.priority)
     return sight.priority_class or "0"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from vsched.cli.job.source import line_of_row
 from vsched.cli.job.view import as_table as job_table
-from vsched.cli.queue.source import COUNTED, Queues, Sight
+from vsched.cli.queue.source import COUNTED, Queues, QueueView
 from vsched.cli.queue.view import as_table as queue_table
 from vsched.cli.queue.view import in_tree
 from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
@@ -123,11 +123,11 @@ def queues_of(overview: Overview) -> Queues:
     return Queues({name: _sight(row, names) for name, row in sorted(overview.queues.items())}, total)
 
 
-def _sight(row: QueueRow, names: Sequence[str]) -> Sight:
+def _sight(row: QueueRow, names: Sequence[str]) -> QueueView:
     def named(values: Iterable[int | None]) -> dict[str, int]:
         return {name: value for name, value in zip(names, values, strict=False) if value is not None}
 
-    return Sight(
+    return QueueView(
         name=row.name,
         uid="",
         state=row.state,

@@ -32,7 +32,7 @@ class Threshold(NamedTuple):
     percent: float
 
 
-class UsageSight(NamedTuple):
+class UsageRound(NamedTuple):
     """One round."""
 
     source: str
@@ -46,7 +46,7 @@ class UsageSight(NamedTuple):
     """There was no cluster to ask for its nodes: they are what the source calls them."""
 
 
-def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> UsageSight:
+def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> UsageRound:
     """Ask the source of this policy once; raises BadInput where it describes none, and what reading raises.
 
     Where no cluster can be found, a source that does not need one is asked about all that it knows.
@@ -57,7 +57,7 @@ def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> Us
 
     connection = _connection(metrics, kubeconfig, context)
 
-    async def once() -> UsageSight:
+    async def once() -> UsageRound:
         async with ApiClient(connection or NO_CLUSTER) as client:
             source = make_source(metrics, client, SystemClock())
             assert source is not None  # there is a kind
@@ -73,7 +73,7 @@ def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> Us
             finally:
                 await source.close()
         names = tuple(sorted(target.name for target in targets))
-        return UsageSight(source.label, periods, _thresholds(settings), names, collected, connection is None)
+        return UsageRound(source.label, periods, _thresholds(settings), names, collected, connection is None)
 
     return asyncio.run(once())
 

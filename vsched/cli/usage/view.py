@@ -11,7 +11,7 @@ from rich.text import Text
 
 from vsched.cli.show.columns import NAMES, columned, named
 from vsched.cli.show.drawing import Look, bar
-from vsched.cli.usage.source import UsageSight
+from vsched.cli.usage.source import UsageRound
 from vsched.collectors.poll import why_blind
 from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage
 
@@ -22,7 +22,7 @@ WITHOUT_CLUSTER = "no cluster to compare with (--kubeconfig FILE): shown is what
 STYLES = {"known": "green", "above": "red", "stale": "yellow", "unknown": "magenta"}
 
 
-def as_document(sight: UsageSight) -> dict[str, Any]:
+def as_document(sight: UsageRound) -> dict[str, Any]:
     """Everything for programs: nodes by name, those that nothing is known of with their state alone."""
     return {
         "source": sight.source,
@@ -34,7 +34,7 @@ def as_document(sight: UsageSight) -> dict[str, Any]:
     }
 
 
-def as_plan(sight: UsageSight) -> dict[str, Any]:
+def as_plan(sight: UsageRound) -> dict[str, Any]:
     """What ``vsched plan --usage`` reads: the nodes whose figures hold."""
     found = {name: sight.collected.reading.nodes.get(name) for name in sight.nodes}
     return {
@@ -52,7 +52,7 @@ def _plain(by_period: Mapping[str, Figures]) -> dict[str, dict[str, float]]:
     }
 
 
-def _node(sight: UsageSight, name: str) -> dict[str, Any]:
+def _node(sight: UsageRound, name: str) -> dict[str, Any]:
     usage = sight.collected.reading.nodes.get(name)
     told: dict[str, Any] = {"state": state_of(sight, usage)}
     if usage is not None:
@@ -61,7 +61,7 @@ def _node(sight: UsageSight, name: str) -> dict[str, Any]:
     return told
 
 
-def state_of(sight: UsageSight, usage: NodeUsage | None) -> str:
+def state_of(sight: UsageRound, usage: NodeUsage | None) -> str:
     """``known``, ``above`` (a threshold), ``stale`` or ``unknown``."""
     if usage is None:
         return "unknown"
@@ -70,7 +70,7 @@ def state_of(sight: UsageSight, usage: NodeUsage | None) -> str:
     return "above" if any(_above(sight, usage, *key) for key in _columns(sight)) else "known"
 
 
-def as_table(sight: UsageSight, look: Look) -> RenderableType:
+def as_table(sight: UsageRound, look: Look) -> RenderableType:
     """All nodes, a line each, and what does not fit together below."""
     keys = _columns(sight)
     table = columned(
@@ -87,7 +87,7 @@ def as_table(sight: UsageSight, look: Look) -> RenderableType:
     return Group(table, Text(), *(Text(line) for line in remarks(sight)))
 
 
-def remarks(sight: UsageSight) -> list[str]:
+def remarks(sight: UsageRound) -> list[str]:
     """The source, how many nodes it knows, and what it knows besides."""
     states = [state_of(sight, sight.collected.reading.nodes.get(name)) for name in sight.nodes]
     counts = ", ".join(f"{states.count(state)} {state}" for state in STYLES if state in states)
@@ -106,7 +106,7 @@ def remarks(sight: UsageSight) -> list[str]:
     return lines
 
 
-def figure_lines(sight: UsageSight) -> list[str]:
+def figure_lines(sight: UsageRound) -> list[str]:
     """What the source answered, a line a figure."""
     nodes = sight.collected.reading.nodes
     lines = [f"probe: {sight.source}"]
@@ -125,14 +125,14 @@ def figure_lines(sight: UsageSight) -> list[str]:
     return lines
 
 
-def why_nothing(sight: UsageSight) -> str:
+def why_nothing(sight: UsageRound) -> str:
     """Why no node is known though there are some; empty where one is."""
     if sight.collected.reading.nodes or not sight.nodes:
         return ""
     return f"{sight.source}: {why_blind(len(sight.nodes), sight.collected)}"
 
 
-def _columns(sight: UsageSight) -> list[tuple[str, str]]:
+def _columns(sight: UsageRound) -> list[tuple[str, str]]:
     return [(resource, period) for period in sight.periods for resource in RESOURCES]
 
 
@@ -140,17 +140,17 @@ def _figures(usage: NodeUsage, resource: str, period: str) -> Figures | None:
     return (usage.cpu if resource == "cpu" else usage.memory).get(period)
 
 
-def _limit(sight: UsageSight, resource: str, period: str) -> float | None:
+def _limit(sight: UsageRound, resource: str, period: str) -> float | None:
     limits = (one.percent for one in sight.thresholds if (one.resource, one.period) == (resource, period))
     return next(limits, None)
 
 
-def _above(sight: UsageSight, usage: NodeUsage, resource: str, period: str) -> bool:
+def _above(sight: UsageRound, usage: NodeUsage, resource: str, period: str) -> bool:
     figures, limit = _figures(usage, resource, period), _limit(sight, resource, period)
     return figures is not None and limit is not None and figures.average > limit
 
 
-def _cell(sight: UsageSight, usage: NodeUsage | None, resource: str, period: str, look: Look) -> Text:
+def _cell(sight: UsageRound, usage: NodeUsage | None, resource: str, period: str, look: Look) -> Text:
     figures = None if usage is None else _figures(usage, resource, period)
     if usage is None or figures is None:
         return Text("-", style="dim")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.arbitrator.admission import problems
-from vsched.arbitrator.extender import Answer, Asking, Gate, Seen, Sight
+from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
 from vsched.clock import Clock
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Bucket, Claim
@@ -50,7 +50,7 @@ class Admission:
             return self._idle() or "nothing has been divided yet: the mirror is not complete"
         return self._idle()
 
-    def judge(self, asking: Asking) -> Answer:
+    def judge(self, asking: Asking) -> ExtenderAnswer:
         """Whether a pod may be placed; what is let through counts as held from now on."""
         found = self._findings.arbitrated
         if found is not None and found is not self._round:
@@ -66,8 +66,8 @@ class Admission:
     def _look(self, uid: str) -> Seen:
         task = self._cache.task(uid)
         if task is None:
-            return Seen(Sight.UNKNOWN)
+            return Seen(PodState.UNKNOWN)
         names = self._cache.axis.names
         amounts = {names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
-        sight = Sight.WAITING if task.status is Status.PENDING else Sight.PLACED
+        sight = PodState.WAITING if task.status is Status.PENDING else PodState.PLACED
         return Seen(sight, Asking(task.namespace, task.name, uid, amounts), ours=bool(task.job))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vsched.arbitrator.ceilings import by_column, ceilings_of, limits_in, pools_of
 from vsched.arbitrator.divide import divide
-from vsched.arbitrator.effects import Promise, Verdict
+from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -40,7 +40,7 @@ class Decided(NamedTuple):
     """What one round comes to."""
 
     division: Division
-    verdict: Verdict
+    verdict: RoundResult
     ceilings: Mapping[str, Ceiling]
     pools: Mapping[str, Pool]
 

@@ -20,7 +20,7 @@ from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.config import IN_CLUSTER
 from vsched.kube.connection import Connection
 from vsched.kube.deltas import State, Statistics
-from vsched.kube.lease import Elector, LeaseLost, Role, Standing
+from vsched.kube.lease import CandidateState, Elector, LeaseLost, Role
 from vsched.kube.lease_record import LeaseSettings
 
 EVERYBODYS_NAMESPACE = "kube-system"
@@ -113,7 +113,7 @@ class LeaseElection:
         self._on_lost = on_lost
         self._on_role = on_role
         self._on_answer = on_answer
-        self._before = Standing()
+        self._before = CandidateState()
         self._lost: LeaseLost | None = None
         self._elector = Elector(settings, clock=clock, told=self._told, watched=self._watched)
         self.leading = self._elector.leading
@@ -159,7 +159,7 @@ class LeaseElection:
             "vsched_leader_failures_total": {name: float(self._elector.failures)},
         }
 
-    def _told(self, standing: Standing) -> None:
+    def _told(self, standing: CandidateState) -> None:
         before, self._before = self._before, standing
         lease = str(self._elector.settings)
         if standing.role is Role.LOST:

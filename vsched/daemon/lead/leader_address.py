@@ -21,7 +21,7 @@ from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
 from vsched.writes.limits import Attempts
-from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Answer, Write, Writer
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult
 
 SLICES = ApiResource("discovery.k8s.io", "v1", "endpointslices")
 PODS = ApiResource("", "v1", "pods")
@@ -45,7 +45,7 @@ class Sign(Protocol):
 
     name: str
 
-    async def put(self) -> Answer:
+    async def put(self) -> WriteResult:
         """Say that it is here, and nowhere else."""
         ...
 
@@ -85,7 +85,7 @@ class LeaderSlice:
         self._writer = writer
         self._write = slice_write(*leader_service_of(options), options.advertise_address, port_of(options))
 
-    async def put(self) -> Answer:
+    async def put(self) -> WriteResult:
         return await self._writer.send(self._write, Attempts())
 
 
@@ -100,19 +100,19 @@ class LeaderLabel:
         self._namespace, self._pod = leader_pod_of(options)
         self._value = options.lease.name
 
-    async def put(self) -> Answer:
+    async def put(self) -> WriteResult:
         answer = await self._send(self._pod, self._value)
         if not answer.done:
             return answer
         try:
             former = await self.former()
         except (ApiError, Unavailable) as error:
-            return Answer(NO_ANSWER, str(error))
+            return WriteResult(NO_ANSWER, str(error))
         for pod in former:
             answer = await self._send(pod, None)
             if not answer.done and answer.code != GONE:
                 return answer
-        return Answer(DONE)
+        return WriteResult(DONE)
 
     async def former(self) -> list[str]:
         """Other pods that still have the label: a container that was killed leaves it on its pod."""
@@ -121,7 +121,7 @@ class LeaderLabel:
         names = (str(pod["metadata"]["name"]) for pod in found.get("items") or ())
         return [name for name in names if name != self._pod]
 
-    async def _send(self, pod: str, value: str | None) -> Answer:
+    async def _send(self, pod: str, value: str | None) -> WriteResult:
         return await self._writer.send(label_write(self._namespace, pod, value), Attempts())
 
 

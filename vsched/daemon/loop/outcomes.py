@@ -10,10 +10,10 @@ from typing import Protocol
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, Evict, Nominate
-from vsched.writes.bind_backoff import Setbacks
-from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.bind_backoff import BindBackoff
+from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.confirmations import Confirmations
-from vsched.writes.eviction_backoff import Reprieves
+from vsched.writes.eviction_backoff import EvictionBackoff
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 
 
@@ -39,8 +39,8 @@ class Outcomes:
         self,
         cache: Cache,
         telemetry: Telemetry,
-        setbacks: Setbacks,
-        reprieves: Reprieves,
+        setbacks: BindBackoff,
+        reprieves: EvictionBackoff,
         confirmations: Confirmations,
     ) -> None:
         self._cache = cache
@@ -54,7 +54,7 @@ class Outcomes:
         bind = outcome.bind
         self._telemetry.outcome(outcome)
         match outcome.verdict:
-            case Verdict.BOUND:
+            case BindOutcome.BOUND:
                 if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
                     self._telemetry.awaiting(bind.uid)
                 if outcome.found_done:
@@ -62,11 +62,11 @@ class Outcomes:
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
                 self.teller.bound(bind)
-            case Verdict.REFUSED | Verdict.GAVE_UP:
+            case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
                 self._cache.refused.note(bind.uid, outcome.message)
                 self._setbacks.failed(bind.uid)
                 self.teller.bind_failed(bind, outcome.message)
-            case Verdict.GONE | Verdict.DROPPED:
+            case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._cache.forget(bind.uid)
 

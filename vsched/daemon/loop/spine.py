@@ -11,14 +11,14 @@ from typing import Protocol
 
 from vsched.clock import Clock
 from vsched.controllers.gates import GateKeeper
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback
@@ -32,7 +32,7 @@ PLUGINS_MEASURED_EVERY = 10
 """In every tenth session, from the first on, the time of each plugin is measured: doing so costs time itself."""
 
 
-class Mirror(Protocol):
+class SessionMirror(Protocol):
     """What the spine needs of the mirror."""
 
     def snapshot(self, now: float) -> Snapshot: ...
@@ -60,14 +60,14 @@ class Recording(Protocol):
 class Hands:
     """Everything a session passes through, in this order."""
 
-    mirror: Mirror
+    mirror: SessionMirror
     decide: Decide
     policy: Callable[[], Policy]
     evictor: Evictor
     dispatcher: Dispatcher
     writeback: Writeback
     telemetry: Telemetry
-    lookout: Lookout
+    lookout: SnapshotService
     arbiter: Arbitrating | None = None
     """None where nobody arbitrates. Goes before everything else."""
     gates: GateKeeper | None = None
@@ -119,7 +119,7 @@ class Loop:
             self._hands.lookout.fail(asked)
             raise
 
-    async def _decide(self, reason: Reason, asked: list[asyncio.Future[Sight]]) -> float:
+    async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
         hands = self._hands
         began = time.perf_counter()
         snapshot = hands.mirror.snapshot(self._clock.now())

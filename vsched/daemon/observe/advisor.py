@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.errors import Unavailable
 from vsched.explain.changes import changes
@@ -28,7 +28,7 @@ from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
 from vsched.model.status import Phase
 from vsched.web.pages.divisions import with_division
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))
 """What passes by itself, and what nobody here can say a change about."""
@@ -76,7 +76,7 @@ class Looked(NamedTuple):
         return renewed or now >= self.at + settings.again_seconds
 
 
-class Answer(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search for one job came to."""
 
     key: str
@@ -89,7 +89,7 @@ class Answer(NamedTuple):
 class Round(NamedTuple):
     """The searches of one round, and the processor time they took."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[SearchResult, ...]
     seconds: float
 
 
@@ -98,7 +98,7 @@ class Advisor:
 
     def __init__(
         self,
-        lookout: Lookout,
+        lookout: SnapshotService,
         registry: Registry,
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
@@ -161,7 +161,7 @@ class Advisor:
             or looked.is_due(headline_of(outcome.message), now, self._settings)
         ]
 
-    def _search(self, sight: Sight, due: Sequence[str]) -> Round:
+    def _search(self, sight: FrozenSnapshot, due: Sequence[str]) -> Round:
         """Look at the first of these; in a thread of its own."""
         began = time.thread_time()
         order = waiting_order(sight.snapshot, sight.policy, self._registry)
@@ -172,7 +172,7 @@ class Advisor:
         answers = tuple(self._answer(sight, order, key) for key in islice(first, self._settings.jobs_per_round))
         return Round(answers, time.thread_time() - began)
 
-    def _answer(self, sight: Sight, order: WaitingOrder, key: str) -> Answer:
+    def _answer(self, sight: FrozenSnapshot, order: WaitingOrder, key: str) -> SearchResult:
         settings, snapshot = self._settings, sight.snapshot
         until, at_latest = time.thread_time() + settings.job_seconds, time.monotonic() + settings.longest_seconds
 
@@ -194,7 +194,9 @@ class Advisor:
             spent=spent,
             over=over,
         )
-        return Answer(key, headline_of(sight.report.jobs[key].message), sentence_of(found.changes), found.complete)
+        return SearchResult(
+            key, headline_of(sight.report.jobs[key].message), sentence_of(found.changes), found.complete
+        )
 
     def _take(self, waiting: Mapping[str, JobOutcome], done: Round) -> None:
         """Keep what is said of those who still wait, with what was found now."""
@@ -217,7 +219,7 @@ class Advisor:
             self._advise(advice)
 
 
-def waiting_jobs(sight: Sight, patience_seconds: float) -> Iterator[tuple[str, JobOutcome]]:
+def waiting_jobs(sight: FrozenSnapshot, patience_seconds: float) -> Iterator[tuple[str, JobOutcome]]:
     """Jobs that wait for their minimum and have done so for a while, with what became of them in a session."""
     for key, outcome in sight.report.jobs.items():
         job = sight.snapshot.jobs.get(key)
@@ -240,7 +242,7 @@ def _is_of_job(change: Change) -> bool:
     return all(isinstance(edit, JobEdit) for edit in change.edits)
 
 
-def _result(answer: Answer) -> str:
+def _result(answer: SearchResult) -> str:
     if answer.sentence:
         return "found"
     return "nothing" if answer.complete else "cut short"

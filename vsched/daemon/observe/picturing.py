@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vsched.clock import Clock
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.errors import Unavailable
@@ -23,7 +23,7 @@ from vsched.web.overview.events import Piece, event
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.pages.routes import aside
-from vsched.web.snapshots import LEADER, STOPPING, Sight
+from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 
 PERIOD_SECONDS = 1.0
 """Between the beginnings of two pictures."""
@@ -48,7 +48,7 @@ class Made(NamedTuple):
 class Drawn(NamedTuple):
     """What the last picture was made of."""
 
-    sight: Sight
+    sight: FrozenSnapshot
     around: Around
     at: float
     """On the steady clock."""
@@ -68,7 +68,7 @@ class Picturing:
     def __init__(
         self,
         feed: Feed,
-        lookout: Lookout,
+        lookout: SnapshotService,
         policy: PolicyInForce,
         registry: Registry,
         clock: Clock,
@@ -128,7 +128,7 @@ class Picturing:
             feed.publish(*made)
         return time.monotonic() - began
 
-    async def _look(self) -> Sight:
+    async def _look(self) -> FrozenSnapshot:
         """The next session. Whatever changes has one at once, so those who go on watching can wait for the timer."""
         if self._clock.monotonic() - self._looked < UNHURRIED_SECONDS:
             with contextlib.suppress(TimeoutError):
@@ -136,7 +136,7 @@ class Picturing:
                     return await self._lookout.look(urgent=False)
         return await self._lookout.look()
 
-    def _draw(self, sight: Sight, around: Around, before: Overview | None) -> Made:
+    def _draw(self, sight: FrozenSnapshot, around: Around, before: Overview | None) -> Made:
         """In a thread: touches nothing that changes."""
         seen = Drawn(sight, around, self._clock.monotonic())
         if before is not None and self._drawn is not None and self._drawn.still_shows(seen):

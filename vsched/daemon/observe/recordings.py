@@ -10,7 +10,7 @@ import asyncio
 from typing import NamedTuple
 
 from vsched.clock import Clock
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.stalling import Stalling
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.framework.policy import Policy
@@ -21,7 +21,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.web.metrics.counters import KEPT
 from vsched.web.pages.kept import Kept, Ring
 from vsched.web.pages.recording import Whose, error_text, recording_of
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 EXCEPTION, NO_PROGRESS, USELESS = KEPT
 REST_SECONDS = 60.0
@@ -37,7 +37,7 @@ MOST_WAITING = 4
 class Held(NamedTuple):
     """A session that evicted, and whom for."""
 
-    sight: Sight
+    sight: FrozenSnapshot
     takings: frozenset[tuple[str, str]]
     """Beneficiaries, and the nodes that pods were to leave for them."""
 
@@ -45,7 +45,7 @@ class Held(NamedTuple):
 class Recorder:
     """Decides what is kept, and packs it between other work."""
 
-    def __init__(self, most: int, lookout: Lookout, whose: Whose, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, most: int, lookout: SnapshotService, whose: Whose, clock: Clock, telemetry: Telemetry) -> None:
         self.ring = Ring(most)
         self._on = most > 0
         self._lookout = lookout
@@ -127,9 +127,9 @@ class Recorder:
             return False
         return not self._packing.full()
 
-    async def _sight(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> Sight:
+    async def _sight(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         return self._lookout.sight(await asyncio.to_thread(freeze, snapshot), policy, report)
 
-    def _keep(self, sight: Sight, why: str, says: str, error: str = "") -> None:
+    def _keep(self, sight: FrozenSnapshot, why: str, says: str, error: str = "") -> None:
         self._rest_until[why] = self._clock.monotonic() + REST_SECONDS
         self._packing.put_nowait(recording_of(sight, self._whose, why=why, says=says, error=error))

@@ -9,7 +9,7 @@ from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.observe.picturing import Picturing
 from vsched.daemon.observe.recordings import Recorder
-from vsched.daemon.observe.snapshots import Lookout
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -25,7 +25,7 @@ from vsched.web.pages.pods import Seen, pod_routes
 from vsched.web.pages.recording import Whose
 from vsched.web.pages.routes import Route
 from vsched.web.pages.static import front, page_routes, read_files
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 
 class Showing:
@@ -44,7 +44,7 @@ class Showing:
         unused: Unused,
         seen: Seen,
     ) -> None:
-        self.lookout = Lookout(pull, role)
+        self.lookout = SnapshotService(pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
             self._advisor = Advisor(self.lookout, registry, advise, telemetry)
@@ -83,7 +83,7 @@ class Showing:
         """The place of each waiting job in the order of its queue."""
         return await self._feed.positions()
 
-    async def _look(self) -> Sight:
+    async def _look(self) -> FrozenSnapshot:
         return with_division(await self.lookout.look(), self._findings)
 
     def numbers(self) -> Numbers:

@@ -12,13 +12,13 @@ from vsched.model.dump import Call
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.snapshots import LEADER, STARTING, Sight, idle_of
+from vsched.web.snapshots import LEADER, STARTING, FrozenSnapshot, idle_of
 
 PATIENCE_SECONDS = 10.0
 """How long is waited for a session: long ones take a second, and one may be under way."""
 
 
-class Lookout:
+class SnapshotService:
     """Hands the next session to everybody who waits for one."""
 
     def __init__(self, pull: Callable[[], None], role: Callable[[], str] = lambda: LEADER) -> None:
@@ -26,7 +26,7 @@ class Lookout:
         """Has a session start soon."""
         self._role = role
         """What this daemon is: where others decide, nobody is made to wait for a session that never comes."""
-        self._waiting: list[asyncio.Future[Sight]] = []
+        self._waiting: list[asyncio.Future[FrozenSnapshot]] = []
         self._number = 0
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
         self._fails = False
@@ -40,11 +40,11 @@ class Lookout:
         """How many wait for a session to start."""
         return len(self._waiting)
 
-    async def look(self, *, urgent: bool = True) -> Sight:
+    async def look(self, *, urgent: bool = True) -> FrozenSnapshot:
         """A session that starts from now on, at once where it is urgent; raises Unavailable where none ends in time."""
         if self._role() not in (LEADER, STARTING):
             raise Unavailable(idle_of(self._role()))
-        awaited: asyncio.Future[Sight] = asyncio.get_running_loop().create_future()
+        awaited: asyncio.Future[FrozenSnapshot] = asyncio.get_running_loop().create_future()
         self._waiting.append(awaited)
         if urgent:
             self._pull()
@@ -63,7 +63,7 @@ class Lookout:
         why = "its sessions end in errors: see its log" if self._fails else "one takes long: see its log"
         return f"no session within {PATIENCE_SECONDS:g} s ({why})"
 
-    def begin(self) -> list[asyncio.Future[Sight]]:
+    def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:
         """A session starts: those who have asked until now are to have it."""
         self._number += 1
         self._heard = ((), 0)
@@ -72,7 +72,7 @@ class Lookout:
         return asked
 
     async def end(
-        self, asked: list[asyncio.Future[Sight]], snapshot: Snapshot, policy: Policy, report: CycleReport
+        self, asked: list[asyncio.Future[FrozenSnapshot]], snapshot: Snapshot, policy: Policy, report: CycleReport
     ) -> None:
         """The session has decided; to be awaited before the mirror makes its next snapshot."""
         self.at_rest.set()
@@ -84,15 +84,15 @@ class Lookout:
             if not awaited.done():
                 awaited.set_result(sight)
 
-    def sight(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> Sight:
+    def sight(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         """The session that has just decided."""
-        return Sight(frozen, policy, report, self._number, *self._heard)
+        return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
 
     def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
         """What services outside answered in the course of the session, and how many answers are not among these."""
         self._heard = (calls, unrecorded)
 
-    def fail(self, asked: list[asyncio.Future[Sight]]) -> None:
+    def fail(self, asked: list[asyncio.Future[FrozenSnapshot]]) -> None:
         """The session came to nothing: they are to have the next one."""
         self.at_rest.set()
         self._fails = True

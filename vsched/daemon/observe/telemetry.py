@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
-from vsched.collectors.poll import Standing
+from vsched.collectors.poll import SourceState
 from vsched.daemon.observe.summary import Summary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, Vain, kept_by, promised_by
@@ -28,16 +28,16 @@ from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.counters import Metrics
 from vsched.web.metrics.gauges import Gauges
 from vsched.web.overview.history import History, session_row
-from vsched.writes.bindings import Outcome, Verdict
+from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 from vsched.writes.limits import Recent, TokenBucket
 
 RESULTS = {
-    Verdict.BOUND: "scheduled",
-    Verdict.GONE: "error",
-    Verdict.REFUSED: "error",
-    Verdict.GAVE_UP: "error",
-    Verdict.DROPPED: "error",
+    BindOutcome.BOUND: "scheduled",
+    BindOutcome.GONE: "error",
+    BindOutcome.REFUSED: "error",
+    BindOutcome.GAVE_UP: "error",
+    BindOutcome.DROPPED: "error",
 }
 """How a placement ended, in the words of ``volcano_schedule_attempts_total``."""
 
@@ -336,7 +336,7 @@ class Telemetry:
         else:
             self._log.debug("watch", resource=resource, state=statistics.state.value)
 
-    def usage(self, standing: Standing) -> None:
+    def usage(self, standing: SourceState) -> None:
         """A source of node usage does better or worse than before."""
         fields = {"source": standing.source, "nodes": standing.nodes, "known": len(standing.measured)}
         if standing.problem:

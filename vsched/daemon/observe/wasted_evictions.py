@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import RoundResult
 from vsched.model.nodes import NodeStatics
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
@@ -185,7 +185,7 @@ def kept_by(snapshot: Snapshot, report: CycleReport) -> Kept:
     return kept
 
 
-def promised_by(verdict: Verdict) -> Kept:
+def promised_by(verdict: RoundResult) -> Kept:
     """The same after a round of arbitration."""
     kept: dict[tuple[str, str], set[str]] = {}
     for eviction in verdict.evictions:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vsched.clock import Clock
 from vsched.collectors.make import make_source
-from vsched.collectors.poll import Poller, PollSettings, Standing, numbers_of
+from vsched.collectors.poll import Poller, PollSettings, SourceState, numbers_of
 from vsched.collectors.source import Target
 from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
@@ -35,7 +35,7 @@ class UsageCollector:
         client: ApiClient,
         cache: Cache,
         clock: Clock,
-        told: Callable[[Standing], None],
+        told: Callable[[SourceState], None],
         reach: Reach = NOTHING,
     ) -> None:
         self._reach = reach
@@ -47,7 +47,7 @@ class UsageCollector:
         self._told = told
         """Called whenever a source does better or worse than before."""
         self._changed = asyncio.Event()
-        self._standing: Standing | None = None
+        self._standing: SourceState | None = None
 
     def nudge(self) -> None:
         """The policy may have changed."""

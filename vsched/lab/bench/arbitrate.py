@@ -23,7 +23,7 @@ from rich.table import Table
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.divide import divide
-from vsched.arbitrator.effects import Verdict
+from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -108,7 +108,7 @@ class Arbitrator:
             *self._timed("ceilings", lambda: (ceilings_of(division, axis, lends=lends), pools_of(division, axis)))
         )
 
-    def write(self, verdict: Verdict) -> None:
+    def write(self, verdict: RoundResult) -> None:
         """Carry out what is to be written, and let a second pass."""
         self.realm.carry_out(verdict.effects)
         self._before, self._now = self._now, self._now + ROUND_SECONDS

@@ -38,7 +38,7 @@ from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.web.serve.server import parse_address
-from vsched.writes.bindings import Verdict
+from vsched.writes.bindings import BindOutcome
 
 EPILOG = """\b
 Examples:
@@ -224,8 +224,8 @@ class Demo:
         sessions = int(registry.get_sample_value("vsched_cycle_exceptions_total") or 0)
         bindings = sum(
             int(registry.get_sample_value("vsched_bindings_total", {"verdict": verdict}) or 0)
-            for verdict in Verdict
-            if verdict is not Verdict.BOUND
+            for verdict in BindOutcome
+            if verdict is not BindOutcome.BOUND
         )
         told = self._users.last_error
         if bindings:

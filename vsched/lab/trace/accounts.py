@@ -48,7 +48,7 @@ class _Stay:
     machine: Machine | None = None
 
 
-class Books:
+class TraceAccounts:
     """Everything that is counted while a trace is replayed; seconds since its first arrival."""
 
     def __init__(self, trace: Trace, weights: Mapping[str, int]) -> None:

@@ -26,7 +26,7 @@ from vsched.lab.children import child, scratch
 from vsched.lab.gangs import first_of, run_fast
 from vsched.lab.trace.files import WHOLE_GPU, Trace, read_trace
 from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
-from vsched.lab.trace.run import Standing, replay, weights_of
+from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
@@ -210,7 +210,7 @@ def _pass_on(path: Path, seen: int, say: Say) -> int:
     return len(lines)
 
 
-def as_line(name: str, standing: Standing) -> str:
+def as_line(name: str, standing: ReplayProgress) -> str:
     """How far a replay is."""
     pace = standing.sessions / standing.took_seconds if standing.took_seconds else 0.0
     return (

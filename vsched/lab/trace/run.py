@@ -18,7 +18,7 @@ from typing import Any
 
 from vsched.clock import FakeClock
 from vsched.errors import Unavailable
-from vsched.lab.trace.accounts import Books
+from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
 from vsched.lab.trace.files import Trace, TracePod
 from vsched.lab.trace.machines import Machines, virtual_cluster
@@ -31,7 +31,7 @@ REPORT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReplayProgress:
     """How far a replay is."""
 
     seconds: float
@@ -45,7 +45,7 @@ class Standing:
     sessions: int
 
 
-Tell = Callable[[Standing], None]
+Tell = Callable[[ReplayProgress], None]
 
 
 class Replay:
@@ -68,7 +68,7 @@ class Replay:
         self._now = 0.0
         self._sessions = 0
         self._began = self._told = perf_counter()
-        self.books = Books(trace, weights)
+        self.books = TraceAccounts(trace, weights)
 
     async def run(self, machines: Machines, daemon: SteppedDaemon) -> None:
         """Until nothing waits and nothing is to come, or what waits has nothing to wait for."""
@@ -142,10 +142,10 @@ class Replay:
             heapq.heappush(self._ends, (self._now + pod.run_seconds, placed.name))
         return bool(news.evicted)
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> ReplayProgress:
         books = self.books
         took = perf_counter() - self._began
-        return Standing(
+        return ReplayProgress(
             self._now, books.created, books.running, books.waiting, len(self._trace.pods), took, self._sessions
         )
 

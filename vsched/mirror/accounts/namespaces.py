@@ -15,10 +15,10 @@ import msgspec
 from vsched.mirror import wire
 from vsched.mirror.accounts.kept_out import KeptOut
 from vsched.mirror.accounts.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
-from vsched.mirror.accounts.storage import ClaimSums, StorageBooks
+from vsched.mirror.accounts.storage import ClaimSums, StorageIndex
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.mirror.ingest.storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
-from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, Party
+from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, NamespaceAccount
 from vsched.model.counted import NOTHING, Counted, lesser
 from vsched.model.job import Job
 from vsched.model.nodes import Ints
@@ -53,7 +53,7 @@ class _Record:
         return not (held or self.exists or self.claims or self.unreadable or self.allocations or self.quotas)
 
 
-class PartyBooks:
+class NamespaceAccounts:
     """Every namespace of which anything is known, the buckets, and how much storage there is."""
 
     def __init__(self, axis: ResourceAxis, weight_of: Callable[[str], int]) -> None:
@@ -64,7 +64,7 @@ class PartyBooks:
         self._nodes_version = 0
         self._records: dict[str, _Record] = {}
         self._buckets: dict[str, Bucket] = {}
-        self._storage = StorageBooks()
+        self._storage = StorageIndex()
         self._kept_out = KeptOut()
         self._dirty: set[str] = set()
         """Namespaces that changed since the last publication."""
@@ -300,7 +300,7 @@ class PartyBooks:
     def _waiting(self) -> Iterator[tuple[str, _Record]]:
         return ((name, record) for name, record in self._records.items() if record.pods.waiting)
 
-    def _parties(self, before: Mapping[str, Party]) -> Mapping[str, Party]:
+    def _parties(self, before: Mapping[str, NamespaceAccount]) -> Mapping[str, NamespaceAccount]:
         if not self._dirty:
             return before
         parties = dict(before)
@@ -314,10 +314,10 @@ class PartyBooks:
                 parties[namespace] = self._party(namespace, record)
         return dict(sorted(parties.items())) if came else parties
 
-    def _party(self, namespace: str, record: _Record) -> Party:
+    def _party(self, namespace: str, record: _Record) -> NamespaceAccount:
         pods, volumes, named = record.pods, record.volumes, self._names.named
         claims = sorted(record.claims.values(), key=lambda claim: (claim.created, claim.name))
-        return Party(
+        return NamespaceAccount(
             namespace,
             weight=self._weight_of(namespace),
             quota=reduce(lesser, record.quotas.values(), NOTHING),

@@ -40,7 +40,7 @@ class ClaimSums:
                     del sums[name]
 
 
-class StorageBooks:
+class StorageIndex:
     """Volumes, what is left to make volumes of, and which storage classes claims use."""
 
     def __init__(self) -> None:

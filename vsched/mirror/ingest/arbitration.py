@@ -16,7 +16,7 @@ from vsched.errors import UNREADABLE, BadInput, BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.objects import created_of
-from vsched.mirror.wire.arbitration import AllocationSpec, Standing
+from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
 from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
@@ -169,8 +169,8 @@ def _stated(resources: ResourceList | None) -> Mapping[str, str]:
     return {shared(name): str(quantity) for name, quantity in resources.items()} if resources else _NONE
 
 
-def _standing(raw: Raw) -> Standing:
-    return _read(raw, Standing) or Standing()
+def _standing(raw: Raw) -> ArbitrationStatus:
+    return _read(raw, ArbitrationStatus) or ArbitrationStatus()
 
 
 def _told(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:

@@ -36,7 +36,7 @@ GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
 _NONE: Mapping[str, str] = {}
 
 
-class StandIn(NamedTuple):
+class ImplicitPodGroup(NamedTuple):
     """A job that pods stand for."""
 
     spec: JobSpec

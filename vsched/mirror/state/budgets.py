@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.mirror.state.namespace_objects import NamespaceBooks, in_order
+from vsched.mirror.state.namespace_objects import NamespaceIndex, in_order
 from vsched.model.budget import DisruptionBudget, come_and_go
 from vsched.model.task import Task
 
@@ -31,7 +31,7 @@ class Promise(NamedTuple):
     at: float
 
 
-class BudgetBooks(NamespaceBooks[str, DisruptionBudget, tuple[DisruptionBudget, ...]]):
+class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, ...]]):
     """The budgets that select pods."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ SAMPLES_MAX = 32
 """So many durations of each name, the last ones."""
 
 
-class DurationBooks:
+class DurationStore:
     """The last durations by name."""
 
     def __init__(self) -> None:

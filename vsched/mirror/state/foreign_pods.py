@@ -18,7 +18,7 @@ LONGEST = 63
 """Letters of a scheduler's name that are told."""
 
 
-class ForeignBooks:
+class ForeignPodIndex:
     """How many pods of which schedulers name which PodGroup."""
 
     def __init__(self, served: Collection[str]) -> None:

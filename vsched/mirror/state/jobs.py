@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from vsched.mirror.ingest.implicit import Said, StandIn, joined, recorded
+from vsched.mirror.ingest.implicit import ImplicitPodGroup, Said, joined, recorded
 from vsched.mirror.state.queue_usage import QueueSums
-from vsched.mirror.state.workloads import WorkloadBooks
+from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
 from vsched.model.task import Task
 
@@ -48,7 +48,7 @@ class Holders:
             self.by_queue.setdefault(queue, {})[key] = job
 
 
-class JobBooks:
+class JobStore:
     """Every job by key, the sums over them, and what of them snapshots show."""
 
     def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
@@ -71,7 +71,7 @@ class JobBooks:
         self._groups: dict[str, JobSpec] = {}
         self._implicit: dict[str, Said] = {}
         """Jobs that pods stand for, by key."""
-        self.workloads = WorkloadBooks(self._respecify)
+        self.workloads = WorkloadStore(self._respecify)
         self._dirty: dict[str, None] = {}
         self._unreviewed: dict[str, None] = {}
         """Keys of jobs that are still to be shown as changed once."""
@@ -150,13 +150,13 @@ class JobBooks:
         said = self._implicit.get(task.job)
         return None if said is None else said.specs.get(task.uid)
 
-    def stand_in(self, key: str) -> StandIn | None:
+    def stand_in(self, key: str) -> ImplicitPodGroup | None:
         """The job that pods stand for which name no PodGroup, None where there are none."""
         job, remarks = self._jobs.get(key), list[str]()
         spec = self._implicit_spec(key, remarks)
         if job is None or spec is None:
             return None
-        return StandIn(spec, job.tasks[self._implicit[key].speaker], remarks)
+        return ImplicitPodGroup(spec, job.tasks[self._implicit[key].speaker], remarks)
 
     def reprice(self) -> None:
         """Priority classes or queues changed: work out again what every job is by those."""

@@ -13,7 +13,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class NamespaceBooks(Generic[K, T, V]):
+class NamespaceIndex(Generic[K, T, V]):
     """Items by namespace and identity; a snapshot costs the namespaces that changed since the last one."""
 
     def __init__(self, shown: Callable[[Mapping[K, T]], V]) -> None:

@@ -30,7 +30,7 @@ _AWAITED = (Status.BINDING, Status.BOUND)
 """Pods that have a node and do not run yet."""
 
 
-class UsageBooks:
+class NodeUsageStore:
     """What was collected last, and which pods it came too early for."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.mirror.ingest.objects import NodeFacts
-from vsched.mirror.state.node_usage import UsageBooks
+from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.quantity import MOST
@@ -42,7 +42,7 @@ class NodeRecord:
         self.memory = 0
 
 
-class NodeBooks:
+class NodeStore:
     """Every node by name with its sums, the cluster's sums, and the published table."""
 
     def __init__(self, axis: ResourceAxis) -> None:
@@ -51,7 +51,7 @@ class NodeBooks:
         self.used: Vector = {}
         self.capacity_version = 0
         """Grows whenever what some node has to give changes."""
-        self._usage = UsageBooks()
+        self._usage = NodeUsageStore()
         self._placed = PlacedPods()
         self._published_placed = PlacedPods()
         self._records: dict[str, NodeRecord] = {}

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 import msgspec
 
 from vsched.mirror.state.assumed import AssumedPhases
-from vsched.mirror.state.jobs import JobBooks
+from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.seen import Seen, as_number
 from vsched.model.job import JobSpec
 from vsched.model.plan import JobOutcome
 
 
-class GroupBooks:
+class PodGroupStore:
     """Every PodGroup by namespace and name, as the watch last said."""
 
-    def __init__(self, seen: Seen, jobs: JobBooks) -> None:
+    def __init__(self, seen: Seen, jobs: JobStore) -> None:
         self._seen = seen
         self._jobs = jobs
         self._watched: dict[str, JobSpec] = {}

@@ -13,12 +13,12 @@ import msgspec
 
 from vsched.errors import UNUSABLE
 from vsched.mirror import wire
-from vsched.mirror.accounts.namespaces import PartyBooks
+from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.state.assumed import AssumedTasks
-from vsched.mirror.state.durations import DurationBooks
-from vsched.mirror.state.jobs import JobBooks
-from vsched.mirror.state.nodes import NodeBooks
+from vsched.mirror.state.durations import DurationStore
+from vsched.mirror.state.jobs import JobStore
+from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.seen import Seen, as_number
 from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
@@ -33,17 +33,17 @@ UNLEARNT_MAX = 4096
 """So many pods that have finished are remembered until the next snapshot, the last ones."""
 
 
-class PodBooks:
+class PodStore:
     """Every pod that takes room or asks for it, by uid."""
 
     def __init__(
         self,
         reader: PodReader,
         seen: Seen,
-        nodes: NodeBooks,
-        jobs: JobBooks,
+        nodes: NodeStore,
+        jobs: JobStore,
         judge_class: Callable[[str], tuple[int, str]],
-        parties: PartyBooks | None = None,
+        parties: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
     ) -> None:
@@ -54,7 +54,7 @@ class PodBooks:
         self._judge_class = judge_class
         self._parties = parties
         """None where nobody arbitrates."""
-        self._durations = DurationBooks()
+        self._durations = DurationStore()
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
         """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival

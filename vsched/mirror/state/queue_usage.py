@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.model.job import Claim
+from vsched.model.job import JobUsage
 from vsched.model.resources import Vector, add, subtract
-from vsched.model.snapshot import QueueBooks
+from vsched.model.snapshot import QueueUsage
 
 Share = tuple[str, str]
 """A queue and a namespace."""
@@ -14,17 +14,17 @@ class QueueSums:
     """Live sums with one writer, and the published copies that snapshots show."""
 
     def __init__(self) -> None:
-        self.books: dict[str, QueueBooks] = {}
+        self.books: dict[str, QueueUsage] = {}
         """Published, by queue; brought up to date by ``publish``."""
         self.shares: dict[Share, Vector] = {}
         """Published, by queue and namespace; brought up to date by ``publish``."""
-        self._claims: dict[str, Claim] = {}
-        self._live: dict[str, QueueBooks] = {}
+        self._claims: dict[str, JobUsage] = {}
+        self._live: dict[str, QueueUsage] = {}
         self._held: dict[Share, Vector] = {}
         self._jobs: dict[Share, int] = {}
         self._dirty: dict[Share, None] = {}
 
-    def put(self, key: str, claim: Claim | None) -> None:
+    def put(self, key: str, claim: JobUsage | None) -> None:
         """The claim of a job is now this one, None where the job is gone."""
         old = self._claims.get(key)
         if old == claim:
@@ -52,11 +52,11 @@ class QueueSums:
                 self.shares.pop(share, None)
         self._dirty.clear()
 
-    def _shift(self, claim: Claim, sign: int) -> None:
+    def _shift(self, claim: JobUsage, sign: int) -> None:
         share = (claim.queue, claim.namespace)
         books = self._live.get(claim.queue)
         if books is None:
-            books = self._live[claim.queue] = QueueBooks()
+            books = self._live[claim.queue] = QueueUsage()
         held = self._held.setdefault(share, {})
         shift = add if sign > 0 else subtract
         shift(books.allocated, claim.allocated)
@@ -80,8 +80,8 @@ def _nonzero(vector: Vector) -> Vector:
     return {column: value for column, value in sorted(vector.items()) if value}
 
 
-def _without_zeros(books: QueueBooks) -> QueueBooks:
-    return QueueBooks(
+def _without_zeros(books: QueueUsage) -> QueueUsage:
+    return QueueUsage(
         books.jobs,
         _nonzero(books.allocated),
         _nonzero(books.pending),

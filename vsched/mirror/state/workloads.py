@@ -10,7 +10,7 @@ from vsched.mirror.ingest.objects import IMPLIED, scheduling_annotations
 _NONE: Mapping[str, str] = {}
 
 
-class WorkloadBooks:
+class WorkloadStore:
     """What workloads say, by the key of the job that their pods stand for; those that say nothing take no room."""
 
     def __init__(self, changed: Callable[[str], None]) -> None:

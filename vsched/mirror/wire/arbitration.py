@@ -60,7 +60,7 @@ class AllocationSpec(Wire):
     reserved: ResourceList | None = None
 
 
-class Standing(Wire):
+class ArbitrationStatus(Wire):
     """The status of a Consumer, a Bucket or an Allocation: each has some of these."""
 
     observed_generation: int | None = None

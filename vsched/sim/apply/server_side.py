@@ -14,7 +14,7 @@ import orjson
 from vsched.sim.apply import last_applied
 from vsched.sim.objects.conform import unknown_fields
 from vsched.sim.store.kinds import Kind
-from vsched.sim.store.managed_fields import Author, Books, Manager, entries_of, with_entries
+from vsched.sim.store.managed_fields import Author, ManagedFields, Manager, entries_of, with_entries
 from vsched.sim.store.ownership import (
     Path,
     Shape,
@@ -51,7 +51,7 @@ def apply(
     now = now or utc_now()
     wanted = owned_paths(kind, applied)
     if obj is None:
-        return with_entries(applied, Books({me: wanted}, {me: format_time(now)}).entries())
+        return with_entries(applied, ManagedFields({me: wanted}, {me: format_time(now)}).entries())
     shape = shape_of(kind)
     books = _books(kind, obj, now)
     conflicts = _conflicts(books.owned, me, wanted, obj, applied, shape)
@@ -97,8 +97,8 @@ def _check_applied(kind: Kind, applied: Obj) -> None:
         raise Failure(500, "", message)
 
 
-def _books(kind: Kind, obj: Obj, now: datetime) -> Books:
-    books = Books.of(entries_of(obj))
+def _books(kind: Kind, obj: Obj, now: datetime) -> ManagedFields:
+    books = ManagedFields.of(entries_of(obj))
     if not books.owned:
         visible = {key: value for key, value in obj.items() if key != "status"}
         books.created(kind, visible, Author(_BEFORE, "", now))

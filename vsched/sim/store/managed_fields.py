@@ -36,14 +36,14 @@ class Author(NamedTuple):
 
 
 @dataclass(slots=True)
-class Books:
+class ManagedFields:
     """Who owns what, and since when."""
 
     owned: dict[Manager, set[Path]] = field(default_factory=dict)
     times: dict[Manager, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: list[Obj]) -> Books:
+    def of(cls, entries: list[Obj]) -> ManagedFields:
         books = cls()
         for entry in entries:
             manager = _manager(entry)
@@ -51,8 +51,8 @@ class Books:
             books.times[manager] = entry.get("time") or ""
         return books
 
-    def copied(self) -> Books:
-        return Books({manager: set(paths) for manager, paths in self.owned.items()}, dict(self.times))
+    def copied(self) -> ManagedFields:
+        return ManagedFields({manager: set(paths) for manager, paths in self.owned.items()}, dict(self.times))
 
     def created(self, kind: Kind, obj: Obj, author: Author) -> None:
         """A new object belongs to whoever made it, all but a status that came by itself."""
@@ -120,7 +120,7 @@ class Trail:
 
     __slots__ = ("_books", "_steps")
 
-    def __init__(self, books: Books, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
+    def __init__(self, books: ManagedFields, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
         self._books = books
         self._steps = steps
         """Author, and the object before; None for the one that made it."""
@@ -153,7 +153,7 @@ class Trail:
         return self.settled(kind, obj)._books.entries()
 
 
-_EMPTY = Books()
+_EMPTY = ManagedFields()
 
 
 def entries_of(obj: Mapping[str, Any]) -> list[Obj]:
@@ -170,7 +170,7 @@ def record_update(kind: Kind, new: Obj, old: Obj, author: Author) -> Obj:
     carried = entries_of(new) or entries_of(old)
     if not carried:
         return new
-    books = Books.of(carried)
+    books = ManagedFields.of(carried)
     books.updated(kind, new, old, author)
     entries = books.entries()
     return new if entries == entries_of(new) else with_entries(new, entries)

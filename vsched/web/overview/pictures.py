@@ -18,7 +18,7 @@ from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionR
 from vsched.web.overview.jobs import Jobs, job_rows
 from vsched.web.overview.nodes import Held, held_after, node_rows
 from vsched.web.overview.queues import namespace_rows, queue_rows
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 MOST_RESOURCES = 8
 ALWAYS = (CPU, MEMORY)
@@ -52,7 +52,7 @@ class Around(NamedTuple):
         return self._replace(at=0.0, sessions=(), outcomes={})
 
 
-def picture(sight: Sight, around: Around, before: Overview | None = None) -> Overview:
+def picture(sight: FrozenSnapshot, around: Around, before: Overview | None = None) -> Overview:
     """The cluster as a session left it; ``before`` is the last picture, whose columns keep their places if they can."""
     snapshot = sight.snapshot
     held = held_after(snapshot, sight.report.binds)
@@ -74,7 +74,7 @@ def picture(sight: Sight, around: Around, before: Overview | None = None) -> Ove
     )
 
 
-def nothing_changed(before: Sight, after: Sight) -> bool:
+def nothing_changed(before: FrozenSnapshot, after: FrozenSnapshot) -> bool:
     """Whether a picture of the later session would show what that of the earlier one does; costs far less than one."""
     was, found = before.snapshot, after.snapshot
     return (

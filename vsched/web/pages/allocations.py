@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vsched.arbitrator.effects import Overuse
-from vsched.model.arbitration import Award, Bucket, Claim, Division, Party, Told
+from vsched.model.arbitration import Award, Bucket, Claim, Division, NamespaceAccount, Told
 from vsched.model.counted import render_counted
 from vsched.web.findings import Findings
 
@@ -54,7 +54,7 @@ def _amounts(award: Award) -> View:
     }
 
 
-def _party(party: Party | None) -> View:
+def _party(party: NamespaceAccount | None) -> View:
     if party is None:
         return {}
     return {
@@ -92,7 +92,7 @@ def _conditions(conditions: tuple[Told, ...]) -> list[View]:
     ]
 
 
-def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, Party], division: Division) -> View:
+def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, NamespaceAccount], division: Division) -> View:
     """A bucket that has no object stands for one without limits, reservation or weight."""
     parents = division.parents
     below = sorted(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vsched.web.findings import Findings
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 
-def with_division(sight: Sight, findings: Findings) -> Sight:
+def with_division(sight: FrozenSnapshot, findings: Findings) -> FrozenSnapshot:
     """The sight with what was known when its namespaces' ceilings were worked out; as it is where nobody arbitrates.
 
     What would be if a namespace's limit were another one cannot be told without it.

@@ -26,10 +26,10 @@ from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
 from vsched.mirror.notes import Broken
 from vsched.web.pages.routes import Handler, Route, as_json
-from vsched.web.snapshots import Look, Sight
+from vsched.web.snapshots import FrozenSnapshot, Look
 
 T = TypeVar("T")
-Make = Callable[[Sight, Asked], Explanation | None]
+Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
 """Makes an explanation of a session; asks now and then whether it is over."""
 Unused = Callable[[], Iterable[Broken]]
 """Objects that nothing is done for, and why."""
@@ -80,7 +80,7 @@ class Explainer:
     async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
         """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
 
-        def make(sight: Sight, over: Asked) -> Explanation | None:
+        def make(sight: FrozenSnapshot, over: Asked) -> Explanation | None:
             simulations = SIMULATIONS_MAX if search else 0
             return explain(
                 sight.snapshot,
@@ -113,7 +113,7 @@ class Explainer:
     async def of_queue(self, name: str, search: bool) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
 
-        def make(sight: Sight, over: Asked) -> Explanation | None:
+        def make(sight: FrozenSnapshot, over: Asked) -> Explanation | None:
             return explain_queue(
                 sight.snapshot,
                 sight.policy,
@@ -136,7 +136,7 @@ class Explainer:
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"
 
-    async def _made(self, make: Make) -> tuple[Sight, Explanation | None]:
+    async def _made(self, make: Make) -> tuple[FrozenSnapshot, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
             raise Unavailable(f"{self._asked} explanations are being made already")
         self._asked += 1
@@ -213,7 +213,7 @@ async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
     return as_json({"error": found}, 404) if isinstance(found, str) else as_json(to_builtins(found))
 
 
-def close_names(sight: Sight, namespace: str, name: str) -> list[str]:
+def close_names(sight: FrozenSnapshot, namespace: str, name: str) -> list[str]:
     """Jobs and pods whose names are nearly this one, or are this one in another namespace."""
     snapshot = sight.snapshot
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 from aiohttp import web
 
-from vsched.arbitrator.extender import Answer, Asking
+from vsched.arbitrator.extender import Asking, ExtenderAnswer
 from vsched.mirror import wire
 from vsched.mirror.ingest.requests import limits_of, request_of
 from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
@@ -54,7 +54,7 @@ class Admitting(Protocol):
         """Why there is no answer at the moment: a standby, or a mirror that is not complete; empty where there is."""
         ...
 
-    def judge(self, asking: Asking) -> Answer:
+    def judge(self, asking: Asking) -> ExtenderAnswer:
         """Whether the pod may be placed. Must be quick."""
         ...
 

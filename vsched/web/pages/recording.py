@@ -24,7 +24,7 @@ from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.document import policy_document
 from vsched.version import build
-from vsched.web.snapshots import Sight
+from vsched.web.snapshots import FrozenSnapshot
 
 NOBODY = "http://extender.invalid"
 """Stands for the address of an extender."""
@@ -42,7 +42,9 @@ class Whose(NamedTuple):
     """Whether it places pods: else there is nothing to record."""
 
 
-def recording_of(sight: Sight, whose: Whose, *, why: str = ASKED, says: str = "", error: str = "") -> Recording:
+def recording_of(
+    sight: FrozenSnapshot, whose: Whose, *, why: str = ASKED, says: str = "", error: str = ""
+) -> Recording:
     """A session as a recording; without a report where it ended in an error."""
     found = build()
     head = Head(
