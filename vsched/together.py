@@ -28,3 +28,11 @@ async def together(*wanted: Awaitable[Result]) -> list[Result]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first plain error in a group of them."""
+    found: BaseException = group
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found

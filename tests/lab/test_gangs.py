@@ -17,11 +17,12 @@ from vsched.kube.deltas import Delta
 from vsched.kube.errors import Conflict, NotFound
 from vsched.lab.bench.live import as_table, measure_end_to_end
 from vsched.lab.children import child, cluster_child, free_port, scratch
-from vsched.lab.gangs import as_gang, create, first_of, submit
+from vsched.lab.gangs import as_gang, create, submit
 from vsched.lab.outcomes import Book, Gang, PodSeen, pod_watch, spread_ms
 from vsched.lab.sender import Obj, Sender
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.workload import gang
+from vsched.together import first_error
 
 
 def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
@@ -114,7 +115,7 @@ class TestSending:
             objects = gang("g", "nowhere", "default", 2, {"cpu": "1"}, 60.0)
             with pytest.raises(ExceptionGroup) as caught:
                 await submit(sender, Book(), as_gang(objects, "default", 1), objects)
-        assert isinstance(first_of(caught.value), NotFound)
+        assert isinstance(first_error(caught.value), NotFound)
 
     async def test_a_server_that_is_gone_is_unavailable_and_one_that_is_back_is_used(self) -> None:
         port = free_port()

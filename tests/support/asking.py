@@ -13,9 +13,9 @@ import aiohttp
 from aiohttp import web
 
 from tests.support.answering import CERTIFICATES
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.access import Access
 from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 
 PEOPLE = Path(__file__).parents[1] / "web" / "data" / "people"

@@ -64,7 +64,7 @@ def party(
     consumer: bool = True,
     **fields: Any,
 ) -> NamespaceAccount:
-    """A namespace with a Consumer ``defaults`` of this limit, reservation, weight and parent; others are of ``NamespaceAccount``.
+    """A namespace with a Consumer ``defaults`` of this limit, reservation, weight and parent; the rest are its fields.
 
     Without ``consumer`` it has none, and ``weight`` is that of its quotas.
     """

@@ -73,14 +73,6 @@ def as_gang(objects: Sequence[Obj], queue: str, cpus: int) -> Gang:
     return Gang(key_of(objects[0]), queue, pods, cpus)
 
 
-def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first plain error in a group of them."""
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
-
-
 def run_fast(main: Coroutine[Any, Any, T]) -> T:
     """Run to the end on the fast loop, where there is one."""
     factory = None

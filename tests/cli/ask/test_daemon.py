@@ -37,9 +37,9 @@ from vsched.cli.queue.source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.access import Access, Listed
 from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
 from vsched.web.serve.tokens import TokenTable

@@ -19,9 +19,9 @@ from vsched.web.overview.events import event
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.streaming import picture_routes
 from vsched.web.pages.pods import Seen, pod_routes
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.access import Access
+from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.asking import HELLO, Lines, ask, hello
 from vsched.clock import FakeClock
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.pages.static import INDEX, TYPES, front, page_routes, read_files
 from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.routing import Route, as_json
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 SCRIPT = "export const words = 'ä';\n" * 50

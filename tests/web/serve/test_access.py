@@ -17,9 +17,9 @@ from tests.support.answering import CERTIFICATES
 from tests.support.asking import PEOPLE, Lines, ask, hello, trusting
 from vsched.clock import FakeClock, SystemClock
 from vsched.errors import BadInput
-from vsched.web.pages.routes import Route
 from vsched.web.serve.access import Access, Listed, Person, is_from_here, person_of
 from vsched.web.serve.renewal import Renewal
+from vsched.web.serve.routing import Route
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import Callers, ReloadingContext
 from vsched.web.serve.tokens import TokenTable

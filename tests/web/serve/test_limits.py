@@ -13,9 +13,9 @@ from aiohttp import web
 from tests.daemon.running import until
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import HELLO, Raw, ask, hello, raw, trusting
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.listener import listening_sockets
+from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.tls import ReloadingContext
 
 GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"

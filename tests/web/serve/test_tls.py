@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 
 from vsched.errors import BadInput
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.renewal import Renewal
+from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
 

@@ -23,8 +23,8 @@ from vsched.cli.top.keys import keys_pressed
 from vsched.cli.top.tables import TABS, Screen, rows_of
 from vsched.cli.top.view import as_line, as_picture
 from vsched.clock import SystemClock
-from vsched.lab.gangs import first_of
 from vsched.printable import one_printable_line, printable_json
+from vsched.together import first_error
 from vsched.web.overview.document import Overview
 
 FRAME_SECONDS = 1.0
@@ -49,7 +49,7 @@ def look_on(target: Target, no_color: bool, seconds: float | None) -> None:
     try:
         asyncio.run(Show(target, console).run(seconds))
     except BaseExceptionGroup as group:
-        raise first_of(group) from group
+        raise first_error(group) from group
 
 
 class Show:
@@ -190,7 +190,7 @@ def follow(target: Target, seconds: float, output: str) -> None:
     try:
         asyncio.run(run())
     except BaseExceptionGroup as group:
-        raise first_of(group) from group
+        raise first_error(group) from group
 
 
 def _told(overview: Overview, output: str) -> str:

@@ -15,8 +15,8 @@ from vsched.daemon.tasks import LongLived
 from vsched.framework.registry import Registry
 from vsched.mirror.cache import Cache
 from vsched.web.pages.extender import extender_routes
-from vsched.web.pages.routes import Route
 from vsched.web.pages.webhook import webhook_routes
+from vsched.web.serve.routing import Route
 from vsched.writes.events import EventRecorder
 from vsched.writes.evictions import Evictor
 from vsched.writes.writer import Writer

@@ -22,7 +22,7 @@ from vsched.web.overview.document import Overview, PolicyRow
 from vsched.web.overview.events import Piece, event
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
-from vsched.web.pages.routes import aside
+from vsched.web.serve.routing import aside
 from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 
 PERIOD_SECONDS = 1.0

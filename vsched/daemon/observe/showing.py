@@ -23,8 +23,8 @@ from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import Unused, explanation_routes
 from vsched.web.pages.pods import Seen, pod_routes
 from vsched.web.pages.recording import Whose
-from vsched.web.pages.routes import Route
 from vsched.web.pages.static import front, page_routes, read_files
+from vsched.web.serve.routing import Route
 from vsched.web.snapshots import FrozenSnapshot
 
 

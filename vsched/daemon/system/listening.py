@@ -16,11 +16,11 @@ from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
-from vsched.web.pages.routes import Route
 from vsched.web.serve.access import Access, Listed, Permissions, Tokens
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.renewal import Renewal
 from vsched.web.serve.reviews import AccessReviews, TokenReviews
+from vsched.web.serve.routing import Route
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import Callers, ReloadingContext
 from vsched.web.serve.tokens import TokenTable

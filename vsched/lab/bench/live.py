@@ -25,11 +25,12 @@ from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.reflector import Reflector
 from vsched.lab.children import DaemonChild, cluster_child, daemon_child, scratch
-from vsched.lab.gangs import as_gang, first_of, run_fast, submit
+from vsched.lab.gangs import as_gang, run_fast, submit
 from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import SHAPES, gang
+from vsched.together import first_error
 
 EPILOG = """\b
 Examples:
@@ -75,7 +76,7 @@ async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int) -
                 for task in others:
                     task.cancel()
         except BaseExceptionGroup as errors:
-            raise first_of(errors) from errors
+            raise first_error(errors) from errors
     return {"nodes": nodes, "pods": pods, "gang": gang, **result}
 
 

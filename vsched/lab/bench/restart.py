@@ -26,12 +26,13 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.lab.bench.observer import Observer, Probe, cpu_seconds, memory_mb, relists
 from vsched.lab.children import Child, ClusterChild, child, cluster_child, free_port, scratch
-from vsched.lab.gangs import create, first_of, run_fast
+from vsched.lab.gangs import create, run_fast
 from vsched.lab.outcomes import spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import SHAPES
 from vsched.sim.fleet.workload import gang as gang_objects
+from vsched.together import first_error
 
 EPILOG = """\b
 Examples:
@@ -127,7 +128,7 @@ async def _measured(wanted: Wanted, core: int | None, calm_seconds: float) -> di
                 for task in tasks:
                     task.cancel()
         except BaseExceptionGroup as error:
-            raise first_of(error) from None
+            raise first_error(error) from None
     return result
 
 

@@ -23,7 +23,7 @@ from rich.table import Table
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.lab.children import cluster_child, daemon_child, scratch
-from vsched.lab.gangs import as_gang, first_of, run_fast, submit
+from vsched.lab.gangs import as_gang, run_fast, submit
 from vsched.lab.outcomes import Book, pod_watch
 from vsched.lab.sender import Sender
 from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
@@ -31,6 +31,7 @@ from vsched.sim.controllers.load import CPU_USAGE, MEMORY_USAGE
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import gang
 from vsched.sim.store.kinds import Obj
+from vsched.together import first_error
 
 EPILOG = """\b
 Examples:
@@ -114,7 +115,7 @@ async def _measured(setting: Setting, window_seconds: float, *, with_usage: bool
                 for task in others:
                     task.cancel()
         except BaseExceptionGroup as errors:
-            raise first_of(errors) from errors
+            raise first_error(errors) from errors
     return {**found, "most_pods": max(book.on_nodes.values()), "fewest_pods": _fewest(book, setting.nodes)}
 
 

@@ -31,12 +31,13 @@ from vsched.lab.children import ClusterChild, cluster_child, scratch
 from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
 from vsched.lab.demo.users import Users
 from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
-from vsched.lab.gangs import first_of, run_fast
+from vsched.lab.gangs import run_fast
 from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
+from vsched.together import first_error
 from vsched.web.serve.server import parse_address
 from vsched.writes.bindings import BindOutcome
 
@@ -252,7 +253,7 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_pa
             state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, tell_page)
             return state if state.bound or not stop.is_set() else None
     except BaseExceptionGroup as group:
-        raise first_of(group) from group
+        raise first_error(group) from group
 
 
 @click.command("demo", epilog=EPILOG, context_settings={"show_default": True})

@@ -9,9 +9,10 @@ import asyncio
 
 from vsched.errors import VschedError
 from vsched.lab.demo.mix import Mix
-from vsched.lab.gangs import PODGROUPS, create, first_of, submit
+from vsched.lab.gangs import PODGROUPS, create, submit
 from vsched.lab.outcomes import PODS, Book, Gang
 from vsched.lab.sender import Obj, Sender
+from vsched.together import first_error
 
 TURN_SECONDS = 0.02
 """How often they look whether they want more."""
@@ -63,7 +64,7 @@ class Users:
             await submit(self._sender, self._book, gang, objects)
         except* VschedError as errors:
             self._book.forget(gang)
-            self._note(first_of(errors))
+            self._note(first_error(errors))
         finally:
             self._under_way -= 1
 

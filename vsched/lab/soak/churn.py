@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
-from vsched.lab.gangs import PODGROUPS, create, first_of, key_of, owned_by
+from vsched.lab.gangs import PODGROUPS, create, key_of, owned_by
 from vsched.lab.outcomes import PODS
 from vsched.lab.sender import Obj, Sender
 from vsched.lab.soak.ledger import Ledger, Work
 from vsched.mirror.ingest.objects import QUEUE_NAME
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
+from vsched.together import first_error
 
 TURN_SECONDS = 0.05
 SIZES = dict(zip(DEFAULT_GANG_SIZES, (30, 25, 20, 15, 10), strict=True))
@@ -112,7 +113,7 @@ class Churn:
             await self._create(objects)
         except* VschedError as errors:
             self._ledger.refused(work)
-            self._note(first_of(errors))
+            self._note(first_error(errors))
         if cancelled and not work.cancelled and not stop.is_set():
             await asyncio.sleep(seconds)
             self.cancelled += 1

@@ -26,7 +26,6 @@ from vsched.kube.credentials import FixedHeaders
 from vsched.kube.lease_record import LeaseSettings
 from vsched.kube.reflector import Reflector
 from vsched.lab.children import ClusterChild, cluster_child
-from vsched.lab.gangs import first_of
 from vsched.lab.outcomes import PODS, PodSeen, spread_ms
 from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Churn, Rate
@@ -36,7 +35,7 @@ from vsched.lab.soak.ledger import Ledger, Violations
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
-from vsched.together import together
+from vsched.together import first_error, together
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LINE_SECONDS = 10.0
@@ -247,7 +246,7 @@ async def soak(settings: SoakSettings, folder: Path, *, quiet: bool = False) -> 
         try:
             await found.run(cluster, folder, quiet)
         except BaseExceptionGroup as errors:
-            raise first_of(errors) from errors
+            raise first_error(errors) from errors
         result = found.to_dict()
     lines = printed.read_text(encoding="utf-8").splitlines()
     begin = next((index for index, line in enumerate(lines) if line.startswith("fault ")), len(lines))

@@ -23,7 +23,7 @@ import yaml
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
-from vsched.lab.gangs import first_of, run_fast
+from vsched.lab.gangs import run_fast
 from vsched.lab.trace.files import WHOLE_GPU, Trace, read_trace
 from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
@@ -31,7 +31,7 @@ from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.tables.ages import short_duration
-from vsched.together import together
+from vsched.together import first_error, together
 
 BUILT_IN = "default"
 """What the built-in policy is called."""
@@ -147,7 +147,7 @@ def run_all(asked: Asked, trace: Trace, say: Say) -> list[Document]:
         with tuned():
             return [run_fast(_alone(asked, trace, say))]
     except BaseExceptionGroup as errors:
-        raise first_of(errors) from errors
+        raise first_error(errors) from errors
     except asyncio.CancelledError:
         raise click.Abort from None
 

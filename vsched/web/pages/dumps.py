@@ -16,7 +16,7 @@ from vsched.framework.registry import Registry
 from vsched.model.dump import Recording, decode, pack
 from vsched.web.pages.kept import Kept, Ring
 from vsched.web.pages.recording import Whose, anonymous, recording_of
-from vsched.web.pages.routes import Handler, Route, as_json, aside
+from vsched.web.serve.routing import Handler, Route, as_json, aside
 from vsched.web.snapshots import Look
 
 GZIP = "application/gzip"

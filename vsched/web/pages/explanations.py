@@ -25,7 +25,7 @@ from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
 from vsched.mirror.notes import Broken
-from vsched.web.pages.routes import Handler, Route, as_json
+from vsched.web.serve.routing import Handler, Route, as_json
 from vsched.web.snapshots import FrozenSnapshot, Look
 
 T = TypeVar("T")

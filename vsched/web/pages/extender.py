@@ -21,8 +21,8 @@ from vsched.mirror.ingest.requests import limits_of, request_of
 from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
 from vsched.model.counted import counted_name
 from vsched.model.resources import ResourceAxis
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
+from vsched.web.serve.routing import Route, as_json
 
 MOST_BYTES = 64 << 20
 """Five thousand whole nodes with long lists of images are some 50 MB."""

@@ -16,8 +16,8 @@ from vsched.model.plan import Unschedulable
 from vsched.model.status import Status
 from vsched.model.task import Task
 from vsched.web.evictions import MOST_TOLD, EvictionRow, Evictions, of_job, on_node
-from vsched.web.pages.routes import Handler, Route, as_json, aside
 from vsched.web.pages.views import amounts
+from vsched.web.serve.routing import Handler, Route, as_json, aside
 
 MOST_PODS = 100
 """In one answer."""

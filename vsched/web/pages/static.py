@@ -15,7 +15,7 @@ from typing import NamedTuple
 from aiohttp import hdrs, web
 
 from vsched.web.overview.events import gzipped, piece, takes_gzip
-from vsched.web.pages.routes import Route
+from vsched.web.serve.routing import Route
 
 INDEX = "index.html"
 TYPES = {

@@ -17,8 +17,8 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.model.arbitration import Bucket, Claim
-from vsched.web.pages.routes import Route, as_json
 from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
+from vsched.web.serve.routing import Route, as_json
 
 PATH = "/validate/consumers"
 REVIEW_VERSION = "admission.k8s.io/v1"

@@ -14,7 +14,7 @@ from vsched.errors import BadInput
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import located
 from vsched.model.quantity import format_bytes
-from vsched.web.pages.routes import Handler, as_json
+from vsched.web.serve.routing import Handler, as_json
 
 T = TypeVar("T")
 
