@@ -74,12 +74,12 @@ def test_victims(tiers: list[list[Names]], expected: list[str]) -> None:
     candidates = [task(name) for name in "abcd"]
 
     def answer(names: Names) -> object:
-        def ask(evictor: Task, offered: Sequence[Task]) -> Sequence[Task] | None:
+        def ask(offered: Sequence[Task]) -> Sequence[Task] | None:
             assert len(offered) == 4, "every plugin sees all candidates"
             return None if names is None else [one for one in offered if one.name in names]
 
         return ask
 
-    chosen = victims([[answer(names) for names in tier] for tier in tiers], task("evictor"), candidates)  # type: ignore[misc]
+    chosen = victims([[answer(names) for names in tier] for tier in tiers], candidates)  # type: ignore[misc]
 
     assert [one.name for one in chosen] == expected

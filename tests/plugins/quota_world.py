@@ -6,6 +6,7 @@ from tests.support.small import SmallCluster
 from vsched.framework.extension import Opening
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
+from vsched.framework.victim_points import Purpose, Votes
 from vsched.model.job import Job
 from vsched.model.queue import Queue
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts
@@ -103,7 +104,11 @@ class Quotas:
 
     def victims(self, reclaimer: Task, *candidates: Task) -> list[str]:
         """Names of those that may go."""
-        return [task.name for task in self.plugin.reclaimable(reclaimer, candidates)]
+        return [task.name for task in self.votes(reclaimer).agreed(candidates) or ()]
+
+    def votes(self, reclaimer: Task) -> Votes:
+        """What the plugin says of a reclaimer's victims."""
+        return self.plugin.victim_votes(reclaimer, Purpose.RECLAIM)
 
     def in_order(self, *names: str) -> list[str]:
         return sorted(names, key=lambda name: self.plugin.queue_key(self.found(name)))

@@ -43,7 +43,7 @@ def test_what_is_taken_from_a_queue_that_holds_six_cores(fields: dict[str, Any],
     found = candidates(world, "a")
 
     assert world.victims(asks, *found) == [task.name for task in found[:count]]
-    assert world.plugin.keeps_from_reclaimer(asks, world.cluster.jobs["ns/a-holds"]) is (count == 0)
+    assert world.votes(asks).rules_out(world.cluster.jobs["ns/a-holds"]) is (count == 0)
 
 
 def test_victims_have_to_hold_something_that_is_asked_for() -> None:
@@ -55,7 +55,7 @@ def test_victims_have_to_hold_something_that_is_asked_for() -> None:
 
     assert world.gpu == world_gpu
     assert world.victims(asks, *candidates(world, "a")) == ["gpus-0"]
-    assert world.plugin.keeps_from_reclaimer(asks, world.cluster.jobs["ns/cores"]), "nothing in common but the pod"
+    assert world.votes(asks).rules_out(world.cluster.jobs["ns/cores"]), "nothing in common but the pod"
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_tasks_of_unknown_jobs_and_queues_are_left_alone() -> None:
     del world.cluster.jobs["ns/stray"]
 
     assert world.victims(asks, lost, stray) == []
-    assert world.plugin.keeps_from_reclaimer(asks, world.cluster.jobs["ns/lost"])
+    assert world.votes(asks).rules_out(world.cluster.jobs["ns/lost"])
 
 
 def test_who_asks_does_not_matter_beyond_its_queue_and_request() -> None:
     world = Quotas().queue("a", 1).queue("b")
 
-    assert world.plugin.reclaimer_class(world.asking("a")) == world.plugin.reclaimer_class(world.asking("b"))
+    assert world.votes(world.asking("a")).depends_on == world.votes(world.asking("b")).depends_on
 
 
 # -- in a tree ------------------------------------------------------------------------------------------------------
@@ -190,9 +190,7 @@ def test_what_is_taken_by_how_far_up_is_looked(queues: Tree, counts: tuple[int, 
         asks, found = world.asking("b"), candidates(world, "a")
 
         assert len(world.victims(asks, *found)) == count, f"level {level}"
-        assert world.plugin.keeps_from_reclaimer(asks, world.cluster.jobs["ns/a-holds"]) is (count == 0), (
-            f"level {level}"
-        )
+        assert world.votes(asks).rules_out(world.cluster.jobs["ns/a-holds"]) is (count == 0), f"level {level}"
 
 
 # -- properties -----------------------------------------------------------------------------------------------------
@@ -221,7 +219,7 @@ def worlds(draw: st.DrawFn) -> tuple[Quotas, Task]:
 def test_a_guarantee_that_is_held_stays_held(found: tuple[Quotas, Task]) -> None:
     world, asks = found
     running = candidates(world, *world.cluster.queues)
-    gone = {task.uid: task for task in world.plugin.reclaimable(asks, running)}
+    gone = {task.uid: task for task in world.votes(asks).agreed(running) or ()}
 
     for name, queue in world.cluster.queues.items():
         taken = [task for task in candidates(world, name) if task.uid in gone]
@@ -237,10 +235,10 @@ def test_what_is_known_before_looking_is_so_and_stays_so(found: tuple[Quotas, Ta
     world, asks = found
     opening, plugin = world.opening, world.plugin
     running = candidates(world, *world.cluster.queues)
-    kept = {key for key in {task.job for task in running} if plugin.keeps_from_reclaimer(asks, opening.jobs[key])}
+    kept = {key for key in {task.job for task in running} if world.votes(asks).rules_out(opening.jobs[key])}
     ledger = Ledger(opening.nodes, opening.holdings, [plugin])
 
     for task in data.draw(st.permutations(running)):
-        assert not kept & {victim.job for victim in plugin.reclaimable(asks, running)}
+        assert not kept & {victim.job for victim in world.votes(asks).agreed(running) or ()}
         ledger.evict(opening.jobs[task.job], task, 0, Cause("reclaim", asks.job))
         running.remove(task)

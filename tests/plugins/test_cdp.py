@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import plan, policy_of
+from tests.support.voting import agreed, class_of
 from tests.support.worlds import World
 from vsched.framework.extension import NoArgs
+from vsched.framework.victim_points import Purpose
 from vsched.plugins.cdp import Cdp
 
 COOLDOWN = "volcano.sh/cooldown-time"
@@ -31,10 +33,9 @@ def test_who_can_be_a_victim(pod: str, is_victim: bool) -> None:
     world = World(f"node n1 cpu=4\njob ns/a\npods ns/a 1 cpu=1 {pod}\njob ns/b pods=1 cpu=1")
     plugin, victim, evictor = world.opened(Cdp(NoArgs())), world.task("a.0"), world.task("b.0")
 
-    assert plugin.preemptable(evictor, [victim]) == [victim] * is_victim
-    assert plugin.reclaimable(evictor, [victim]) == [victim] * is_victim
-    assert plugin.preemptor_class(evictor) == plugin.preemptor_class(victim)
-    assert plugin.reclaimer_class(evictor) == plugin.reclaimer_class(victim)
+    for purpose in Purpose:
+        assert agreed(plugin, evictor, [victim], purpose) == [victim] * is_victim
+        assert class_of(plugin, evictor, purpose) == class_of(plugin, victim, purpose)
 
 
 def test_a_whole_cycle_takes_the_pod_whose_cool_down_is_over() -> None:

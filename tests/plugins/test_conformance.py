@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.small import SmallCluster
 from vsched.framework.extension import NoArgs
+from vsched.framework.victim_points import Purpose
 from vsched.model.status import Status
 from vsched.plugins.conformance import Conformance
 
@@ -27,7 +28,7 @@ def test_who_can_be_a_victim(namespace: str, priority_class: str, is_victim: boo
     victim = cluster.task(job, "v", cluster.shape(), Status.RUNNING, "n1", priority_class=priority_class)
     plugin = cluster.opened(Conformance(NoArgs()))
 
-    assert [found is victim for found in plugin.preemptable(evictor, [victim])] == [True] * is_victim
-    assert [found is victim for found in plugin.reclaimable(evictor, [victim])] == [True] * is_victim
-    for keeps in (plugin.keeps_from_preemptor, plugin.keeps_from_reclaimer):
-        assert keeps(evictor, job) is (namespace == "kube-system")
+    for purpose in Purpose:
+        votes = plugin.victim_votes(evictor, purpose)
+        assert [found is victim for found in votes.agreed([victim]) or ()] == [True] * is_victim
+        assert votes.rules_out(job) is (namespace == "kube-system")

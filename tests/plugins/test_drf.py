@@ -11,9 +11,17 @@ import pytest
 from tests.support.small import GIB, SmallCluster
 from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Purpose, Votes
 from vsched.model.queue import Namespace
 from vsched.model.status import Status
+from vsched.model.task import Task
 from vsched.plugins.drf import Drf
+
+
+def votes_of(plugin: Drf, preemptor: Task) -> Votes:
+    votes = plugin.victim_votes(preemptor, Purpose.PREEMPT)
+    assert votes is not None
+    return votes
 
 
 def cluster() -> SmallCluster:
@@ -105,7 +113,7 @@ class Rivals:
             for task in job.tasks.values()
             if task.status is Status.RUNNING and job is not self.mine
         ]
-        found = plugin.preemptable(self.preemptor, candidates)
+        found = votes_of(plugin, self.preemptor).agreed(candidates) or ()
         return dict(Counter(task.job.partition("/")[2] for task in found))
 
 
@@ -176,7 +184,7 @@ def test_jobs_that_a_preemptor_need_not_look_at(rivals: Rivals, by_namespace: bo
     plugin = rivals.cluster.opened(Drf(NoArgs()), namespace_order=by_namespace)
     jobs = rivals.cluster.jobs.values()
 
-    assert {job.spec.name for job in jobs if plugin.keeps_from_preemptor(rivals.preemptor, job)} == kept
+    assert {job.spec.name for job in jobs if votes_of(plugin, rivals.preemptor).rules_out(job)} == kept
 
 
 def test_victims_of_unknown_jobs_are_nobodys() -> None:
@@ -184,14 +192,14 @@ def test_victims_of_unknown_jobs_are_nobodys() -> None:
     plugin = rivals.cluster.opened(Drf(NoArgs()))
     orphan = msgspec.structs.replace(next(iter(rivals.cluster.jobs["y/b"].tasks.values())), job="y/unknown")
 
-    assert plugin.preemptable(rivals.preemptor, [orphan]) == []
+    assert votes_of(plugin, rivals.preemptor).agreed([orphan]) == []
 
 
 def test_preemptors_are_of_one_class_where_share_and_namespace_are_equal() -> None:
     rivals = Rivals(1).other("b", 1, namespace="x").other("c", 2, namespace="x").other("d", 1)
     plugin = rivals.cluster.opened(Drf(NoArgs()))
     one, same, more, elsewhere = (
-        plugin.preemptor_class(msgspec.structs.replace(rivals.preemptor, job=job, namespace=job[0]))
+        votes_of(plugin, msgspec.structs.replace(rivals.preemptor, job=job, namespace=job[0])).depends_on
         for job in ("x/mine", "x/b", "x/c", "y/d")
     )
 

@@ -30,6 +30,7 @@ from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
+from vsched.framework.victim_points import Purpose
 from vsched.model.quantity import format_milli
 from vsched.model.status import Phase, Status
 from vsched.model.task import Task
@@ -95,8 +96,8 @@ class Bench:
         return None if found is None else dict(zip(self.nodes.statics.names, found.tolist(), strict=True))
 
     def victims(self, *, reclaiming: bool = False) -> list[str] | None:
-        ask = self.plugin.reclaimable if reclaiming else self.plugin.preemptable
-        found = ask(self.tasks[0], [self.victim])
+        votes = self.plugin.victim_votes(self.tasks[0], Purpose.RECLAIM if reclaiming else Purpose.PREEMPT)
+        found = None if votes is None else votes.agreed([self.victim])
         return None if found is None else [task.name for task in found]
 
 
@@ -222,7 +223,7 @@ def test_without_verbs_it_has_no_opinion_and_nothing_is_sent(server: ExtenderSer
     assert not plugin.is_dynamic(task.shape, plugin.task_class(task.shape, task.labels))
     assert (bench.refused(), bench.scores(), plugin.score(task.shape, bench.nodes, [0])) == ({}, None, None)
     assert (bench.victims(), bench.victims(reclaiming=True)) == (None, None)
-    assert (plugin.preemptor_class(task), plugin.reclaimer_class(task)) == (None, None)
+    assert [plugin.victim_votes(task, purpose) for purpose in Purpose] == [None, None]
     assert server.requests == []
     assert caller.counts == {"answered": 0, "failed": 0, "skipped": 0}
 
@@ -551,8 +552,8 @@ def test_pods_are_the_extenders_business_by_what_they_ask_for(
     bench.ledger.undo_to(0)
 
     assert set(server.verbs) == (set(verbs) if asked else set())
-    assert (plugin.preemptor_class(bench.tasks[0]) is not None) is asked
-    assert (plugin.reclaimer_class(bench.tasks[0]) is not None) is asked
+    for purpose in Purpose:
+        assert (plugin.victim_votes(bench.tasks[0], purpose) is not None) is asked
     assert plugin.is_relative(shape, bench.tasks[0].labels) is asked
 
 

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from tests.support.small import SmallCluster
+from tests.support.voting import agreed, rules_out
 from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.victim_points import Purpose
 from vsched.model.job import Condition, Job
 from vsched.model.status import Status
 from vsched.plugins.gang import Gang
@@ -91,8 +93,8 @@ def test_whom_a_job_can_spare(minimum: int, running: int, spared: int) -> None:
     evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
     plugin, candidates = cluster.opened(Gang(NoArgs())), list(job.tasks.values())
 
-    assert plugin.preemptable(evictor, candidates) == candidates[:spared]
-    assert plugin.reclaimable(evictor, candidates) == candidates[:spared]
+    for purpose in Purpose:
+        assert agreed(plugin, evictor, candidates, purpose) == candidates[:spared]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +117,17 @@ def test_whom_a_job_can_spare_once_others_of_it_were_evicted(running: int, evict
     for task in gone:
         view.move(task, R, L, "n1")
 
-    assert plugin.preemptable(evictor, candidates) == candidates[:spared]
-    assert plugin.keeps_from_preemptor(evictor, view) is (spared == 0)
-    assert plugin.keeps_from_reclaimer(evictor, view) is (spared == 0)
+    for purpose in Purpose:
+        assert agreed(plugin, evictor, candidates, purpose) == candidates[:spared]
+        assert rules_out(plugin, evictor, view, purpose) is (spared == 0)
 
 
 def test_victims_of_unknown_jobs_are_nobodys() -> None:
     orphan = gang(0, R)
 
-    assert opened().preemptable(next(iter(orphan.tasks.values())), list(orphan.tasks.values())) == []
+    tasks = list(orphan.tasks.values())
+
+    assert agreed(opened(), tasks[0], tasks, Purpose.PREEMPT) == []
 
 
 def test_gangs_below_their_minimum_go_first() -> None:

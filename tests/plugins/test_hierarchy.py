@@ -6,7 +6,9 @@ import pytest
 
 from tests.support.plans import plan, policy_of
 from tests.support.small import SmallCluster
+from vsched.framework.agreeing import Agreement
 from vsched.framework.extension import NoArgs
+from vsched.framework.victim_points import Purpose
 from vsched.model.queue import Queue
 from vsched.model.status import Phase, Status
 from vsched.plugins._hierarchy import path_of
@@ -114,10 +116,10 @@ def test_without_the_switch_queues_are_equal_and_nothing_is_taken_back() -> None
     world = World().queue("p", "root/p", holds=2).queue("q", "root/q", holds=1)
     plugin = world.cluster.opened(Drf(NoArgs()))
     keys = {plugin.queue_key(queue) for queue in world.cluster.queues.values()}
-    reclaimer, victim = (next(iter(world.cluster.jobs[f"ns/{name}"].tasks.values())) for name in "qp")
+    reclaimer = next(iter(world.cluster.jobs["ns/q"].tasks.values()))
 
     assert len(keys) == 1
-    assert plugin.reclaimable(reclaimer, [victim]) is None
+    assert plugin.victim_votes(reclaimer, Purpose.RECLAIM) is None
 
 
 def test_a_job_that_waits_for_admission_without_pods_puts_its_queue_before_those_that_have_enough() -> None:
@@ -168,18 +170,19 @@ def test_what_a_queue_may_take_back(world: World, victims: int) -> None:
     plugin = world.cluster.opened(Drf(NoArgs()), hierarchy=True)
 
     for _ in "again":
-        found = plugin.reclaimable(reclaimer, candidates)
-        assert found is not None
-        assert [task.job for task in found] == ["ns/p"] * victims
+        votes = plugin.victim_votes(reclaimer, Purpose.RECLAIM)
+        assert votes is not None
+        assert [task.job for task in votes.agreed(candidates) or ()] == ["ns/p"] * victims
 
 
 @pytest.mark.parametrize(("hierarchy", "classes"), [(True, 2), (False, 1)], ids=["with hierarchy", "without"])
 def test_reclaimers_of_different_jobs_differ_where_there_is_a_tree(hierarchy: bool, classes: int) -> None:
     world = World().queue("p", "root/p").queue("q", "root/q")
     plugin = world.cluster.opened(Drf(NoArgs()), hierarchy=hierarchy)
+    agreement = Agreement([[plugin]], Purpose.RECLAIM)
     reclaimers = [next(iter(job.tasks.values())) for job in world.cluster.jobs.values()]
 
-    assert len({plugin.reclaimer_class(task) for task in reclaimers}) == classes
+    assert len({agreement.class_of(task) for task in reclaimers}) == classes
     assert plugin.queues_move_together() is hierarchy
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
+from tests.support.voting import RECLAIM, agreed
 from vsched.framework.extension import NoArgs, Opening
 from vsched.model.resources import CPU, MEMORY
 from vsched.model.status import Status
@@ -164,7 +165,10 @@ def test_a_question_about_victims_leaves_no_trace_and_is_answered_anew_after_pla
         ]
         pending = list({task.job: task for task in tasks if task.status is Status.PENDING}.values())
         return [
-            [victim.uid for victim in asked.reclaimable(task, [one for one in running if one.job != task.job]) or ()]
+            [
+                victim.uid
+                for victim in agreed(asked, task, [one for one in running if one.job != task.job], RECLAIM) or ()
+            ]
             for task in pending
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.small import SmallCluster
+from tests.support.voting import PREEMPT, agreed, class_of
 from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
 from vsched.model.job import Job
@@ -38,7 +39,7 @@ def test_a_task_of_priority_5_takes_from(victim_job: str, victim_priority: int, 
     of = made.get(victim_job) or Job("ns/unknown", made["low"].spec)
     victim = cluster.task(of, "victim", cluster.shape(), Status.RUNNING, "n1", priority=victim_priority)
 
-    assert (victim in cluster.opened(Priority(NoArgs())).preemptable(preemptor, [victim])) is is_victim
+    assert agreed(cluster.opened(Priority(NoArgs())), preemptor, [victim], PREEMPT) == [victim] * is_victim
 
 
 def test_higher_priority_goes_first() -> None:
@@ -102,4 +103,4 @@ def test_two_preemptors_are_of_one_class(other_priority: int, lowest: int, one_c
     other = cluster.task(others, "other", cluster.shape(), priority=9)
     plugin = cluster.opened(Priority(NoArgs()))
 
-    assert (plugin.preemptor_class(one) == plugin.preemptor_class(other)) is one_class
+    assert (class_of(plugin, one, PREEMPT) == class_of(plugin, other, PREEMPT)) is one_class

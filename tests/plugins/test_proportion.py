@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.support.small import GIB, SmallCluster
+from tests.support.voting import RECLAIM, agreed, rules_out
 from vsched.framework.codes import Code
 from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
@@ -215,8 +216,8 @@ def reclaimed(queues: Queues, of: str = "b") -> int:
     plugin, jobs = queues.plugin(), queues.cluster.jobs
     reclaimer = queues.cluster.task(jobs["ns/a-wants"], "reclaimer", queues.cluster.shape())
     candidates = list(jobs[f"ns/{of}-holds"].tasks.values())
-    first, second = (plugin.reclaimable(reclaimer, candidates) for _ in range(2))
-    kept = plugin.keeps_from_reclaimer(reclaimer, jobs[f"ns/{of}-holds"])
+    first, second = (agreed(plugin, reclaimer, candidates, RECLAIM) or [] for _ in range(2))
+    kept = rules_out(plugin, reclaimer, jobs[f"ns/{of}-holds"], RECLAIM)
 
     assert first == second == candidates[: len(first)]
     assert not (kept and first)
@@ -263,8 +264,8 @@ def test_a_queue_with_too_many_cores_loses_a_task_that_holds(cores: int, gib: in
     plugin, victims = cluster.opened(Proportion(NoArgs())), list(found.tasks.values())
     reclaimer = next(iter(wants.tasks.values()))
 
-    assert plugin.reclaimable(reclaimer, victims) == (victims if is_victim else [])
-    assert plugin.keeps_from_reclaimer(reclaimer, found) is not is_victim
+    assert agreed(plugin, reclaimer, victims, RECLAIM) == (victims if is_victim else [])
+    assert rules_out(plugin, reclaimer, found, RECLAIM) is not is_victim
 
 
 def test_what_was_evicted_in_this_cycle_is_no_longer_held() -> None:
@@ -275,14 +276,14 @@ def test_what_was_evicted_in_this_cycle_is_no_longer_held() -> None:
     job = opening.jobs["ns/b-holds"]
     candidates = list(job.job.tasks.values())
 
-    assert plugin.reclaimable(candidates[0], candidates) == candidates[:1]
+    assert agreed(plugin, candidates[0], candidates, RECLAIM) == candidates[:1]
     opening.holdings.shift("b", "ns", cpu(1000), -1)
-    assert plugin.reclaimable(candidates[0], candidates) == []
-    assert plugin.keeps_from_reclaimer(candidates[0], job)
+    assert agreed(plugin, candidates[0], candidates, RECLAIM) == []
+    assert rules_out(plugin, candidates[0], job, RECLAIM)
 
 
 def test_victims_of_unknown_jobs_are_nobodys() -> None:
     queues = Queues().queue("a", 9).queue("b", 9, 8)
     task = next(iter(queues.cluster.jobs["ns/b-holds"].tasks.values()))
 
-    assert queues.plugin().reclaimable(task, [msgspec.structs.replace(task, job="ns/unknown")]) == []
+    assert agreed(queues.plugin(), task, [msgspec.structs.replace(task, job="ns/unknown")], RECLAIM) == []

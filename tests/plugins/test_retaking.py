@@ -9,6 +9,7 @@ from tests.support.taking import Busy, evicted, taking
 from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.victim_points import Purpose
 from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
 
@@ -29,7 +30,7 @@ def asked(plugins: str, text: str, *, across: bool) -> bool:
     evictor = next(task for task in taker.job.pending.values() if task.name == "e.0")
     session.ledger.evict(robbed, victim, 0, Cause("test", taker.key))
     session.ledger.place(taker, evictor, 0, Status.PIPELINED)
-    asked = session.plugins.reclaiming if across else session.plugins.preempting
+    asked = session.plugins.agreement[Purpose.RECLAIM if across else Purpose.PREEMPT]
     return asked.could_retake(victim, evictor, by_tiers=False)
 
 

@@ -14,6 +14,7 @@ from tests.support.worlds import World
 from vsched.errors import BadPolicy
 from vsched.framework.extension import Vote
 from vsched.framework.policy import Policy
+from vsched.framework.victim_points import Purpose
 from vsched.plugins.tdm import Tdm, TdmArgs, is_open
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -139,7 +140,9 @@ job ns/new pods=1 cpu=1 {PREEMPTABLE}=false
 """)
     plugin, candidates = world.opened(Tdm(ARGS)), world.tasks("a.0 a.1 a.2 a.3")
 
-    assert list(plugin.preemptable(world.task("new.0"), candidates)) == candidates[:victims]
+    votes = plugin.victim_votes(world.task("new.0"), Purpose.PREEMPT)
+
+    assert list(votes.agreed(candidates) or ()) == candidates[:victims]
 
 
 MIXED = f"""
@@ -171,10 +174,12 @@ def test_whom_a_pod_may_take_from(evictor: str, victims: str) -> None:
     world = World(f"{MIXED}\njob ns/evictor pods=1 cpu=1 {evictor}")
     plugin, task = world.opened(Tdm(ARGS)), world.task("evictor.0")
 
-    assert [found.name for found in plugin.preemptable(task, world.tasks(ALL))] == victims.split()
-    assert plugin.keeps_from_preemptor(task, world.jobs["ns/a"]) is (not victims)
-    assert plugin.preemptor_class(task) == (not victims)
-    assert plugin.could_retake(task, world.task("a.0")) is bool(victims)
+    votes = plugin.victim_votes(task, Purpose.PREEMPT)
+
+    assert [found.name for found in votes.agreed(world.tasks(ALL)) or ()] == victims.split()
+    assert votes.rules_out(world.jobs["ns/a"]) is (not victims)
+    assert votes.depends_on == (not victims)
+    assert votes.could_regain(world.task("a.0")) is bool(victims)
 
 
 def test_pods_of_closed_zones_have_to_leave() -> None:

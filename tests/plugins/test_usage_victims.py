@@ -9,6 +9,8 @@ import pytest
 from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from tests.support.worlds import World
+from vsched.framework.agreeing import Agreement
+from vsched.framework.victim_points import Purpose
 from vsched.plugins.usage import Usage
 
 THREE = "node n1 cpu=4\nnode n2 cpu=4\nnode n3 cpu=4 zone=b\n"
@@ -20,11 +22,11 @@ def victims(text: str, pod: str, arguments: dict[str, Any] | None = None) -> lis
     """Nodes with a victim for one more pod, asked node by node; None where the plugin abstains, then for all."""
     world = World(f"{THREE}{JOBS}{text}job ns/new pods=1 cpu=1 {pod}")
     plugin, preemptor = world.opened(Usage(usage_args(arguments))), world.task("new.0")
-    found = [plugin.preemptable(preemptor, [victim]) for victim in world.tasks("x.0 x.1 x.2")]
-    abstains = [answer is None for answer in found]
-    kept = plugin.keeps_from_preemptor(preemptor, world.jobs["ns/x"])
-    assert abstains in ([kept is None] * 3, [False] * 3)
-    return None if all(abstains) else [victim.node for answer in found for victim in answer or ()]
+    votes = plugin.victim_votes(preemptor, Purpose.PREEMPT)
+    if votes is None:
+        return None
+    assert not votes.rules_out(world.jobs["ns/x"])
+    return [victim.node for task in world.tasks("x.0 x.1 x.2") for victim in votes.agreed([task]) or ()]
 
 
 @pytest.mark.parametrize(
@@ -83,14 +85,17 @@ def test_what_is_placed_in_the_cycle_changes_nobodys_candidate() -> None:
     plugin, (first, second) = world.opened(Usage(usage_args())), world.tasks("new.0 new.1")
     plugin.on_allocate(world.jobs["ns/new"], first, 0)
 
-    assert plugin.preemptable(second, world.tasks("x.0")) == []
-    assert plugin.preemptor_class(first) == plugin.preemptor_class(second)
+    votes = [plugin.victim_votes(task, Purpose.PREEMPT) for task in (first, second)]
+    assert votes[0] is not None
+    assert votes[1] is not None
+    assert votes[1].agreed(world.tasks("x.0")) == []
+    assert votes[0].depends_on == votes[1].depends_on
 
 
 def test_pods_with_an_opinion_and_pods_without_are_of_different_classes() -> None:
     world = World(f"{THREE}{LOADS}job ns/a pods=1 cpu=1\njob ns/b pods=1 cpu=2\njob ns/c pods=1 cpu=1 selector=zone:b")
-    plugin = world.opened(Usage(usage_args()))
-    anywhere, larger, pinned = (plugin.preemptor_class(world.task(name)) for name in ("a.0", "b.0", "c.0"))
+    agreement = Agreement([[world.opened(Usage(usage_args()))]], Purpose.PREEMPT)
+    anywhere, larger, pinned = (agreement.class_of(world.task(name)) for name in ("a.0", "b.0", "c.0"))
 
     assert anywhere == larger != pinned
 
@@ -106,7 +111,9 @@ def test_pods_with_an_opinion_and_pods_without_are_of_different_classes() -> Non
 def test_who_could_take_back(text: str, place: str, could: bool | None) -> None:
     world = World(f"{THREE}{JOBS}{text}job ns/new pods=1 cpu=1")
 
-    assert world.opened(Usage(usage_args())).could_retake(world.task(place), world.task("new.0")) is could
+    votes = world.opened(Usage(usage_args())).victim_votes(world.task(place), Purpose.PREEMPT)
+
+    assert (None if votes is None else votes.could_regain(world.task("new.0"))) is could
 
 
 FULL = """

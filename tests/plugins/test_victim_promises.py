@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.small import GIB, SmallCluster
+from tests.support.voting import PREEMPT, RECLAIM, agreed, class_of, rules_out
 from vsched.framework.extension import NoArgs, Opening
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.job import Job
@@ -108,11 +109,11 @@ def test_jobs_that_are_kept_from_a_preemptor_lose_nothing_to_it(
     assert isinstance(plugin, Preemptable)
     evictor = world.evictors[0]
     queue = world.cluster.jobs[evictor.job].spec.queue
-    kept = {job.key for job in world.opening.jobs.values() if plugin.keeps_from_preemptor(evictor, job)}
+    kept = {job.key for job in world.opening.jobs.values() if rules_out(plugin, evictor, job, PREEMPT)}
     world.evict(lambda job: job.key == evictor.job or job.spec.queue != queue)
     candidates = [task for task in world.running() if world.cluster.jobs[task.job].spec.queue == queue]
 
-    assert kept.isdisjoint(task.job for task in plugin.preemptable(evictor, candidates) or ())
+    assert kept.isdisjoint(task.job for task in agreed(plugin, evictor, candidates, PREEMPT) or ())
 
 
 @pytest.mark.parametrize("plugin_type", RECLAIMABLE, ids=lambda plugin: plugin.name)
@@ -126,11 +127,11 @@ def test_jobs_that_are_kept_from_a_reclaimer_lose_nothing_to_it(
     assert isinstance(plugin, Reclaimable)
     evictor = world.evictors[0]
     queue = world.cluster.jobs[evictor.job].spec.queue
-    kept = {job.key for job in world.opening.jobs.values() if plugin.keeps_from_reclaimer(evictor, job)}
+    kept = {job.key for job in world.opening.jobs.values() if rules_out(plugin, evictor, job, RECLAIM)}
     world.evict(lambda job: job.spec.queue == queue)
     candidates = [task for task in world.running() if world.cluster.jobs[task.job].spec.queue != queue]
 
-    assert kept.isdisjoint(task.job for task in plugin.reclaimable(evictor, candidates) or ())
+    assert kept.isdisjoint(task.job for task in agreed(plugin, evictor, candidates, RECLAIM) or ())
 
 
 @pytest.mark.parametrize("by_namespace", [True, False], ids=["namespaces first", "jobs alone"])
@@ -149,9 +150,9 @@ def test_preemptors_of_one_class_in_one_queue_get_one_answer(
     for evictor in world.evictors:
         queue = jobs[evictor.job].spec.queue
         candidates = [task for task in world.running() if jobs[task.job].spec.queue == queue]
-        found = list(plugin.preemptable(evictor, candidates) or ())
+        found = list(agreed(plugin, evictor, candidates, PREEMPT) or ())
 
-        assert answers.setdefault((queue, plugin.preemptor_class(evictor)), found) == found
+        assert answers.setdefault((queue, class_of(plugin, evictor, PREEMPT)), found) == found
 
 
 @pytest.mark.parametrize("plugin_type", RECLAIMABLE, ids=lambda plugin: plugin.name)
@@ -167,6 +168,6 @@ def test_reclaimers_of_one_class_in_one_queue_get_one_answer(
     for evictor in world.evictors:
         queue = jobs[evictor.job].spec.queue
         candidates = [task for task in world.running() if jobs[task.job].spec.queue != queue]
-        found = list(plugin.reclaimable(evictor, candidates) or ())
+        found = list(agreed(plugin, evictor, candidates, RECLAIM) or ())
 
-        assert answers.setdefault((queue, plugin.reclaimer_class(evictor)), found) == found
+        assert answers.setdefault((queue, class_of(plugin, evictor, RECLAIM)), found) == found

@@ -106,9 +106,10 @@ class Pool:
                 for victim in victims:
                     self._rows_of.setdefault(victim.job, []).append(row)
         mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
+        rules_out = taking.rules_out(task)
         for key, rows in self._rows_of.items():
             job = self._session.standing(key)
-            if job is not None and not taking.keeps(task, job):
+            if job is not None and not rules_out(job):
                 mask[rows] = True
         return mask
 
@@ -258,10 +259,10 @@ class EvictionOrder:
 
 
 def _candidates(session: Session, taking: Taking, task: Task) -> Iterator[tuple[Task, int]]:
-    rows = session.nodes.statics.row
+    rows, rules_out = session.nodes.statics.row, taking.rules_out(task)
     for job in taking.holders():
         standing = session.standing(job.key) or job
-        if taking.keeps(task, standing):
+        if rules_out(standing):
             continue
         moved = standing.moved if isinstance(standing, JobView) else ()
         for victim in job.tasks.values():

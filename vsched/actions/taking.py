@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
@@ -12,12 +12,13 @@ from vsched.actions.allocate import PlacingArgs, workable
 from vsched.framework.extension import Standing
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.framework.victim_points import Purpose
 from vsched.model.job import Job
 from vsched.model.queue import Queue
 from vsched.model.status import Status
 from vsched.model.task import Task
 
-PREEMPT, RECLAIM = "preempt", "reclaim"
+PREEMPT, RECLAIM = Purpose.PREEMPT.value, Purpose.RECLAIM.value
 
 
 class TakingArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
@@ -36,8 +37,8 @@ class Taking(ABC):
     action: ClassVar[str]
     by_score: ClassVar[bool]
     """Whether nodes are tried in the order of their scores, else in that of their names."""
-    across: ClassVar[bool]
-    """Whether victims may be of several queues."""
+    purpose: ClassVar[Purpose]
+    """As plugins are asked."""
     waits_alone: ClassVar[bool]
     """Whether a job that nobody has to leave for is made to wait for what is on its way back."""
 
@@ -46,6 +47,7 @@ class Taking(ABC):
         self.plugins = session.plugins
         self.job = job
         self.queue = session.queue(job)
+        self.agreement = session.plugins.agreement[self.purpose]
         self.by_tiers = session.args(self.action, TakingArgs).victim_tiers == "reference"
 
     @property
@@ -57,17 +59,17 @@ class Taking(ABC):
     def holders(self) -> Iterable[Job]:
         """The jobs that tasks may be taken from, plugins aside."""
 
-    @abstractmethod
-    def keeps(self, task: Task, job: Standing) -> bool:
-        """Whether it is certain that this job loses nothing to the task."""
+    def rules_out(self, task: Task) -> Callable[[Standing], bool]:
+        """Tells of jobs, as of now, whether it is certain that they lose nothing to the task."""
+        return self.agreement.rules_out(task, by_tiers=self.by_tiers)
 
     @abstractmethod
     def takes(self, task: Task, victim: Task) -> bool:
         """Whether a victim comes into question for the task, plugins aside."""
 
-    @abstractmethod
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
         """The candidates that the plugins agree to."""
+        return self.agreement.victims(task, candidates, by_tiers=self.by_tiers)
 
     @abstractmethod
     def evictor_class(self, task: Task) -> Hashable:
@@ -87,7 +89,7 @@ class Preempting(Taking):
 
     action = PREEMPT
     by_score = True
-    across = False
+    purpose = Purpose.PREEMPT
     waits_alone = True
 
     def holders(self) -> Iterable[Job]:
@@ -95,19 +97,13 @@ class Preempting(Taking):
             if key != self.job.key:
                 yield job
 
-    def keeps(self, task: Task, job: Standing) -> bool:
-        return self.plugins.preempting.keeps(task, job, by_tiers=self.by_tiers)
-
     def takes(self, task: Task, victim: Task) -> bool:
         return victim.shape.best_effort or not task.shape.best_effort
-
-    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.plugins.preempting.victims(task, candidates, by_tiers=self.by_tiers)
 
     def evictor_class(self, task: Task) -> Hashable:
         # The job's own tasks are left out of the victims, so a job that holds something is a class of its own.
         own = self.job.key if self.job.job.holding else ""
-        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.plugins.preempting.class_of(task)
+        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.agreement.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts
@@ -120,7 +116,7 @@ class Preempting(Taking):
             and self.takes(victim, evictor)
             and robbed is not None
             and self.plugins.job_starving(robbed)
-            and self.plugins.preempting.could_retake(victim, evictor, by_tiers=self.by_tiers)
+            and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
 
 
@@ -131,7 +127,7 @@ class PreemptingWithin(Preempting):
         return (self.job.job,)
 
     def evictor_class(self, task: Task) -> Hashable:
-        return "within", self.job.key, task.priority, task.shape.best_effort, self.plugins.preempting.class_of(task)
+        return "within", self.job.key, task.priority, task.shape.best_effort, self.agreement.class_of(task)
 
 
 class Reclaiming(Taking):
@@ -139,7 +135,7 @@ class Reclaiming(Taking):
 
     action = RECLAIM
     by_score = False
-    across = True
+    purpose = Purpose.RECLAIM
     waits_alone = False
 
     def __init__(self, session: Session, job: JobView, *, growing: bool = False) -> None:
@@ -157,17 +153,11 @@ class Reclaiming(Taking):
             if name != self.queue.name and name in queues and queues[name].reclaimable:
                 yield from jobs.values()
 
-    def keeps(self, task: Task, job: Standing) -> bool:
-        return self.plugins.reclaiming.keeps(task, job, by_tiers=self.by_tiers)
-
     def takes(self, task: Task, victim: Task) -> bool:
         return victim.status is Status.RUNNING
 
-    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.plugins.reclaiming.victims(task, candidates, by_tiers=self.by_tiers)
-
     def evictor_class(self, task: Task) -> Hashable:
-        return RECLAIM, self.queue.name, self.plugins.reclaiming.class_of(task)
+        return RECLAIM, self.queue.name, self.agreement.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
@@ -180,7 +170,7 @@ class Reclaiming(Taking):
         return (
             not self.plugins.overused(queue)
             and self.plugins.preemptive(queue, victim.shape.request)
-            and self.plugins.reclaiming.could_retake(victim, evictor, by_tiers=self.by_tiers)
+            and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
 
 

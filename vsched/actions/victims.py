@@ -23,6 +23,7 @@ from vsched.framework.protection import only_objection
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement
+from vsched.framework.victim_points import Purpose
 from vsched.framework.why import Explanation
 from vsched.model.nodes import Mask
 from vsched.model.resources import Amounts
@@ -167,7 +168,7 @@ class Attempt:
             row = int(pool.freeable[column].argmax())
             if self._has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
                 continue
-            if not self.taking.across or not self._has_room_without(part, pool.richest(column)):
+            if self.taking.purpose is Purpose.PREEMPT or not self._has_room_without(part, pool.richest(column)):
                 return False
         return True
 
@@ -229,7 +230,7 @@ class Attempt:
                 task,
                 candidates,
                 lambda agreed: self._would_do(task, row, agreed),
-                across=self.taking.across,
+                self.taking.purpose,
             )
             if told is not None:
                 pool.protections[task.shape] = told

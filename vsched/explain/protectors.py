@@ -8,31 +8,17 @@ from collections.abc import Iterator, Sequence
 from vsched.actions.pools import amount_of
 from vsched.actions.taking import RECLAIM, Preempting, Reclaiming, Taking
 from vsched.explain.records import Constraint
-from vsched.framework.budgets import Budgets
 from vsched.framework.codes import Code
-from vsched.framework.extension import Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.protection import objections, said_alone
 from vsched.framework.session import Session
+from vsched.framework.victim_points import Purpose
 from vsched.framework.wording import counted
 from vsched.model.status import Status
 from vsched.model.task import Task
 
 ROWS_MAX = 64
 """So many nodes are looked at, in the order of their names."""
-SAYS = {
-    "priority": "their priority is not lower",
-    "gang": "their gangs would fall below the minimum",
-    "conformance": "they are the cluster's own",
-    "drf": "their jobs hold no larger share",
-    "proportion": "their queues hold no more than they deserve",
-    "capacity": "their queues hold no more than they deserve",
-    "cdp": "they are in the cool-down after their start",
-    "tdm": "their jobs' own budgets are used up",
-    "usage": "their nodes are no hotter",
-    "pdb": "disruption budgets are used up",
-}
-"""What is said for a plugin that objects; another is named."""
 NOT_PREEMPTABLE = "they may not be preempted"
 REFUSED = "the API server refused to evict them, and is asked again within 5m"
 
@@ -92,15 +78,15 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
             task,
             allowed,
             lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
-            across=taking.across,
+            taking.purpose,
         )
         if not found:
             return
         if (alone := said_alone(found)) is not None:
             yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
-        said.update(dict.fromkeys((_label(one.plugin) for one in found), 1))
-    where = "other queues" if taking.across else "the queue's other jobs"
+        said.update(dict.fromkeys((one.because for one in found), 1))
+    where = "other queues" if taking.purpose is Purpose.RECLAIM else "the queue's other jobs"
     reasons = "; ".join(f"{why} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common())
     told = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
     yield Constraint(Code.PROTECTED, told)
@@ -127,8 +113,3 @@ def _may_not(view: JobView, task: Task) -> str:
     if not task.preempts:
         return "nothing is taken from others for it: its preemption policy is Never"
     return f"queue {view.queue} may not take from others: it would hold more than it deserves"
-
-
-def _label(plugin: object) -> str:
-    name = plugin.name if isinstance(plugin, Plugin | Budgets) else type(plugin).__name__
-    return SAYS.get(name, f"{name} does not agree")

@@ -2,48 +2,31 @@
 
 In the reference an empty answer of a tier passes the question on, whoever gave it: a gang's minimum in the first tier
 is then taken because the second names it. Here nobody is a victim whom a plugin protects absolutely
-(``victim_points.Protecting.protects_absolutely``), whichever tier it is in. The reference's way is there for whoever
+(``victim_points.VictimVotes.protects_absolutely``), whichever tier it is in. The reference's way is there for whoever
 asks for it; disruption budgets bind either way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
-from vsched.framework.combining import Keeps, Retakes, VictimAnswer, tier_keeps, tier_lets, victims
+from vsched.framework.combining import victims
 from vsched.framework.extension import Standing
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import OwnJob, Purpose, VictimVotes, Votes
 from vsched.model.task import Task
 
-VictimPoint = TypeVar("VictimPoint", Preemptable, Reclaimable)
-
-
-class Questions(NamedTuple, Generic[VictimPoint]):
-    """What a plugin that takes part in the agreement is asked."""
-
-    agreed: Callable[[VictimPoint], VictimAnswer]
-    keeps: Callable[[VictimPoint], Callable[[Task, Standing], bool | None]]
-    class_of: Callable[[VictimPoint], Callable[[Task], Hashable]]
-
-
-WITHIN = Questions[Preemptable](
-    lambda one: one.preemptable, lambda one: one.keeps_from_preemptor, lambda one: one.preemptor_class
-)
-ACROSS = Questions[Reclaimable](
-    lambda one: one.reclaimable, lambda one: one.keeps_from_reclaimer, lambda one: one.reclaimer_class
-)
+Voter = Callable[[Task, Purpose], Votes | None]
+ABSTAINS = "abstains"
 
 
 class Tier(NamedTuple):
-    """What is asked of the plugins of one tier that have a say."""
+    """The plugins of one tier that vote."""
 
-    all: Sequence[VictimAnswer]
-    choosers: Sequence[VictimAnswer]
+    all: Sequence[Voter]
+    choosers: Sequence[Voter]
     """Those that do not protect absolutely."""
-    keeps: Sequence[Keeps]
-    retakes: Sequence[Retakes]
 
     @property
     def is_certain(self) -> bool:
@@ -51,73 +34,95 @@ class Tier(NamedTuple):
         return len(self.choosers) < len(self.all)
 
 
-class Agreement(Generic[VictimPoint]):
-    """The plugins that have a say in one kind of taking, by tier."""
+class Agreement:
+    """The plugins that vote on the victims of one purpose, by tier."""
 
-    def __init__(self, tiers: Sequence[Sequence[VictimPoint]], questions: Questions[VictimPoint]) -> None:
+    def __init__(self, tiers: Sequence[Sequence[VictimVotes]], purpose: Purpose) -> None:
         self.budgets: Budgets = NO_BUDGETS
+        self._purpose = purpose
         self._tiers = [
-            Tier(
-                [questions.agreed(one) for one in tier],
-                [questions.agreed(one) for one in tier if not one.protects_absolutely],
-                [questions.keeps(one) for one in tier],
-                [one.could_retake for one in tier],
-            )
+            Tier([one.victim_votes for one in tier], [one.victim_votes for one in tier if not one.protects_absolutely])
             for tier in tiers
             if tier
         ]
-        plugins = [one for tier in tiers for one in tier]
-        protectors = [one for one in plugins if one.protects_absolutely]
-        self._protectors = Tier(
-            [questions.agreed(one) for one in protectors],
-            (),
-            [questions.keeps(one) for one in protectors],
-            [one.could_retake for one in protectors],
-        )
-        self._classes = [questions.class_of(one) for one in plugins]
+        self._voters = [one.victim_votes for tier in tiers for one in tier]
+        self._names = [one.name for tier in tiers for one in tier]
+        self._protectors = [one.victim_votes for tier in tiers for one in tier if one.protects_absolutely]
+
+    def votes(self, evictor: Task) -> Iterator[tuple[str, Votes]]:
+        """What each plugin says that has an opinion, by its name, in tier order."""
+        for name, ask in zip(self._names, self._voters, strict=True):
+            if (votes := ask(evictor, self._purpose)) is not None:
+                yield name, votes
 
     def victims(self, evictor: Task, candidates: Sequence[Task], *, by_tiers: bool) -> list[Task]:
         """Whom the evictor may take from, in the order of the candidates; ``by_tiers`` alone, as in the reference."""
         if by_tiers:
-            return list(self.budgets.allowed(victims([tier.all for tier in self._tiers], evictor, candidates)))
-        spared = _narrowed(self._protectors.all, evictor, candidates)
+            asked = ((votes.agreed for votes in self._of(tier.all, evictor)) for tier in self._tiers)
+            return list(self.budgets.allowed(victims(asked, candidates)))
+        spared = self._narrowed(self._protectors, evictor, candidates)[0]
         if spared:
             for tier in self._tiers:
-                if (named := _named(tier, evictor, spared)) and (allowed := self.budgets.allowed(named)):
+                named, is_opinion = self._narrowed(tier.choosers, evictor, spared)
+                if named and (is_opinion or tier.is_certain) and (allowed := self.budgets.allowed(named)):
                     return list(allowed)
         return []
 
-    def keeps(self, evictor: Task, job: Standing, *, by_tiers: bool) -> bool:
-        """Whether it is certain that no task of the job can be a victim of the evictor."""
-        if not by_tiers and any(keeps(evictor, job) for keeps in self._protectors.keeps):
+    def rules_out(self, evictor: Task, *, by_tiers: bool) -> Callable[[Standing], bool]:
+        """Tells of jobs whether it is certain that none of their tasks can be a victim of the evictor, as of now."""
+        protectors = [] if by_tiers else [votes.rules_out for votes in self._of(self._protectors, evictor)]
+        # A tier where everybody abstains names nobody: it rules all jobs out, and need not be asked.
+        opinions = ([votes.rules_out for votes in self._of(tier.all, evictor)] for tier in self._tiers)
+        tiers = [tier for tier in opinions if tier]
+
+        def is_out(job: Standing) -> bool:
+            for rules_out in protectors:
+                if rules_out(job):
+                    return True
+            for tier in tiers:
+                for rules_out in tier:
+                    if rules_out(job):
+                        break
+                else:
+                    return False
             return True
-        return all(tier_keeps(tier.keeps, evictor, job) for tier in self._tiers)
+
+        return is_out
 
     def could_retake(self, victim: Task, evictor: Task, *, by_tiers: bool) -> bool:
         """Whether the victim, waiting again, could take the evictor's place."""
-        if not by_tiers and not all(lets(victim, evictor) for lets in self._protectors.retakes):
+        if not by_tiers and not all(votes.could_regain(evictor) for votes in self._of(self._protectors, victim)):
             return False
-        return any(tier_lets(tier.retakes, victim, evictor) for tier in self._tiers)
+        answers = ([votes.could_regain(evictor) for votes in self._of(tier.all, victim)] for tier in self._tiers)
+        return any(tier and all(tier) for tier in answers)
 
     def class_of(self, evictor: Task) -> Hashable:
         """Evictors of equal class in one queue with equal requests get equal answers."""
-        return tuple([of(evictor) for of in self._classes])
+        return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._voters])
+
+    def _of(self, voters: Sequence[Voter], evictor: Task) -> Iterator[Votes]:
+        return (votes for ask in voters if (votes := ask(evictor, self._purpose)) is not None)
+
+    def _narrowed(
+        self, voters: Sequence[Voter], evictor: Task, candidates: Sequence[Task]
+    ) -> tuple[Sequence[Task], bool]:
+        """Whom all of these agree to, each asked about those that the ones before it let go; and whether any voted."""
+        is_opinion = False
+        for ask in voters:
+            if not candidates:
+                break
+            votes = ask(evictor, self._purpose)
+            answer = None if votes is None else votes.agreed(candidates)
+            if answer is None:
+                continue
+            is_opinion = True
+            if len(answer) < len(candidates):
+                uids = {task.uid for task in answer}
+                candidates = [task for task in candidates if task.uid in uids]
+        return candidates, is_opinion
 
 
-def _narrowed(answers: Sequence[VictimAnswer], evictor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-    """Whom all of these agree to; each sees only those that the ones before it let go."""
-    for ask in answers:
-        if not candidates:
-            break
-        answer = ask(evictor, candidates)
-        if answer is not None and len(answer) < len(candidates):
-            uids = {task.uid for task in answer}
-            candidates = [task for task in candidates if task.uid in uids]
-    return candidates
-
-
-def _named(tier: Tier, evictor: Task, unprotected: Sequence[Task]) -> Sequence[Task]:
-    """The victims that a tier names; nobody where all of it abstain."""
-    if not tier.is_certain and all(ask(evictor, unprotected) is None for ask in tier.choosers):
-        return ()
-    return _narrowed(tier.choosers, evictor, unprotected)
+def _class(evictor: Task, votes: Votes | None) -> Hashable:
+    if votes is None:
+        return ABSTAINS
+    return evictor.job if votes.depends_on is OwnJob.OWN_JOB else (votes.depends_on,)

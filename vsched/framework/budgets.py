@@ -22,12 +22,12 @@ About = tuple[DisruptionBudget, ...]
 NOBODY: About = ()
 NAMED_MAX = 3
 """So many budgets are named."""
+SPENT = "disruption budgets are used up"
+"""Why pods are kept that budgets protect."""
 
 
 class Budgets:
     """What the budgets of a cycle's snapshot allow, and what its evictions leave of them."""
-
-    name = "pdb"
 
     def __init__(self, budgets: Mapping[str, Sequence[DisruptionBudget]]) -> None:
         self._budgets = budgets

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from vsched.framework.agreeing import ACROSS, WITHIN, Agreement
+from vsched.framework.agreeing import Agreement, Voter
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.codes import Code
 from vsched.framework.combining import number_of, vote
@@ -57,7 +57,16 @@ from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import Preemptable, Reclaimable, Rehearsing, VictimQueueOrder, VictimTasks
+from vsched.framework.victim_points import (
+    Preemptable,
+    Purpose,
+    Reclaimable,
+    Rehearsing,
+    VictimQueueOrder,
+    VictimTasks,
+    VictimVotes,
+    Votes,
+)
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
 from vsched.model.resources import Amounts, times
@@ -89,10 +98,11 @@ class PluginSet:
         )
         self.budgets = NO_BUDGETS
         """Disruption budgets; known once the plugins are open."""
-        self.preempting = Agreement(self._in_tiers(Preemptable), WITHIN)
-        """Who may be taken from within a queue."""
-        self.reclaiming = Agreement(self._in_tiers(Reclaimable), ACROSS)
-        """Who may be taken from in other queues."""
+        self.agreement = {
+            Purpose.PREEMPT: Agreement(self._in_tiers(Preemptable), Purpose.PREEMPT),
+            Purpose.RECLAIM: Agreement(self._in_tiers(Reclaimable), Purpose.RECLAIM),
+        }
+        """Who may be evicted for whom, by what for."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
@@ -100,7 +110,8 @@ class PluginSet:
     def open(self, opening: Opening) -> None:
         """Give every plugin the cycle's data, in tier order."""
         self.budgets = Budgets(opening.snapshot.budgets)
-        self.preempting.budgets = self.reclaiming.budgets = self.budgets
+        for agreement in self.agreement.values():
+            agreement.budgets = self.budgets
         opening = opening._replace(budgets=self.budgets)
         for tier in self._tiers:
             for plugin, switches in tier:
@@ -383,4 +394,20 @@ def _measure(plugin: Plugin[Any], trace: Trace) -> list[str]:
     questions = [name for name in sorted(names) if callable(getattr(plugin, name, None))]
     for name in questions:
         setattr(plugin, name, trace.wrap(plugin.name, getattr(plugin, name)))
+    if isinstance(plugin, VictimVotes):
+        setattr(plugin, "victim_votes", _measured_votes(plugin.name, plugin.victim_votes, trace))  # noqa: B010
     return questions
+
+
+def _measured_votes(name: str, ask: Voter, trace: Trace) -> Voter:
+    """The same votes, with a stopwatch around the functions that they carry."""
+
+    def measured(evictor: Task, purpose: Purpose) -> Votes | None:
+        votes = ask(evictor, purpose)
+        if votes is None:
+            return None
+        regains = None if votes.regains is None else trace.wrap(name, votes.regains)
+        agreed, rules_out = trace.wrap(name, votes.agreed), trace.wrap(name, votes.rules_out)
+        return votes._replace(agreed=agreed, rules_out=rules_out, regains=regains)
+
+    return measured

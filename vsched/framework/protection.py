@@ -2,60 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from vsched.framework.budgets import Budgets
+from vsched.framework.budgets import SPENT
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Protecting, Reclaimable
+from vsched.framework.victim_points import Purpose, Votes
 from vsched.model.task import Task
 
 Enough = Callable[[Sequence[Task]], bool]
 
 
 class Objection(NamedTuple):
-    """One plugin that agrees to too few victims."""
+    """One plugin that agrees to too few victims, or the disruption budgets."""
 
-    plugin: Protecting | Budgets
-    kept: Sequence[Task]
-    """Those it does not agree to."""
+    because: str
+    """Why it keeps them, said of them."""
+    refusal: Refusal | None
+    """What the job's own message says where it alone objects."""
 
 
 def objections(
-    plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, *, across: bool
+    plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, purpose: Purpose
 ) -> list[Objection]:
-    """Whose agreement would not be enough, were they the only ones: plugins, and disruption budgets in any case.
-
-    ``across`` queues or within one.
-    """
+    """Whose agreement would not be enough, were they the only ones: plugins, and disruption budgets in any case."""
     found: list[Objection] = []
-    for plugin, agreed in _answers(plugins, evictor, candidates, across):
+    for name, votes in _votes(plugins, evictor, purpose):
+        agreed = votes.agreed(candidates)
         if agreed is not None and not enough(agreed):
             uids = {task.uid for task in agreed}
-            found.append(Objection(plugin, [task for task in candidates if task.uid not in uids]))
+            kept = [task for task in candidates if task.uid not in uids]
+            found.append(Objection(votes.because or f"{name} does not agree", votes.refusal(kept)))
     return found
 
 
 def only_objection(
-    plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, *, across: bool
+    plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, purpose: Purpose
 ) -> Refusal | None:
     """What the one thing is said to be that stands between an evictor and victims that would be enough."""
-    return said_alone(objections(plugins, evictor, candidates, enough, across=across))
+    return said_alone(objections(plugins, evictor, candidates, enough, purpose))
 
 
 def said_alone(found: Sequence[Objection]) -> Refusal | None:
-    """What all that object say as one: the plugin ``pdb`` speaks for the budgets, which bind without it, too."""
-    told = {one.plugin.protects(one.kept) for one in found}
+    """What all that object say as one: a plugin may speak for the budgets, which bind without it, too."""
+    told = {one.refusal for one in found}
     return told.pop() if len(told) == 1 else None
 
 
-def _answers(
-    plugins: PluginSet, evictor: Task, candidates: Sequence[Task], across: bool
-) -> list[tuple[Protecting | Budgets, Sequence[Task] | None]]:
-    found: list[tuple[Protecting | Budgets, Sequence[Task] | None]] = []
-    if across:
-        found += [(one, one.reclaimable(evictor, candidates)) for one in plugins.taking_part(Reclaimable)]
-    else:
-        found += [(one, one.preemptable(evictor, candidates)) for one in plugins.taking_part(Preemptable)]
-    return [*found, (plugins.budgets, plugins.budgets.allowed(candidates))]
+def _votes(plugins: PluginSet, evictor: Task, purpose: Purpose) -> Iterator[tuple[str, Votes]]:
+    yield from plugins.agreement[purpose].votes(evictor)
+    yield "", Votes(plugins.budgets.allowed, SPENT, refusal=plugins.budgets.protects)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Hashable, Sequence
+from enum import Enum, StrEnum
+from typing import ClassVar, NamedTuple
 
 from vsched.framework.extension import Point, SortKey, Standing
 from vsched.framework.refusal import Refusal
@@ -12,71 +13,105 @@ from vsched.model.queue import Queue
 from vsched.model.task import Task
 
 
-class Retakable:
-    """What keeps two tasks from taking one place from each other in turn."""
+class Purpose(StrEnum):
+    """Why tasks are to leave: which action asks."""
 
-    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
-        """Whether the victim, waiting again, could be given the evictor's place by what this plugin looks at.
-
-        None from a plugin that abstains whatever it is asked. Asked with the victim out and the evictor placed in the
-        books.
-        """
-        return True
+    PREEMPT = "preempt"
+    """For a task of the same queue, often of the same job."""
+    RECLAIM = "reclaim"
+    """For a task of another queue."""
 
 
-class Protecting:
-    """Keeping tasks from being victims."""
+class OwnJob(Enum):
+    """The default of ``Votes.depends_on``: evictors of one job get equal answers, others may not."""
 
+    OWN_JOB = "own job"
+
+
+def rules_out_nobody(job: Standing) -> bool:
+    """Takes a closer look at every job."""
+    return False
+
+
+def no_refusal(kept: Sequence[Task]) -> Refusal | None:
+    """Only those who ask are told."""
+    return None
+
+
+class Votes(NamedTuple):
+    """What a plugin says about the victims of one evictor, as things stand."""
+
+    agreed: Callable[[Sequence[Task]], Sequence[Task] | None]
+    """Those it agrees to, of candidates on one node in the order in which they would go; None abstains.
+
+    Each candidate counts as gone for those after it.
+    """
+    because: str = ""
+    """Why it keeps the others, said of them: ``their priority is not lower``. Where it is empty the plugin is named."""
+    rules_out: Callable[[Standing], bool] = rules_out_nobody
+    """Whether it can agree to no task of a job, whatever else is asked for. Saves looking at the job's nodes.
+
+    Asked once for each job before any node is looked at, so it has to be quick. It must stay True while more tasks are
+    evicted.
+    """
+    depends_on: Hashable = OwnJob.OWN_JOB
+    """What of the evictor decides, besides its queue and its request. Evictors of equal values share their candidates.
+
+    None where it makes no difference who asks.
+    """
+    regains: Callable[[Task], bool] | None = None
+    """Whether the evictor could take its place back from a task that took it; by default where it agrees to that task.
+
+    Keeps two tasks from taking one place from each other in turn: asked of the votes of a victim that waits again, with
+    the victim out and the other task placed in the books.
+    """
+    refusal: Callable[[Sequence[Task]], Refusal | None] = no_refusal
+    """What the job's own message says where this plugin alone keeps these tasks, and they would be enough."""
+
+    @classmethod
+    def each(cls, agrees: Callable[[Task], bool], because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
+        """Votes that look at every candidate for itself."""
+        return cls(lambda candidates: [task for task in candidates if agrees(task)], because, depends_on=depends_on)
+
+    @classmethod
+    def none(cls, because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
+        """Agrees to nobody."""
+        return cls(lambda candidates: (), because, lambda job: True, depends_on)
+
+    def could_regain(self, taker: Task) -> bool:
+        """Whether the evictor could take its place back from the task that took it."""
+        return bool(self.agreed((taker,))) if self.regains is None else self.regains(taker)
+
+
+class VictimVotes(Point):
+    """Who may be evicted for whom; a plugin inherits ``Preemptable`` or ``Reclaimable`` or both.
+
+    How the votes of several plugins combine is ``framework.agreeing``'s business.
+    """
+
+    name: ClassVar[str]
+    """The plugin's own."""
     protects_absolutely: ClassVar[bool] = False
-    """Whoever it does not agree to is nobody's victim, whichever tier is asked. Such a plugin never abstains."""
+    """Whether nobody becomes a victim without its agreement, whichever tier it is in. Such a plugin never abstains."""
 
-    def protects(self, kept: Sequence[Task]) -> Refusal | None:
-        """What people are told where it alone keeps these, which would be enough; None where only those who ask are."""
-        return None
+    @abstractmethod
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
+        """What the plugin says about the evictor's victims; None where it abstains whatever it is asked.
+
+        Asked again whenever anything has changed, so it may keep what it works out in the functions it returns.
+        """
 
 
-class Preemptable(Retakable, Protecting, Point):
-    """Which of these candidates a task may take from within its queue; how answers combine: ``framework.agreeing``."""
+class Preemptable(VictimVotes):
+    """Votes on victims within a queue."""
 
     point = "preemptable"
 
-    @abstractmethod
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
 
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool | None:
-        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
-
-        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
-        Must stay True while more tasks are evicted.
-        """
-        return False
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """What of a preemptor decides, its queue and its request aside: one answer serves all of equal class."""
-        return preemptor.job
-
-
-class Reclaimable(Retakable, Protecting, Point):
-    """Which of these candidates a task may take from other queues; how answers combine: ``framework.agreeing``."""
+class Reclaimable(VictimVotes):
+    """Votes on victims in other queues."""
 
     point = "reclaimable"
-
-    @abstractmethod
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """The victims this plugin agrees to, of candidates on one node in the order they would go; None abstains."""
-
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
-        """Whether no task of this job can be agreed to, whatever else is asked for; False where it takes a closer look.
-
-        None from a plugin that abstains whatever it is asked. Asked once a job before any node is looked at, so quick.
-        Must stay True while more tasks are evicted.
-        """
-        return False
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """What of a reclaimer decides, its queue and its request aside: one answer serves all of equal class."""
-        return reclaimer.job
 
 
 class VictimQueueOrder(Point):

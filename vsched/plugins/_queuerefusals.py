@@ -16,6 +16,8 @@ QUEUE_NOT_OPEN = "QueueNotOpen"
 NO_NODES = "NoNodes"
 TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
+HOLD_NO_MORE = "their queues hold no more than they deserve"
+"""Why victims are kept that may not be taken from."""
 
 
 def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:

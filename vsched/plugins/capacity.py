@@ -8,7 +8,7 @@ queue above has to have room for them too. Resource claims are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Annotated
 
@@ -35,7 +35,7 @@ from vsched.framework.extension import (
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
-from vsched.framework.victim_points import Reclaimable, VictimQueueOrder
+from vsched.framework.victim_points import Purpose, Reclaimable, VictimQueueOrder, Votes
 from vsched.framework.why import exceeding, shortages
 from vsched.model.job import without_gated
 from vsched.model.queue import ROOT, Queue
@@ -44,7 +44,15 @@ from vsched.model.task import Task
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
 from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import QUEUE_FULL, beyond_cluster, columns_short, named, not_open, quota_insufficient
+from vsched.plugins._queuerefusals import (
+    HOLD_NO_MORE,
+    QUEUE_FULL,
+    beyond_cluster,
+    columns_short,
+    named,
+    not_open,
+    quota_insufficient,
+)
 from vsched.plugins._queuestandings import Key, QueueStandings
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
@@ -229,16 +237,30 @@ class Capacity(
 
     # -- who may be taken from ----------------------------------------------------------------------------------
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks of queues that hold more than they deserve of what the reclaimer lacks, as long as guarantees are kept.
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
+        """Tasks of queues that hold more than they deserve of what the evictor lacks, as long as guarantees are kept.
 
-        The queue and those above it that are not above the reclaimer's as well hold more, and keep their guarantees. A
-        task that uses nothing its queue deserves may go at any time. Nobody goes where the reclaimer lacks what its own
+        The queue and those above it that are not above the evictor's as well hold more, and keep their guarantees. A
+        task that uses nothing its queue deserves may go at any time. Nobody goes where the evictor lacks what its own
         queue is not short of.
         """
-        ours, request = self._account_of(reclaimer), reclaimer.shape.request
+        ours, request = self._account_of(evictor), evictor.shape.request
+        wanted = asked_for(request)
         if ours is None:
-            return ()
+            return Votes.none(HOLD_NO_MORE, depends_on=wanted)
+        is_deserving = any(is_deserved(wanted, one) for one in self._claiming(ours))
+
+        def rules_out(job: Standing) -> bool:
+            """The evictor asks for nothing deserved, or the job's queue has nothing to give of what its tasks use."""
+            theirs = self._accounts.get(job.spec.queue)
+            if theirs is None or not is_deserving:
+                return True
+            looked_at = [(one, one.held(self._holdings)) for one in apart(ours, theirs)]
+            return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
+
+        return Votes(lambda candidates: self._giving_back(ours, request, candidates), HOLD_NO_MORE, rules_out, wanted)
+
+    def _giving_back(self, ours: Account, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
         wants: dict[str, Columns] = {}
         left: dict[str, Vector] = {}
         victims = []
@@ -259,25 +281,6 @@ class Capacity(
                 for _, amounts in looked_at:
                     subtract(amounts, given)
         return victims
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool:
-        """Only from a queue that tasks like the evictor may be taken from, now that it is there."""
-        return bool(self.reclaimable(victim, [evictor]))
-
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """The reclaimer asks for nothing deserved, or the job's queue has nothing to give of what its tasks use."""
-        ours, theirs = self._account_of(reclaimer), self._accounts.get(job.spec.queue)
-        if ours is None or theirs is None:
-            return True
-        wanted = asked_for(reclaimer.shape.request)
-        if not any(is_deserved(wanted, one) for one in self._claiming(ours)):
-            return True
-        looked_at = [(one, one.held(self._holdings)) for one in apart(ours, theirs)]
-        return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Which resources it asks for."""
-        return asked_for(reclaimer.shape.request)
 
     def _account_of(self, task: Task) -> Account | None:
         job = self._standing(task.job)

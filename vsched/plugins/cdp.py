@@ -5,10 +5,8 @@ The pod says for how long (``volcano.sh/cooldown-time``, a label or else an anno
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
 from vsched.framework.extension import NoArgs, Opening, Plugin
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.status import Status
 from vsched.model.task import Task
 
@@ -23,22 +21,9 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
         """Note the time."""
         self._now = opening.snapshot.now
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All but those that run and were scheduled a short while ago."""
-        return self._cooled(candidates)
+        return Votes.each(self._is_cooled, "they are in the cool-down after their start", depends_on=None)
 
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """Who asks makes no difference."""
-        return None
-
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """All but those that run and were scheduled a short while ago."""
-        return self._cooled(candidates)
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Who asks makes no difference."""
-        return None
-
-    def _cooled(self, candidates: Sequence[Task]) -> list[Task]:
-        now = self._now
-        return [victim for victim in candidates if victim.protected_until <= now or victim.status is not Status.RUNNING]
+    def _is_cooled(self, victim: Task) -> bool:
+        return victim.protected_until <= self._now or victim.status is not Status.RUNNING

@@ -7,7 +7,7 @@ holds in the queue, divided by its weight. The smaller share goes first, and may
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from vsched.framework.extension import (
     JobOrder,
@@ -23,7 +23,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.kernels.fairness import dominant_share
 from vsched.model.queue import Queue
 from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract
@@ -32,6 +32,7 @@ from vsched.plugins._hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6
 """Shares closer than this count as equal (reference 4.4)."""
+NO_LARGER = "their jobs hold no larger share"
 
 
 class Drf(
@@ -109,79 +110,61 @@ class Drf(
 
     # -- within a queue -----------------------------------------------------------------------------------------
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
+        """Within a queue by the shares of namespaces and jobs; between queues by the tree, where there is one."""
+        if purpose is Purpose.PREEMPT:
+            return self._within(evictor)
+        return self._between(evictor) if self._by_hierarchy else None
+
+    def _within(self, evictor: Task) -> Votes:
         """Tasks of namespaces that have more even then, and where namespaces are equal, of jobs that have.
 
-        Even then: with the preemptor placed and the victim gone, all candidates before it counted as gone too. Jobs
-        that come out equal may take from each other; namespaces that do leave it to their jobs (seed 000).
+        Even then: with the evictor placed and the victim gone, all candidates before it counted as gone too. Jobs that
+        come out equal may take from each other; namespaces that do leave it to their jobs (seed 000).
         """
-        own = self._standing(preemptor.job)
+        own, shares, by_namespace = self._standing(evictor.job), self._shares, self._by_namespace
         if own is None:
-            return []
-        comparison = Comparison(self._shares, own, preemptor, self._by_namespace)
-        return [
-            victim
-            for victim in candidates
-            if (job := self._standing(victim.job)) is not None and comparison.is_victim(victim, job)
-        ]
+            return Votes.none(NO_LARGER, depends_on=None)
+        key, queue, namespace = own.key, own.spec.queue, evictor.namespace
+        least = shares.of(own.allocated, evictor.shape.request)
 
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
-        """A job, or its namespace, that has less now will have less then.
+        def agreed(candidates: Sequence[Task]) -> list[Task]:
+            comparison = Comparison(shares, own, evictor, by_namespace)
+            return [
+                victim
+                for victim in candidates
+                if (job := self._standing(victim.job)) is not None and comparison.is_victim(victim, job)
+            ]
 
-        Of the preemptor's namespace only its own job is certain to lose nothing; nothing is certain within a job.
-        """
-        own = self._standing(preemptor.job)
-        if own is None or job.key == own.key:
-            return False
-        shares, least = self._shares, self._share_then(own, preemptor)
-        if self._by_namespace and job.spec.namespace != preemptor.namespace:
-            least /= shares.weight(preemptor.namespace)
-            return least - shares.of_namespace(own.spec.queue, job.spec.namespace) > SHARE_DELTA
-        return least - shares.of(job.allocated) > SHARE_DELTA
+        def rules_out(job: Standing) -> bool:
+            """A job, or its namespace, that has less now will have less then.
 
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """The share that its job would have, and its namespace where that counts."""
-        own = self._standing(preemptor.job)
-        if own is None:
-            return None
-        return self._share_then(own, preemptor), preemptor.namespace if self._by_namespace else ""
+            Of the evictor's namespace only its own job is certain to lose nothing; nothing is certain within a job.
+            """
+            if job.key == key:
+                return False
+            if by_namespace and job.spec.namespace != namespace:
+                share = shares.of_namespace(queue, job.spec.namespace)
+                return least / shares.weight(namespace) - share > SHARE_DELTA
+            return least - shares.of(job.allocated) > SHARE_DELTA
 
-    def _share_then(self, own: Standing, preemptor: Task) -> float:
-        return self._shares.of(own.allocated, preemptor.shape.request)
+        return Votes(agreed, NO_LARGER, rules_out, (least, namespace if by_namespace else ""))
 
-    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
-        """By the same comparison the other way round; between queues only where there is a hierarchy."""
-        ours, theirs = self._standing(victim.job), self._standing(evictor.job)
-        if ours is None or theirs is None:
-            return False
-        if ours.spec.queue == theirs.spec.queue:
-            return bool(self.preemptable(victim, [evictor]))
-        return bool(self.reclaimable(victim, [evictor])) if self._by_hierarchy else None
-
-    # -- between queues -----------------------------------------------------------------------------------------
-
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """With hierarchy, tasks of queues that come after the reclaimer's even then; without, no opinion."""
-        if not self._by_hierarchy:
-            return None
-        tree, taker, request = self._tree, self._standing(reclaimer.job), reclaimer.shape.request
+    def _between(self, evictor: Task) -> Votes:
+        """Tasks of queues that come after the evictor's even then. Its job decides, whose leaf would grow."""
+        tree, taker, request = self._tree, self._standing(evictor.job), evictor.shape.request
         if taker is None or not tree.has(taker.key):
-            return []
-        return [
-            victim
-            for victim in candidates
-            if (giver := self._standing(victim.job)) is not None
-            and tree.has(giver.key)
-            and tree.goes_before(taker, request, giver, victim.shape.request)
-        ]
+            return Votes.none(NO_LARGER)
 
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool | None:
-        """With hierarchy nothing is certain."""
-        return False if self._by_hierarchy else None
+        def agrees(victim: Task) -> bool:
+            giver = self._standing(victim.job)
+            return (
+                giver is not None
+                and tree.has(giver.key)
+                and tree.goes_before(taker, request, giver, victim.shape.request)
+            )
 
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """With hierarchy, its job, whose leaf would grow; without, nothing decides."""
-        return reclaimer.job if self._by_hierarchy else None
+        return Votes.each(agrees, NO_LARGER)
 
     # -- placements ---------------------------------------------------------------------------------------------
 

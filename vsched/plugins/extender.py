@@ -54,7 +54,7 @@ from vsched.framework.extension import (
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.nodes import Floats, Mask, NodeTable
 from vsched.model.queue import Queue
 from vsched.model.shape import PodLabels, Shape
@@ -276,25 +276,17 @@ class Extender(
 
     # -- victims ------------------------------------------------------------------------------------------------
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """Those the extender names; where it does not answer, none, or no opinion if it is ignorable."""
-        return self._victims(self.args.preemptable_verb, preemptor, candidates)
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
+        """Those the extender names; where it does not answer, none, or no opinion if it is ignorable.
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """Those the extender names; where it does not answer, none, or no opinion if it is ignorable."""
-        return self._victims(self.args.reclaimable_verb, reclaimer, candidates)
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """The job, where the extender is asked at all."""
-        return preemptor.job if self.args.preemptable_verb and self._manages(preemptor.shape) else None
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """The job, where the extender is asked at all."""
-        return reclaimer.job if self.args.reclaimable_verb and self._manages(reclaimer.shape) else None
-
-    def _victims(self, verb: str, evictor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
+        What is freed for one that the extender has a say about may be taken back by any other.
+        """
+        verb = self.args.preemptable_verb if purpose is Purpose.PREEMPT else self.args.reclaimable_verb
         if not verb or not self._manages(evictor.shape):
             return None
+        return Votes(lambda candidates: self._victims(verb, evictor, candidates), regains=lambda taker: True)
+
+    def _victims(self, verb: str, evictor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
         said = [self._wording.task(task, task.status, task.node) for task in candidates]
         request = VictimsRequest(self._wording.task(evictor, evictor.status, evictor.node), said)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from vsched.framework.codes import Code
@@ -21,7 +21,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.job import STATED, Condition
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -31,6 +31,7 @@ NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
 NOT_ENOUGH_RESOURCES = "NotEnoughResources"
 ROLES_TOLD = 8
 """So many roles that lack pods are named."""
+BELOW_MINIMUM = "their gangs would fall below the minimum"
 READY_REASON = "tasks in gang are ready to be scheduled"
 
 
@@ -89,33 +90,13 @@ class Gang(
         """The minimum is not in sight; minima of roles do not count here."""
         return job.is_starving
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Tasks that their jobs can lose without falling below their minimum."""
-        return self._spare(candidates)
+        return Votes(self._spare, BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks that their jobs can lose without falling below their minimum."""
-        return self._spare(candidates)
-
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
-        """Jobs that have no more than their minimum."""
-        return job.ready <= job.spec.min_member
-
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """Jobs that have no more than their minimum."""
-        return job.ready <= job.spec.min_member
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """Who asks does not matter."""
-        return None
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Who asks does not matter."""
-        return None
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool:
-        """Only from a job that has more than its minimum once everything it waits for is there."""
-        job = self._standing(evictor.job)
+    def _has_more(self, taker: Task) -> bool:
+        """Whether its job has more than its minimum once everything it waits for is there."""
+        job = self._standing(taker.job)
         waiting = job.waiting if isinstance(job, JobView) else 0
         return job is not None and job.ready + waiting > job.spec.min_member
 
@@ -166,6 +147,10 @@ def _gone(job: JobView) -> str:
     counts = ((failed, "failed"), (job.leaving, "leaving"), (lost, "in an unknown state"))
     told = [f"{count} {what}" for count, what in counts if count]
     return f" ({', '.join(told)})" if told else ""
+
+
+def _has_none_to_spare(job: Standing) -> bool:
+    return job.ready <= job.spec.min_member
 
 
 def _told(missing: Mapping[str, int]) -> str:

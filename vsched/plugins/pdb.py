@@ -6,11 +6,9 @@ in Volcano, where nothing else in that tier has an opinion.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
+from vsched.framework.budgets import SPENT
 from vsched.framework.extension import NoArgs, Opening, Plugin
-from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.task import Task
 
 
@@ -24,22 +22,6 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):
         """Keep the budgets."""
         self._budgets = opening.budgets
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Those that every budget about them allows, the first to go first."""
-        return self._budgets.allowed(candidates)
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """Who asks makes no difference."""
-        return None
-
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Those that every budget about them allows, the first to go first."""
-        return self._budgets.allowed(candidates)
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Who asks makes no difference."""
-        return None
-
-    def protects(self, kept: Sequence[Task]) -> Refusal | None:
-        """The budgets that are used up."""
-        return self._budgets.protects(kept)
+        return Votes(self._budgets.allowed, SPENT, depends_on=None, refusal=self._budgets.protects)

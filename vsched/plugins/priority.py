@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from vsched.framework.extension import JobOrder, JobStarving, NoArgs, Opening, Plugin, QueueScore, Standing, TaskOrder
 from vsched.framework.jobs import JobView
-from vsched.framework.victim_points import Preemptable
+from vsched.framework.victim_points import Preemptable, Purpose, Votes
 from vsched.model.queue import Queue
 from vsched.model.task import Task
 
@@ -40,35 +40,31 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
         low, high = self._range
         return (queue.priority - low) / (high - low) if high > low else 0.0
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks of jobs of lower priority; within the preemptor's own job, tasks of lower priority."""
-        own = self._jobs[preemptor.job].priority
-        return [
-            victim
-            for victim in candidates
-            if victim.job in self._jobs
-            and (
-                victim.priority < preemptor.priority
-                if victim.job == preemptor.job
-                else self._jobs[victim.job].priority < own
-            )
-        ]
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
+        """Tasks of jobs of lower priority; within the evictor's own job, tasks of lower priority."""
+        jobs = self._jobs
+        key, own, least = evictor.job, jobs[evictor.job].priority, evictor.priority
 
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
-        """Other jobs of no lower priority."""
-        return job.key != preemptor.job and job.priority >= self._jobs[preemptor.job].priority
+        def agreed(candidates: Sequence[Task]) -> list[Task]:
+            return [
+                victim
+                for victim in candidates
+                if victim.job in jobs
+                and (victim.priority < least if victim.job == key else jobs[victim.job].priority < own)
+            ]
 
-    def preemptor_class(self, preemptor: Task) -> Hashable:
+        def rules_out(job: Standing) -> bool:
+            return job.key != key and job.priority >= own
+
+        return Votes(agreed, "their priority is not lower", rules_out, self._class_of(evictor))
+
+    def _class_of(self, evictor: Task) -> Hashable:
         """The priority of its job; where it could take from its own job, that job and its own priority too."""
-        own = self._jobs[preemptor.job]
+        own = self._jobs[evictor.job]
         lowest = self._lowest.get(own.key)
         if lowest is None:
             lowest = self._lowest[own.key] = min(task.priority for task in own.tasks.values())
-        return own.priority if lowest >= preemptor.priority else (own.priority, own.key, preemptor.priority)
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool:
-        """Only what has the higher priority of the two."""
-        return bool(self.preemptable(victim, [evictor]))
+        return own.priority if lowest >= evictor.priority else (own.priority, own.key, evictor.priority)
 
     def job_starving(self, job: JobView) -> bool:
         """Some task is neither placed nor waiting for room."""

@@ -6,7 +6,7 @@ no request that would lead past it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -32,7 +32,7 @@ from vsched.framework.extension import (
 from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.victim_points import Reclaimable
+from vsched.framework.victim_points import Purpose, Reclaimable, Votes
 from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
 from vsched.kernels.quota import dense, limit_of
@@ -43,7 +43,14 @@ from vsched.model.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import beyond_cluster, columns_short, named, not_open, quota_insufficient
+from vsched.plugins._queuerefusals import (
+    HOLD_NO_MORE,
+    beyond_cluster,
+    columns_short,
+    named,
+    not_open,
+    quota_insufficient,
+)
 
 QUEUE_OVER_SHARE = "QueueOverShare"
 
@@ -158,13 +165,25 @@ class Proportion(
         """The same as allocatable: what is taken from others has to be deserved."""
         return self.allocatable(queue, request) is None
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Tasks of queues that hold more than they deserve of something that the task gives and the reclaimer lacks.
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
+        """Tasks of queues that hold more than they deserve of something that the task gives and the evictor lacks.
 
         More of anything is not enough: a queue could take back at once what is within its share, and the two queues
-        would go on taking it from each other. Each victim counts as gone for those after it.
+        would go on taking it from each other.
         """
-        request, lacked = reclaimer.shape.request, dict[str, Columns]()
+        request = evictor.shape.request
+        asked = asked_for(request)
+
+        def rules_out(job: Standing) -> bool:
+            """Jobs that hold nothing asked for of which their queue has more than it deserves."""
+            queue = job.spec.queue
+            return not self._exceeds(queue, self._holdings.queue(queue), (one for one in job.allocated if one in asked))
+
+        return Votes(lambda candidates: self._exceeding(request, candidates), HOLD_NO_MORE, rules_out, asked)
+
+    def _exceeding(self, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
+        """Each victim counts as gone for those after it."""
+        lacked = dict[str, Columns]()
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
@@ -180,19 +199,6 @@ class Proportion(
                 subtract(held, victim.shape.request)
                 victims.append(victim)
         return victims
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool:
-        """Only from a queue that holds more than it deserves of something that the evictor asks for."""
-        return bool(self.reclaimable(victim, [evictor]))
-
-    def keeps_from_reclaimer(self, reclaimer: Task, job: Standing) -> bool:
-        """Jobs that hold nothing asked for of which their queue has more than it deserves."""
-        queue, asked = job.spec.queue, asked_for(reclaimer.shape.request)
-        return not self._exceeds(queue, self._holdings.queue(queue), (one for one in job.allocated if one in asked))
-
-    def reclaimer_class(self, reclaimer: Task) -> Hashable:
-        """Which resources it asks for."""
-        return asked_for(reclaimer.shape.request)
 
     def _exceeds(self, queue: str, held: Mapping[int, int], columns: Iterable[int]) -> bool:
         """Whether more than deserved is held of any of these resources, pod slots aside; False for unknown queues."""

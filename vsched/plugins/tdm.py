@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -25,13 +25,12 @@ from vsched.framework.extension import (
     Opening,
     PlacementListener,
     Plugin,
-    Standing,
     Vote,
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.policy import Seconds
-from vsched.framework.victim_points import Preemptable, VictimTasks
+from vsched.framework.victim_points import Preemptable, Purpose, VictimTasks, Votes
 from vsched.model.nodes import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.shape import Shape
 from vsched.model.status import Status
@@ -41,6 +40,7 @@ from vsched.plugins._effective import effective
 ZONE = "volcano.sh/revocable-zone"
 CLOSED = "node(s) were in a revocable zone that is closed now"
 NOT_REVOCABLE = "node(s) were in a revocable zone that the pod may not use"
+BUDGETS_SPENT = "their jobs' own budgets are used up"
 OPEN_SCORE = 100.0
 DAY_SECONDS = 86_400
 _WINDOW = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -129,23 +129,17 @@ class Tdm(
 
     # -- who has to go ------------------------------------------------------------------------------------------
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Preemptable tasks that run on ordinary nodes, within the budgets of their jobs."""
-        if _is_lodger(preemptor):
-            return ()
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
+        """Preemptable tasks that run on ordinary nodes, within the budgets of their jobs.
+
+        Whoever may be preempted itself, or may use lent nodes, takes from nobody, and takes nothing back.
+        """
+        if _is_lodger(evictor):
+            return Votes.none(BUDGETS_SPENT, depends_on=True)
+        return Votes(self._on_ordinary_nodes, BUDGETS_SPENT, depends_on=False, regains=lambda taker: True)
+
+    def _on_ordinary_nodes(self, candidates: Sequence[Task]) -> list[Task]:
         return self._within_budgets([victim for victim in candidates if self._zone_of(victim) == ""])
-
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool:
-        """Whoever may be preempted, or may use lent nodes, takes from nobody."""
-        return _is_lodger(preemptor)
-
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """Whether it takes from anybody."""
-        return _is_lodger(preemptor)
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool:
-        """Whoever may be preempted takes nothing back."""
-        return not _is_lodger(victim)
 
     def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
         """Preemptable tasks that run in closed zones, within the budgets of their jobs; once a period."""

@@ -21,16 +21,16 @@ Unknown, or older than five minutes, is never idle: the filter lets the node pas
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, PlacementListener, Plugin, Standing
+from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
-from vsched.framework.victim_points import Preemptable
+from vsched.framework.victim_points import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
 from vsched.kernels.usage import DIMENSIONS, Risk, figures, idleness, idleness_row
@@ -47,6 +47,7 @@ __all__ = ["Usage", "UsageArgs"]
 
 MAX_SCORE = 100.0
 ALL_ROWS = slice(None)
+HOT = "their nodes are no hotter"
 ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
 
 
@@ -175,26 +176,18 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
 
     # -- victims ------------------------------------------------------------------------------------------------
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> Sequence[Task] | None:
-        """All where the node has more load than the preemptor's own candidate, else none."""
-        hot = self._hot_for(preemptor.shape)
+    def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
+        """All where the node has more load than the evictor's own candidate, else none; jobs rule nobody out."""
+        hot = self._hot_for(evictor.shape)
         if hot is None:
             return None
-        row_of = self._snapshot.nodes.statics.row
-        return [victim for victim in candidates if hot.load[row_of[victim.node]] > hot.own]
+        load, own, row_of = hot.load, hot.own, self._snapshot.nodes.statics.row
 
-    def keeps_from_preemptor(self, preemptor: Task, job: Standing) -> bool | None:
-        """Jobs are looked at node by node."""
-        return None if self._hot_for(preemptor.shape) is None else False
+        def agrees(victim: Task) -> bool:
+            return bool(load[row_of[victim.node]] > own)
 
-    def preemptor_class(self, preemptor: Task) -> Hashable:
-        """The shape decides, which is not asked for here, but for whether there is an opinion at all."""
-        return self._hot_for(preemptor.shape) is None
-
-    def could_retake(self, victim: Task, evictor: Task) -> bool | None:
-        """Whether the node it left has more load than its own candidate."""
-        hot = self._hot_for(victim.shape)
-        return None if hot is None else bool(hot.load[self._snapshot.nodes.statics.row[victim.node]] > hot.own)
+        # The shape decides, and evictors of one class differ in that anyway. Its old node is the one to be regained.
+        return Votes.each(agrees, HOT, depends_on=None)._replace(regains=lambda taker: agrees(evictor))
 
     def _hot_for(self, shape: Shape) -> Hot | None:
         """By measured loads as of the beginning of the cycle; None where there is nothing to tell nodes apart by."""

@@ -1,0 +1,30 @@
+"""What a plugin says about victims, asked as a session asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from vsched.framework.agreeing import Agreement
+from vsched.framework.extension import Standing
+from vsched.framework.victim_points import Purpose, VictimVotes
+from vsched.model.task import Task
+
+PREEMPT, RECLAIM = Purpose.PREEMPT, Purpose.RECLAIM
+
+
+def agreed(plugin: VictimVotes, evictor: Task, candidates: Sequence[Task], purpose: Purpose) -> list[Task] | None:
+    """The victims it agrees to; None where it abstains."""
+    votes = plugin.victim_votes(evictor, purpose)
+    found = None if votes is None else votes.agreed(candidates)
+    return None if found is None else list(found)
+
+
+def rules_out(plugin: VictimVotes, evictor: Task, job: Standing, purpose: Purpose) -> bool:
+    """Whether no task of the job can be among them."""
+    votes = plugin.victim_votes(evictor, purpose)
+    return votes is not None and votes.rules_out(job)
+
+
+def class_of(plugin: VictimVotes, evictor: Task, purpose: Purpose) -> Hashable:
+    """Evictors of one class share their candidates."""
+    return Agreement([[plugin]], purpose).class_of(evictor)
