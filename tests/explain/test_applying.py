@@ -30,6 +30,7 @@ from vsched.explain.edits import (
     OpenQueue,
     RemoveGates,
     RemoveTaint,
+    SetArgument,
     SetGroupLimit,
     SetJobQueue,
     SetMinMember,
@@ -309,6 +310,13 @@ def test_the_policy_is_edited_as_its_file_would_be() -> None:
     assert overcommit.args == OvercommitArgs(2.0)
 
 
+def test_an_argument_of_any_plugin_can_be_set_by_its_key() -> None:
+    policy = apply(Situation(snapshot_of("node n1"), DEFAULT_POLICY), SetArgument("overcommit", "overcommit-factor", 3))
+    overcommit = policy.policy.plugin("overcommit")
+    assert overcommit is not None
+    assert overcommit.args == OvercommitArgs(3.0)
+
+
 def test_an_action_that_runs_already_runs_once() -> None:
     situation = Situation(snapshot_of("node n1"), POLICY)
     assert apply(situation, UseAction("reclaim")) == situation
@@ -335,10 +343,11 @@ def _with_usage() -> Any:
         pytest.param(Uncordon(("none",)), "node none", id="no such node"),
         pytest.param(AddPods("x/new", "none", 1), "pod x/none", id="no such pod"),
         pytest.param(SetThreshold("cpu", 1.0), "plugin usage", id="no such plugin"),
+        pytest.param(SetArgument("gang", "size", 1.0), "plugin gang: has no argument size", id="no such argument"),
     ],
 )
 def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:
-    with pytest.raises(BadInput, match=f"^{names}: "):
+    with pytest.raises(BadInput, match=f"^{names}(: |$)"):
         apply(Situation(snapshot_of(WORLD), DEFAULT_POLICY), edit)
 
 

@@ -26,6 +26,7 @@ from vsched.explain.edits import (
     OpenQueue,
     RemoveGates,
     RemoveTaint,
+    SetArgument,
     SetConsumerLimit,
     SetGroupLimit,
     SetJobQueue,
@@ -190,6 +191,7 @@ SAID: list[tuple[Edit, str, str]] = [
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
     (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
     (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
+    (SetArgument("binpack", "binpack.cpu", 3), "binpack.cpu 3 of plugin binpack in the policy", ""),
     (UseAction("reclaim"), "action reclaim in the policy", ""),
 ]
 

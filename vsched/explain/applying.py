@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,8 +32,10 @@ from vsched.explain.edits import (
     OpenQueue,
     PolicyEdit,
     QueueEdit,
+    SetArgument,
     SetConsumerLimit,
     SetGroupLimit,
+    SetOvercommit,
     SetQueueAmount,
     SetQueueWeight,
     SetQuota,
@@ -225,9 +227,20 @@ def _edit_policy(policy: Policy, edit: PolicyEdit) -> Policy:
         first = [action for action in policy.actions if action in FIRST_ACTIONS[:2]]
         others = [action for action in policy.actions if action not in first]
         return msgspec.structs.replace(policy, actions=(*first, edit.action, *others))
-    if isinstance(edit, SetThreshold):
-        return _with_args(policy, "usage", lambda args: {"thresholds": {**args.thresholds, edit.name: edit.percent}})
-    return _with_args(policy, "overcommit", lambda args: {"factor": edit.factor})
+    return _with_args(policy, edit.plugin, partial(_changed, edit))
+
+
+def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dict[str, Any]:
+    match edit:
+        case SetThreshold():
+            return {"thresholds": {**args.thresholds, edit.name: edit.percent}}
+        case SetOvercommit():
+            return {"factor": edit.factor}
+        case SetArgument():
+            for field in msgspec.structs.fields(args):
+                if field.encode_name == edit.key:
+                    return {field.name: msgspec.convert(edit.value, field.type)}
+            raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
 
 
 def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+import msgspec
+
 from vsched.explain.candidates_nodes import node_levers
 from vsched.explain.candidates_others import TAKING, other_levers
 from vsched.explain.candidates_queues import queue_levers
@@ -20,28 +22,26 @@ from vsched.explain.edits import (
     CreatePriorityClass,
     DropRule,
     Edit,
+    PolicyEdit,
     RemoveGates,
     Rule,
     SetConsumerLimit,
     SetMinMember,
     SetMinResources,
-    SetOvercommit,
     SetPriority,
     SetQuota,
     SetRequest,
     SetRoleMinimum,
-    SetThreshold,
     UseAction,
 )
 from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
+from vsched.framework.levers import ArgumentLever
 from vsched.model.counted import LIMITS, counted_scale
 from vsched.model.job import Job
 from vsched.model.quota import Quota, QuotaLine
 from vsched.model.resources import PODS, scale_of
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.overcommit import OvercommitArgs
-from vsched.plugins.usage import UsageArgs
 
 CLASSES_MAX = 64
 RESERVED = "system-"
@@ -52,9 +52,7 @@ ADDED_MAX = 4096
 """So many pods at most are made up to see whether a job would start with them."""
 HALVES = 2
 """A pod is asked to make do with no less than this part of what it asks for: less would be another pod."""
-TENTHS, FACTOR_STEPS = 10, 100
 DEFAULT_QUEUE = "default"
-PERCENT = 100
 
 
 def levers(wants: Wants) -> list[Lever]:
@@ -315,28 +313,17 @@ def _grain(counted: str) -> int:
 
 
 def _policy(wants: Wants) -> Iterator[Lever]:
-    policy = wants.situation.policy
-    usage = policy.plugin("usage")
-    if usage is not None and isinstance(usage.args, UsageArgs):
-        for name, percent in usage.args.thresholds.items():
-            if int(percent) < PERCENT:
-
-                def closing_later(step: int, name: str = name, percent: float = percent) -> SetThreshold:
-                    return SetThreshold(name, min(100.0, int(percent) + step))
-
-                yield Lever(Rank.POLICY, closing_later, PERCENT - int(percent), whole=PERCENT)
-    overcommit = policy.plugin("overcommit")
-    if overcommit is not None and isinstance(overcommit.args, OvercommitArgs):
-        tenths = int(overcommit.args.normalised().factor * TENTHS)
-        yield Lever(
-            Rank.POLICY,
-            lambda step: SetOvercommit((tenths + step) / TENTHS),
-            FACTOR_STEPS,
-            whole=tenths,
-        )
+    for plugin in wants.plugins:
+        for lever in plugin.argument_levers():
+            yield Lever(Rank.POLICY, partial(_argued, lever), lever.most, whole=lever.whole)
     for action in TAKING:
-        if action not in policy.actions:
+        if action not in wants.situation.policy.actions:
             yield Lever(Rank.POLICY, partial(_using, action), whole=1)
+
+
+def _argued(lever: ArgumentLever, step: int) -> PolicyEdit:
+    found: PolicyEdit = msgspec.convert(lever.edit(step), PolicyEdit)
+    return found
 
 
 def _using(action: str, _: int) -> UseAction:

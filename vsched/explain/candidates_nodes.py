@@ -28,7 +28,6 @@ from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerat
 from vsched.model.nodes import Ints, Mask, NodeTable, Taint
 from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Rules, Shape
-from vsched.plugins.nodegroup import GROUP
 
 TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
 LABELS_MAX = 16
@@ -65,7 +64,7 @@ def node_levers(wants: Wants) -> Iterator[Lever]:
     if not len(nodes) or not wants.waiting:
         return
     shape = wants.waiting[0].shape
-    standing = standing_of(shape, nodes, _own_groups(wants))
+    standing = standing_of(shape, nodes, _nodes_of_queue(wants))
     ground = Ground(room_for(shape, nodes), precious_nodes(wants))
     yield from _cordons(wants, standing, ground)
     yield from _taints(wants, shape, standing, ground)
@@ -97,15 +96,14 @@ def _is_device(resource: str) -> bool:
     return "/" in resource
 
 
-def _own_groups(wants: Wants) -> Mask | None:
-    """bool[nodes]: nodes of groups that the job's queue is for; None where that does not matter."""
-    snapshot, policy = wants.situation
+def _nodes_of_queue(wants: Wants) -> Mask | None:
+    """bool[nodes]: nodes that the job's queue is for; None where that does not matter."""
+    snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
-    if policy.plugin("nodegroup") is None or queue is None or queue.affinity is None:
+    if queue is None:
         return None
-    named = (*queue.affinity.required, *queue.affinity.preferred, *queue.affinity.anti_preferred)
-    column = snapshot.nodes.statics.label(GROUP)
-    return np.array([*(group in named for group in column.values), False], dtype=np.bool_)[column.ids]
+    masks = [mask for one in wants.plugins if (mask := one.nodes_of(queue, snapshot.nodes)) is not None]
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> NodeFit:

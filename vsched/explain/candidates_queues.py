@@ -22,19 +22,18 @@ from vsched.explain.edits import (
     SetReclaimable,
 )
 from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
+from vsched.framework.levers import QueueTerm
 from vsched.model.job import Job
+from vsched.model.nodegroups import GROUP
 from vsched.model.queue import ROOT, Queue
 from vsched.model.queue_tree import lineage, tree
 from vsched.model.resources import Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS
-from vsched.plugins.nodegroup import GROUP
 
 OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX, CLOSE_MAX = 8, 16, 8, 2
 NAMES_MAX = 20_000
 """So many names are compared with one that is not known."""
-DIVIDING = ("capacity", "proportion")
-"""Plugins that keep what queues are guaranteed."""
 WEIGHT_MAX = 65_535
 WEIGHT_TIMES = 64
 """How many times its weight a queue may be asked to have."""
@@ -58,7 +57,7 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
     for one in (queue, *above):
         if one.name != ROOT or one.capability:
             yield from _amounts(wants, one)
-    if wants.situation.policy.plugin("proportion") is not None and queue.weight < WEIGHT_MAX:
+    if wants.goes_by(QueueTerm.WEIGHT) and queue.weight < WEIGHT_MAX:
         yield Lever(
             Rank.LIMITS,
             lambda step: SetQueueWeight(queue.name, queue.weight + step),
@@ -67,7 +66,7 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
         )
     yield from _lenders(wants, queue)
     yield from _guarantees(wants, {queue.name, *(one.name for one in above)})
-    if wants.situation.policy.plugin("nodegroup") is not None:
+    if wants.goes_by(QueueTerm.NODE_GROUPS):
         yield from _groups(wants, queue)
 
 
@@ -101,8 +100,8 @@ def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
 
 def _guarantees(wants: Wants, own: Container[str]) -> Iterator[Lever]:
     """What is kept free for others, whoever asks: first those who leave the most of it unused."""
-    snapshot, policy = wants.situation
-    if not any(policy.plugin(name) is not None for name in DIVIDING):
+    snapshot = wants.situation.snapshot
+    if not wants.goes_by(QueueTerm.GUARANTEE):
         return
     found = []
     for name, queue in snapshot.queues.items():
@@ -154,9 +153,7 @@ def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
 def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
     """What the queue states of the resources that the job asks for."""
     levels = _Levels(wants.situation.snapshot, queue.name)
-    policy = wants.situation.policy
-    may_deserve = policy.plugin("capacity") is not None
-    guarantees = any(policy.plugin(name) is not None for name in DIVIDING)
+    may_deserve, guarantees = wants.goes_by(QueueTerm.DESERVED), wants.goes_by(QueueTerm.GUARANTEE)
     capability, deserved, guarantee = dict(queue.capability), dict(queue.deserved), dict(queue.guarantee)
     for column in wants.columns:
         if not wants.request(column):

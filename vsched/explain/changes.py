@@ -167,7 +167,7 @@ class Search:
     def _levers(self) -> list[Lever]:
         situation, goal = self._situation, self._simulations.goal
         if goal.job in situation.snapshot.jobs:
-            return levers(wants_of(situation, goal.job, goal.pod))
+            return levers(wants_of(situation, self._simulations.registry, goal.job, goal.pod))
         return [grouping(situation.snapshot, goal.job)]
 
     def _roughly(self) -> Test:
@@ -264,8 +264,8 @@ class Search:
     def _second(self, first: Lever, test: Test) -> None:
         """The least disturbing change that helps after the first one; both as small as they can be."""
         halfway = apply_all(self._situation, first.edits(first.most))
-        goal = self._simulations.goal
-        for second in levers(wants_of(halfway, goal.job, goal.pod)):
+        goal, registry = self._simulations.goal, self._simulations.registry
+        for second in levers(wants_of(halfway, registry, goal.job, goal.pod)):
             if not test(apply_all(halfway, second.edits(second.most))).admitted:
                 continue
             second_step = self._least(second, halfway, test)

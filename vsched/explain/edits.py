@@ -5,7 +5,7 @@ What a cluster is with one of them made: ``applying``. What each says to people 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -263,12 +263,23 @@ class SetThreshold(msgspec.Struct, frozen=True, tag_field="edit", tag="threshold
     name: str
     """As the policy writes it: ``cpu``, ``MEMUsageAvg.5m``."""
     percent: float
+    plugin: ClassVar[str] = "usage"
 
 
 class SetOvercommit(msgspec.Struct, frozen=True, tag_field="edit", tag="overcommit"):
     """Admit more work than the cluster has room for."""
 
     factor: float
+    plugin: ClassVar[str] = "overcommit"
+
+
+class SetArgument(msgspec.Struct, frozen=True, tag_field="edit", tag="argument"):
+    """Give an argument of a plugin another value."""
+
+    plugin: str
+    key: str
+    """As the policy writes it."""
+    value: float
 
 
 class UseAction(msgspec.Struct, frozen=True, tag_field="edit", tag="action"):
@@ -303,5 +314,5 @@ OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
 """Of other jobs than the one that waits, and of what it names and is not there."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
 NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
-PolicyEdit = SetThreshold | SetOvercommit | UseAction
+PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction
 Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

@@ -17,14 +17,11 @@ from vsched.framework.jobs import JobView
 from vsched.framework.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.framework.wording import larger_than_nodes
-from vsched.kernels.domains import topology
-from vsched.kernels.podaffinity import term_matches
 from vsched.kernels.registering import awaited
 from vsched.model.nodes import Ints, Mask
 from vsched.model.shape import Shape
 from vsched.model.status import Status
 from vsched.model.task import Task
-from vsched.plugins.predicates import Predicates
 
 IDLE_SECONDS = 30.0
 """After so long without another pod nobody is expected to make one who is not known to."""
@@ -119,20 +116,9 @@ def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
 
     ``rows`` is how many of them each node could hold, were they on good terms.
     """
-    args = next((one.args for one in session.plugins.judges.filters if isinstance(one, Predicates)), None)
-    if args is None:
-        return int(rows.sum())
-    shape = tasks[0].shape
-    if args.node_ports and shape.ports:
-        rows = np.minimum(rows, 1)
-    least = int(rows.sum())
     labels = {task.labels for task in tasks}
-    for term in shape.affinity.anti_required if args.pod_affinity and shape.affinity is not None else ():
-        if all(term_matches(term, one, session.snapshot.namespaces) for one in labels):
-            domains = topology(session.nodes.statics, term.topology_key)
-            taken = np.unique(domains.ids[domains.present & (rows > 0)])
-            least = min(least, len(taken) + int(rows[~domains.present].sum()))
-    return least
+    rooms = (one.most_together(tasks[0].shape, labels, rows) for one in session.plugins.judges.filters)
+    return min(rooms, default=int(rows.sum()))
 
 
 def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:

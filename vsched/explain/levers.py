@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from vsched.explain.applying import Situation
 from vsched.explain.edits import Edit
+from vsched.framework.levers import Levers, QueueTerm
+from vsched.framework.registry import Registry
 from vsched.model.job import Job, JobSpec
 from vsched.model.resources import CPU, PODS, ResourceAxis, scale_of
 from vsched.model.shape import Shape
@@ -75,6 +77,8 @@ class Wants(NamedTuple):
     """What a job still wants of its minimum."""
 
     situation: Situation
+    plugins: tuple[Levers, ...]
+    """The policy's, not open."""
     job: Job
     waiting: tuple[Task, ...]
     """Pods without a place, by name; the one that is asked about first."""
@@ -82,6 +86,10 @@ class Wants(NamedTuple):
     """How many more are needed: of the minimum, or one."""
     shapes: tuple[Shape, ...]
     """What is asked for, each once; that of the first pod first."""
+
+    def goes_by(self, term: QueueTerm) -> bool:
+        """Whether any plugin goes by what a queue says there."""
+        return any(term in plugin.queue_terms for plugin in self.plugins)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -111,12 +119,13 @@ class Wants(NamedTuple):
         return gcd(*asked, *(amount for one, amount in self.job.spec.min_resources or () if one == column)) or 1
 
 
-def wants_of(situation: Situation, key: str, pod: str = "") -> Wants:
+def wants_of(situation: Situation, registry: Registry, key: str, pod: str = "") -> Wants:
     """What the job of this key wants."""
     job = situation.snapshot.jobs[key]
     waiting = sorted(job.pending.values(), key=lambda task: (task.uid != pod, task.name))
     shapes = tuple(dict.fromkeys(task.shape for task in waiting))
-    return Wants(situation, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
+    plugins = tuple(registry.plugins[conf.name](conf.args) for conf in situation.policy.plugins())
+    return Wants(situation, plugins, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
 
 
 def in_proportion(spec: JobSpec, axis: ResourceAxis, minimum: int) -> dict[str, int]:

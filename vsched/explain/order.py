@@ -7,13 +7,13 @@ this is the order at its start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.explain.records import Place
-from vsched.framework.extension import JobOrder, NamespaceOrder, Plugin
+from vsched.framework.extension import JobOrder, NamespaceOrder
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -28,12 +28,8 @@ SAYS = {
     AGE: "is older",
     NAME: "is as old, and comes before it by name",
     PRIORITY: "has the higher priority",
-    "gang": "does not have its minimum yet",
-    "drf": "holds the smaller share",
-    "sla": "is to be served earlier",
-    "tdm": "is not for time windows",
 }
-"""What is said of the job before, by what decided; another plugin is named."""
+"""What is said of the job before, by what decided besides plugins."""
 
 
 class WaitingJob(NamedTuple):
@@ -56,8 +52,10 @@ class WaitingOrder:
     def __init__(self, session: Session) -> None:
         plugins = session.plugins
         self._ordering = QueueOrdering(plugins, ordering_args(session))
-        self._job_names = [*_names(plugins.taking_part(JobOrder)), AGE, NAME]
-        self._namespace_names = _names(plugins.taking_part(NamespaceOrder))
+        orders = plugins.taking_part(JobOrder)
+        self._job_names = [*(one.name for one in orders), AGE, NAME]
+        self._says = SAYS | {one.name: one.goes_first for one in orders if one.goes_first}
+        self._namespace_names = [one.name for one in plugins.taking_part(NamespaceOrder)]
         waiting = [view for view in session.jobs.values() if waits(view)]
         namespaces = {(view.queue, view.namespace) for view in waiting}
         keys = {pair: plugins.namespace_key(*pair) if plugins.orders_namespaces else () for pair in namespaces}
@@ -105,7 +103,7 @@ class WaitingOrder:
             overall_of=len(self._overall),
             ahead=tuple(one.view.key for one in reversed(lane[max(0, position - 1 - AHEAD_MAX) : position - 1])),
             decided_by=decided_by,
-            message=_message(position, len(lane), own.view.queue, before, decided_by),
+            message=self._message(position, len(lane), own.view.queue, before, decided_by),
         )
 
     def _decided_by(self, before: WaitingJob, own: WaitingJob) -> str:
@@ -117,6 +115,17 @@ class WaitingOrder:
                 return f"{name} (namespaces)"
         pairs = zip(self._job_names, before.job, own.job, strict=True)
         return next((name for name, one, other in pairs if one != other), NAME)
+
+    def _message(self, position: int, of: int, queue: str, before: WaitingJob | None, decided_by: str) -> str:
+        where = f"{ordinal(position)} of {of} in queue {queue}"
+        if before is None:
+            return where
+        name = decided_by.removesuffix(" (namespaces)")
+        if name != decided_by:
+            why = f"namespace {before.view.namespace} goes first by {name}"
+        else:
+            why = f"{before.view.key} {self._says.get(name, f'goes first by {name}')}"
+        return f"{where}: {why}"
 
 
 def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> WaitingOrder:
@@ -135,22 +144,6 @@ def ordering_args(session: Session) -> OrderingArgs:
     if "allocate" in session.policy.actions:
         return session.args("allocate", PlacingArgs)
     return session.args("enqueue", OrderingArgs)
-
-
-def _names(plugins: Iterable[object]) -> list[str]:
-    return [plugin.name for plugin in plugins if isinstance(plugin, Plugin)]
-
-
-def _message(position: int, of: int, queue: str, before: WaitingJob | None, decided_by: str) -> str:
-    where = f"{ordinal(position)} of {of} in queue {queue}"
-    if before is None:
-        return where
-    name = decided_by.removesuffix(" (namespaces)")
-    if name != decided_by:
-        why = f"namespace {before.view.namespace} goes first by {name}"
-    else:
-        why = f"{before.view.key} {SAYS.get(name, f'goes first by {name}')}"
-    return f"{where}: {why}"
 
 
 def ordinal(number: int) -> str:

@@ -21,6 +21,7 @@ from vsched.explain.edits import (
     OpenQueue,
     RemoveGates,
     RemoveTaint,
+    SetArgument,
     SetConsumerLimit,
     SetGroupLimit,
     SetJobQueue,
@@ -122,6 +123,8 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"usage threshold {edit.name} at {edit.percent:g} %"
         case SetOvercommit():
             return f"overcommit-factor {edit.factor:g} in the policy"
+        case SetArgument():
+            return f"{edit.key} {edit.value:g} of plugin {edit.plugin} in the policy"
         case UseAction():
             return f"action {edit.action} in the policy"
 

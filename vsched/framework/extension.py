@@ -19,6 +19,7 @@ from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
 from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
 from vsched.model.job import Condition, Job
@@ -71,7 +72,7 @@ class Opening(NamedTuple):
     """The disruption budgets, as evictions use them up. Read only."""
 
 
-class Plugin(Generic[ArgsT]):
+class Plugin(Levers, Generic[ArgsT]):
     """One plugin of one cycle; made anew for each, so nothing survives in it."""
 
     name: ClassVar[str]
@@ -98,6 +99,10 @@ class JobOrder(Point):
     """Which job of a namespace goes first."""
 
     point = "job_order"
+    name: ClassVar[str]
+    """The plugin's own."""
+    goes_first: ClassVar[str] = ""
+    """What is said of a job that goes before another by this: ``holds the smaller share``. Empty names the plugin."""
 
     @abstractmethod
     def job_key(self, job: JobView) -> SortKey:
@@ -148,6 +153,8 @@ class NamespaceOrder(Point):
     """Which namespace of a queue goes first (seed 000)."""
 
     point = "namespace_order"
+    name: ClassVar[str]
+    """The plugin's own."""
 
     @abstractmethod
     def namespace_key(self, queue: str, namespace: str) -> SortKey:

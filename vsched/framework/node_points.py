@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.extension import Point
-from vsched.model.nodes import Floats, Mask, NodeTable
+from vsched.model.nodes import Floats, Ints, Mask, NodeTable
 from vsched.model.shape import PodLabels, Shape
 
 
@@ -41,6 +41,13 @@ class NodeFilter(Point):
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
         """Whether placements of this cycle can change the answer for this shape and class."""
         return False
+
+    def most_together(self, shape: Shape, labels: Collection[PodLabels], rows: Ints) -> int:
+        """How many pods of a shape and of these labels could be placed at once, were the nodes empty.
+
+        ``rows`` is how many of them each node could hold by everything else: ``int64[nodes]``.
+        """
+        return int(rows.sum())
 
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
         """Checks that depend on the pods on nodes; asked before each placement of a dynamic shape."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+GROUP = "volcano.sh/nodegroup-name"
+"""The label that a queue's affinity is about."""
 GROUP_LABELS = (
-    "volcano.sh/nodegroup-name",
+    GROUP,
     "node.kubernetes.io/instance-type",
     "nvidia.com/gpu.product",
     "cloud.google.com/gke-accelerator",

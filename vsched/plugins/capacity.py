@@ -33,6 +33,7 @@ from vsched.framework.extension import (
     Vote,
 )
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import QueueTerm
 from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.victim_points import Purpose, Reclaimable, VictimQueueOrder, Votes
@@ -98,6 +99,7 @@ class Capacity(
     """Holds queues to their capability, and gives back to each what it deserves."""
 
     name = "capacity"
+    queue_terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE})
     hierarchical = True
     args_type = CapacityArgs
     protects_absolutely = True

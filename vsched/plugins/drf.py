@@ -41,6 +41,7 @@ class Drf(
     """Orders jobs and namespaces, and with hierarchy queues, by dominant share; the smaller takes from the larger."""
 
     name = "drf"
+    goes_first = "holds the smaller share"
     hierarchical = True
 
     def open(self, opening: Opening) -> None:

@@ -41,6 +41,7 @@ class Gang(
     """Holds a job back until its minimum fits, and protects the minimum of jobs that run."""
 
     name = "gang"
+    goes_first = "does not have its minimum yet"
     protects_absolutely = True
 
     def open(self, opening: Opening) -> None:

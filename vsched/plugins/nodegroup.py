@@ -16,16 +16,17 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import QueueTerm
 from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
 from vsched.model.job import Job
+from vsched.model.nodegroups import GROUP
 from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics, NodeTable
-from vsched.model.queue import ROOT, NodeGroups
+from vsched.model.queue import ROOT, NodeGroups, Queue
 from vsched.model.resources import Amounts, Vector, add, subtract
 from vsched.model.shape import Shape
 from vsched.model.status import HOLDS
 from vsched.model.task import Task
 
-GROUP = "volcano.sh/nodegroup-name"
 OTHER_GROUP = "node(s) weren't in a node group of the queue"
 AT_LIMIT = "node(s) were in a node group where the queue has reached its limit"
 UNREADABLE = "node(s) were ruled out: the queue's limits by node group cannot be read"
@@ -48,6 +49,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     """Filters and scores nodes by group; with ``enableHierarchy`` queues inherit their nearest ancestor's affinity."""
 
     name = "nodegroup"
+    queue_terms = frozenset({QueueTerm.NODE_GROUPS})
     hierarchical = True
     args_type = NodeGroupArgs
 
@@ -111,6 +113,14 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         """The queue holds less on the group."""
         if job.queue in self._moved:
             subtract(self._moved_on(job.queue, row), task.shape.request)
+
+    def nodes_of(self, queue: Queue, nodes: NodeTable) -> Mask | None:
+        """Those of the groups that its affinity names."""
+        if queue.affinity is None:
+            return None
+        named = (*queue.affinity.required, *queue.affinity.preferred, *queue.affinity.anti_preferred)
+        column = nodes.statics.label(GROUP)
+        return _spread(column, [group in named for group in column.values], False).astype(np.bool_)
 
     def _affinity(self, queue: str) -> NodeGroups | None:
         """The queue's own affinity, else that of its nearest ancestor with one where queues are a tree."""

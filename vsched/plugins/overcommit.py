@@ -5,11 +5,14 @@ Reference 4.10.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from vsched.framework.codes import Code
 from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.why import shortages
 from vsched.model.job import without_gated
@@ -18,6 +21,7 @@ from vsched.plugins._queuerefusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"
 FACTOR_DEFAULT = 1.2
+TENTHS, FACTOR_STEPS = 10, 100
 
 
 class OvercommitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +70,13 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         """Count the admitted job's minimum as promised."""
         if job.spec.min_resources is not None:
             add(self._promised, without_gated(job.job, job.spec.min_resources))
+
+    def argument_levers(self) -> Iterator[ArgumentLever]:
+        """The factor, by tenths."""
+        tenths = int(self.args.normalised().factor * TENTHS)
+        yield ArgumentLever(
+            lambda step: {"edit": "overcommit", "factor": (tenths + step) / TENTHS}, FACTOR_STEPS, tenths
+        )
 
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:

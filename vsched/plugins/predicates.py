@@ -8,7 +8,7 @@ resource claims, do not come this far: the arguments about these are accepted, s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Annotated
 
 import msgspec
@@ -23,9 +23,10 @@ from vsched.framework.victim_points import Rehearsing
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
-from vsched.model.nodes import Mask, NodeStatics, NodeTable
+from vsched.model.nodes import Ints, Mask, NodeStatics, NodeTable
 from vsched.model.shape import PodLabels, Rules, Shape
 from vsched.model.task import Task
+from vsched.plugins._apart import one_a_domain
 from vsched.plugins._effective import effective
 from vsched.plugins._podrules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
 
@@ -83,6 +84,7 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
         """Look at the nodes' taints; pods are counted only once a rule asks."""
         args = self.args
         statics = opening.nodes.statics
+        self._statics, self._namespaces = statics, opening.snapshot.namespaces
         self._rules = PodRules(opening.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
         tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
         self._all_welcome = not tainted and not cordoned(statics).any()
@@ -142,6 +144,14 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
         """Checks by the pods on nodes as of now; the masks are good until the next placement."""
         return self._rules.checks(shape, _pod_class(task_class))
+
+    def most_together(self, shape: Shape, labels: Collection[PodLabels], rows: Ints) -> int:
+        """One on a node where they have host ports, and one in each domain where they keep off each other."""
+        if self.args.node_ports and shape.ports:
+            rows = np.minimum(rows, 1)
+        if not self.args.pod_affinity or shape.affinity is None:
+            return int(rows.sum())
+        return one_a_domain(shape.affinity, labels, rows, self._statics, self._namespaces)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """One pod more on the node."""

@@ -15,6 +15,7 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
     """Orders by priority, and lets the higher take from the lower."""
 
     name = "priority"
+    goes_first = "has the higher priority"
 
     def open(self, opening: Opening) -> None:
         """Keep the jobs, to look up whose priority a victim has, and what priorities there are."""

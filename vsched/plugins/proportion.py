@@ -31,6 +31,7 @@ from vsched.framework.extension import (
 )
 from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import QueueTerm
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.victim_points import Purpose, Reclaimable, Votes
 from vsched.framework.why import shortages
@@ -71,6 +72,7 @@ class Proportion(
     """Divides the cluster by weight, and holds queues to their part."""
 
     name = "proportion"
+    queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
 
     def open(self, opening: Opening) -> None:

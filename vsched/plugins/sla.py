@@ -31,6 +31,7 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     """Orders jobs by when they are to be served, and speaks for those whose time has come."""
 
     name = "sla"
+    goes_first = "is to be served earlier"
     args_type = SlaArgs
 
     def open(self, opening: Opening) -> None:

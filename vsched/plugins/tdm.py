@@ -76,6 +76,7 @@ class Tdm(
     """Lends nodes by the time of the day."""
 
     name = "tdm"
+    goes_first = "is not for time windows"
     args_type = TdmArgs
 
     def open(self, opening: Opening) -> None:

@@ -21,7 +21,7 @@ Unknown, or older than five minutes, is never idle: the filter lets the node pas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, PlacementListener, Plugin
 from vsched.framework.jobs import JobView
+from vsched.framework.levers import ArgumentLever
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.victim_points import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
@@ -46,6 +47,7 @@ from vsched.plugins._usageargs import Limit, UsageArgs
 __all__ = ["Usage", "UsageArgs"]
 
 MAX_SCORE = 100.0
+PERCENT = 100
 ALL_ROWS = slice(None)
 HOT = "their nodes are no hotter"
 ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
@@ -173,6 +175,16 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
             coming[3, row] += sign * tense_memory
         if self._nodes is not None:
             self._loads.touch(row)
+
+    def argument_levers(self) -> Iterator[ArgumentLever]:
+        """Each threshold, up to 100 %."""
+        for name, percent in self.args.thresholds.items():
+            if int(percent) < PERCENT:
+
+                def closing_later(step: int, name: str = name, percent: float = percent) -> dict[str, object]:
+                    return {"edit": "threshold", "name": name, "percent": min(100.0, int(percent) + step)}
+
+                yield ArgumentLever(closing_later, PERCENT - int(percent), PERCENT)
 
     # -- victims ------------------------------------------------------------------------------------------------
 
