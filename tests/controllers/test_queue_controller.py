@@ -9,11 +9,11 @@ import pytest
 from tests.controllers.asking import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
 from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
-from vsched.controllers.queue_controller import COMMANDS as COMMAND_PATH
 from vsched.controllers.queues import STATE_WISH
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.errors import Invalid
+from vsched.mirror.resources import COMMANDS as COMMAND_PATH
 from vsched.model.queue import CLOSED_BY_PARENT
 from vsched.sim.cluster import Cluster
 

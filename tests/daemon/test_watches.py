@@ -16,20 +16,27 @@ from vsched.kube.connection import Connection
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.sim.cluster import Cluster
-from vsched.writes.object_events import API_VERSIONS
+from vsched.sim.objects.crds import kinds_of, shipped_definitions
+from vsched.sim.store.kinds import BUILTIN
 
 Obj = dict[str, Any]
+CUSTOM = (kind for definition in shipped_definitions() for kind in kinds_of(definition))
+SERVED = {(kind.group, kind.kind): kind for kind in (*BUILTIN, *CUSTOM)}
+"""What the embedded cluster serves, by group and kind."""
 ARBITRATOR = "kube-arbitrator.incubator.k8s.io/v1"
 
 
-@pytest.mark.parametrize("kind", sorted(wire.KINDS))
-def test_every_kind_is_followed_and_complained_of_where_it_is(kind: str) -> None:
-    followed, group = FOLLOWED[kind], wire.GROUPS.get(kind, "")
+@pytest.mark.parametrize("kind", sorted(FOLLOWED))
+def test_every_kind_is_followed_where_the_api_server_has_it(kind: str) -> None:
+    resource = FOLLOWED[kind].resource
+    served = SERVED[resource.group, kind]
 
-    assert followed.resource.group == group
-    assert followed.resource.namespaced is (kind in wire.NAMESPACED)
-    assert (followed.use is Use.ARBITRATION) is (kind in wire.ARBITRATED)
-    assert API_VERSIONS.get(kind, "v1") == (f"{group}/" if group else "") + followed.resource.version
+    assert (resource.version, resource.plural, resource.namespaced) == (
+        served.version,
+        served.plural,
+        served.namespaced,
+    )
+    assert (FOLLOWED[kind].use is Use.ARBITRATION) is (kind in wire.ARBITRATED)
 
 
 @contextlib.asynccontextmanager

@@ -14,17 +14,12 @@ import orjson
 
 from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocation
 from vsched.kube.client import JSON_PATCH
-from vsched.kube.paths import ApiResource
-from vsched.model.arbitration import ARBITRATOR_GROUP, ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
+from vsched.mirror.resources import RESOURCES
+from vsched.model.arbitration import ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
 from vsched.writes.bodies import Reference
 from vsched.writes.writer import Write
 
 CONSUMER, ALLOCATION, BUCKET = "Consumer", "Allocation", "Bucket"
-_RESOURCES = {
-    CONSUMER: ApiResource(ARBITRATOR_GROUP, "v1", "consumers"),
-    ALLOCATION: ApiResource(ARBITRATOR_GROUP, "v1", "allocations"),
-    BUCKET: ApiResource(ARBITRATOR_GROUP, "v1", "buckets", namespaced=False),
-}
 MANAGED_BY = "app.kubernetes.io/managed-by"
 """Label of objects that are made here."""
 
@@ -85,7 +80,7 @@ def _set(field: str, version: str, content: Mapping[str, Any]) -> bytes:
 
 
 def _path(kind: str, namespace: str, name: str = "", subresource: str = "") -> str:
-    return _RESOURCES[kind].path(namespace, name, subresource)
+    return RESOURCES[kind].path(namespace, name, subresource)
 
 
 def _word(kind: str) -> str:

@@ -13,8 +13,8 @@ import orjson
 
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
+from vsched.mirror.resources import PODS
 from vsched.model.plan import Ungate
-from vsched.writes.bodies import PODS
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer

@@ -14,8 +14,8 @@ from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
+from vsched.mirror.resources import PODGROUPS
 from vsched.model.resources import format_amount, parse_amount
-from vsched.writes.bodies import BATCH_VERSION
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
 """Annotation: what a group needs at least, as JSON, in place of what is worked out."""
@@ -183,7 +183,7 @@ def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[
     if content.topology is not None:
         fields = _topology_fields(content.topology)
         spec["networkTopology"] = {name: value for name, value in fields.items() if value is not None}
-    return {"apiVersion": BATCH_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": spec}
+    return {"apiVersion": PODGROUPS.api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
 
 def correction(standing: PodGroupState, content: Content, owner: Owner) -> dict[str, Any] | None:

@@ -27,18 +27,16 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
-from vsched.kube.paths import ApiResource
 from vsched.mirror import wire
+from vsched.mirror.resources import COMMANDS, QUEUES
 from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
-from vsched.writes.bodies import QUEUES, Reference, queue_path, queue_reference
+from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.podgroup_status import version_of
 from vsched.writes.served import Served
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
-
-COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 
 Worry = Callable[..., None]
 """Says in the log what is wrong: a sentence, and fields."""

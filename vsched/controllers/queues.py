@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from vsched.mirror.resources import PODGROUPS
 from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
-from vsched.writes.bodies import BATCH_VERSION
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"
 """Annotation: the state that a queue is to have."""
@@ -100,6 +100,6 @@ def boot_queues(default_queue: str) -> dict[str, dict[str, Any]]:
     specs: dict[str, dict[str, Any]] = {ROOT: {"weight": 1, "reclaimable": False}}
     specs.setdefault(default_queue, {"weight": 1, "reclaimable": True, "parent": ROOT})
     return {
-        name: {"apiVersion": BATCH_VERSION, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+        name: {"apiVersion": PODGROUPS.api_version, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
         for name, spec in specs.items()
     }

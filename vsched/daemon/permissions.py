@@ -13,13 +13,14 @@ from vsched.collectors.custom_metrics import DEFAULTS
 from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.collectors.secrets import SECRETS
-from vsched.controllers.queue_controller import COMMANDS
-from vsched.daemon.lead.leader_address import PODS, SLICES
+from vsched.daemon.lead.leader_address import SLICES
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of
 from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
-from vsched.daemon.watches import ARBITRATOR, BATCH, FOLLOWED, Use
+from vsched.daemon.watches import FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
 from vsched.mirror import wire
+from vsched.mirror.resources import BATCH_GROUP, COMMANDS, PODS
+from vsched.model.arbitration import ARBITRATOR_GROUP
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.web.serve.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -88,44 +89,43 @@ def _opens_gates(options: Options) -> bool:
     return options.schedule and options.gate_controller
 
 
-_BATCH, _ARBITRATOR = BATCH[0], ARBITRATOR[0]
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
 
 REQUESTS: tuple[Request, ...] = (
-    Request("cluster.dispatch.binding_write", "create", "", "pods/binding", _schedules),
-    Request("cluster.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
-    Request("cluster.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
-    Request("cluster.bodies.deletion_write", "delete", "", "pods", _deletes),
-    Request("cluster.bodies.pod_status_write", "patch", "", "pods/status"),
-    Request("cluster.bodies.event_create", "create", "", "events"),
-    Request("cluster.bodies.event_count", "patch", "", "events"),
+    Request("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
+    Request("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
+    Request("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
+    Request("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
+    Request("writes.bodies.pod_status_write", "patch", "", "pods/status"),
+    Request("writes.bodies.event_create", "create", "", "events"),
+    Request("writes.bodies.event_count", "patch", "", "events"),
     # Definitions with a status subresource and without: which of the two it is, only the API server knows.
-    Request("cluster.bodies._podgroup_patch", "patch", _BATCH, "podgroups", _schedules),
-    Request("cluster.bodies._podgroup_patch", "patch", _BATCH, "podgroups/status", _schedules),
-    Request("cluster.bodies.queue_write", "patch", _BATCH, "queues", _schedules),
-    Request("cluster.bodies.queue_write", "patch", _BATCH, "queues/status", _schedules),
-    Request(f"{_QUEUES}._dismiss", "get", _BATCH, "queues", _keeps_queues),
-    Request(f"{_QUEUES}._is_behind", "get", _BATCH, "queues", _keeps_queues),
-    Request(f"{_QUEUES}._annotate", "patch", _BATCH, "queues", _keeps_queues),
-    Request(f"{_QUEUES}._set_state", "patch", _BATCH, "queues", _keeps_queues),
-    Request(f"{_QUEUES}._set_state", "patch", _BATCH, "queues/status", _keeps_queues),
-    Request(f"{_QUEUES}._make_missing", "create", _BATCH, "queues", _keeps_queues),
+    Request("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups", _schedules),
+    Request("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
+    Request("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),
+    Request("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues/status", _schedules),
+    Request(f"{_QUEUES}._dismiss", "get", BATCH_GROUP, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._is_behind", "get", BATCH_GROUP, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._annotate", "patch", BATCH_GROUP, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues", _keeps_queues),
+    Request(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues/status", _keeps_queues),
+    Request(f"{_QUEUES}._make_missing", "create", BATCH_GROUP, "queues", _keeps_queues),
     Request(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
-    Request(f"{_PODGROUPS}.PodGroupController._change", "create", _BATCH, "podgroups", _keeps_podgroups),
-    Request(f"{_PODGROUPS}.PodGroupController._change", "patch", _BATCH, "podgroups", _keeps_podgroups),
+    Request(f"{_PODGROUPS}.PodGroupController._change", "create", BATCH_GROUP, "podgroups", _keeps_podgroups),
+    Request(f"{_PODGROUPS}.PodGroupController._change", "patch", BATCH_GROUP, "podgroups", _keeps_podgroups),
     Request(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
     Request("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
-    Request(f"{_PODGROUPS}._deletion", "delete", _BATCH, "podgroups", _keeps_podgroups),
-    Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "consumers", _arbitrates),
-    Request("controllers.allocation_bodies._create", "create", _ARBITRATOR, "allocations", _arbitrates),
-    Request("controllers.allocation_bodies.spec_write", "patch", _ARBITRATOR, "allocations", _arbitrates),
-    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "allocations/status", _arbitrates),
-    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "consumers/status", _arbitrates),
-    Request("controllers.allocation_bodies.status_write", "patch", _ARBITRATOR, "buckets/status", _arbitrates),
-    Request("web.reviews._review", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
-    Request("web.reviews._review", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
-    Request("controllers.allocation_bodies.allocation_delete", "delete", _ARBITRATOR, "allocations", _arbitrates),
+    Request(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
+    Request("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "consumers", _arbitrates),
+    Request("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "allocations", _arbitrates),
+    Request("controllers.allocation_bodies.spec_write", "patch", ARBITRATOR_GROUP, "allocations", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "allocations/status", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "consumers/status", _arbitrates),
+    Request("controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "buckets/status", _arbitrates),
+    Request("web.serve.reviews._review", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
+    Request("web.serve.reviews._review", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
+    Request("controllers.allocation_bodies.allocation_delete", "delete", ARBITRATOR_GROUP, "allocations", _arbitrates),
 )
 """What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
 
@@ -137,23 +137,23 @@ _USAGE = (
 )
 _MIRROR = ("kube.listing.Lister._page", "kube.listing.Lister.version", "kube.reflector.Reflector._watch")
 _ANYBODY = (
-    "daemon.reaching.reach",
-    "cluster.served.Served._ask",
+    "daemon.system.first_contact.reach",
+    "writes.served.Served._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )
 """What every account may ask: the version, and what is served."""
-_PASSED_ON = ("cluster.writer.Writer._once",)
+_PASSED_ON = ("writes.writer.Writer._once",)
 """Sends what others make."""
 
 CALLERS = frozenset(
     {
         *(request.where for request in REQUESTS),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
-        "daemon.leading.LeaderLabel.former",
-        "daemon.leading.label_write",
-        "daemon.leading.slice_write",
-        "daemon.policy_map.PolicyMap.open",
-        "daemon.policy_map.PolicyStatus._annotate",
+        "daemon.lead.leader_address.LeaderLabel.former",
+        "daemon.lead.leader_address.label_write",
+        "daemon.lead.leader_address.slice_write",
+        "daemon.policy.config_map.PolicyMap.open",
+        "daemon.policy.config_map.PolicyStatus._annotate",
     }
 )
 """Every place in the code that makes requests; what each needs is in ``REQUESTS`` or in ``needed``."""

@@ -8,19 +8,13 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
-from vsched.controllers.queue_controller import COMMANDS
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import ARBITRATOR_GROUP
-
-BATCH = ("scheduling.volcano.sh", "v1beta1")
-APPS = ("apps", "v1")
-ARBITRATOR = (ARBITRATOR_GROUP, "v1")
-STORAGE = ("storage.k8s.io", "v1")
+from vsched.mirror.resources import COMMANDS, RESOURCES
 
 ObjectSink = PartsSink[wire.Object]
 
@@ -38,39 +32,42 @@ class Followed(NamedTuple):
 
     resource: ApiResource
     required: bool = True
-    """Whether decisions need it; without the others they are merely less good."""
+    """Whether decisions wait for the first list; they are possible without the other kinds, but less good."""
     use: Use = Use.BOTH
 
 
-FOLLOWED: dict[str, Followed] = {
-    "Node": Followed(ApiResource("", "v1", "nodes", namespaced=False)),
-    "Queue": Followed(ApiResource(*BATCH, "queues", namespaced=False), use=Use.SCHEDULING),
-    "PriorityClass": Followed(ApiResource("scheduling.k8s.io", "v1", "priorityclasses", namespaced=False)),
-    "Namespace": Followed(ApiResource("", "v1", "namespaces", namespaced=False)),
-    "ResourceQuota": Followed(ApiResource("", "v1", "resourcequotas")),
-    # What pods others may not be evicted for; without it evictions are tried, and the API server says no.
-    "PodDisruptionBudget": Followed(ApiResource("policy", "v1", "poddisruptionbudgets"), required=False),
-    # What pods are spread by that say nothing of spread. Many an account of a scheduler may not read these.
-    "Service": Followed(ApiResource("", "v1", "services"), False, Use.SCHEDULING),
-    "ReplicationController": Followed(ApiResource("", "v1", "replicationcontrollers"), False, Use.SCHEDULING),
-    "ReplicaSet": Followed(ApiResource(*APPS, "replicasets"), False, Use.SCHEDULING),
-    "StatefulSet": Followed(ApiResource(*APPS, "statefulsets"), False, Use.SCHEDULING),
-    # With some of those above: what says how many of its pods are to start together, and in which queue.
-    "DaemonSet": Followed(ApiResource(*APPS, "daemonsets"), False, Use.SCHEDULING),
-    "Job": Followed(ApiResource("batch", "v1", "jobs"), False, Use.SCHEDULING),
-    "PodGroup": Followed(ApiResource(*BATCH, "podgroups"), use=Use.SCHEDULING),
-    # How people ask for queues to be opened and closed; the annotation of a queue does it too.
+_TABLE: tuple[tuple[str, bool, Use], ...] = (
+    ("Node", True, Use.BOTH),
+    ("Queue", True, Use.SCHEDULING),
+    ("PriorityClass", True, Use.BOTH),
+    ("Namespace", True, Use.BOTH),
+    ("ResourceQuota", True, Use.BOTH),
+    # Without disruption budgets, evictions are tried and the API server refuses them.
+    ("PodDisruptionBudget", False, Use.BOTH),
+    # Default spread constraints need the selectors of these. Many schedulers' accounts may not read them.
+    ("Service", False, Use.SCHEDULING),
+    ("ReplicationController", False, Use.SCHEDULING),
+    ("ReplicaSet", False, Use.SCHEDULING),
+    ("StatefulSet", False, Use.SCHEDULING),
+    # Annotations of workloads say how many of their pods start together, and in which queue.
+    ("DaemonSet", False, Use.SCHEDULING),
+    ("Job", False, Use.SCHEDULING),
+    ("PodGroup", True, Use.SCHEDULING),
+    ("Consumer", True, Use.ARBITRATION),
+    ("Allocation", True, Use.ARBITRATION),
+    ("Bucket", True, Use.ARBITRATION),
+    # Storage that is not known is not divided.
+    ("PersistentVolumeClaim", False, Use.ARBITRATION),
+    ("PersistentVolume", False, Use.ARBITRATION),
+    ("StorageClass", False, Use.ARBITRATION),
+    ("CSIStorageCapacity", False, Use.ARBITRATION),
+    # All pods: those of other schedulers take room, and finished pods count for their gang.
+    ("Pod", True, Use.BOTH),
+)
+
+FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) for kind, required, use in _TABLE} | {
+    # People open and close queues by Commands; the annotation of a queue does it too.
     "Command": Followed(COMMANDS, False, Use.SCHEDULING),
-    "Consumer": Followed(ApiResource(*ARBITRATOR, "consumers"), use=Use.ARBITRATION),
-    "Allocation": Followed(ApiResource(*ARBITRATOR, "allocations"), use=Use.ARBITRATION),
-    "Bucket": Followed(ApiResource(*ARBITRATOR, "buckets", namespaced=False), use=Use.ARBITRATION),
-    # How much storage is asked for and there is. What is not known of it is not divided.
-    "PersistentVolumeClaim": Followed(ApiResource("", "v1", "persistentvolumeclaims"), False, Use.ARBITRATION),
-    "PersistentVolume": Followed(ApiResource("", "v1", "persistentvolumes", namespaced=False), False, Use.ARBITRATION),
-    "StorageClass": Followed(ApiResource(*STORAGE, "storageclasses", namespaced=False), False, Use.ARBITRATION),
-    "CSIStorageCapacity": Followed(ApiResource(*STORAGE, "csistoragecapacities"), False, Use.ARBITRATION),
-    # All of them: pods of other schedulers take room, and finished pods count for their gang.
-    "Pod": Followed(ApiResource("", "v1", "pods")),
 }
 """Every kind that is followed, and where it is."""
 

@@ -12,22 +12,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from vsched.kube.paths import ApiResource
-from vsched.lab.outcomes import PODS, Book, Gang
+from vsched.lab.outcomes import Book, Gang
 from vsched.lab.sender import Obj, Sender
+from vsched.mirror.resources import PODS, RESOURCES
 
 T = TypeVar("T")
-
-BATCH = ("scheduling.volcano.sh", "v1beta1")
-PODGROUPS = ApiResource(*BATCH, "podgroups")
-RESOURCES = {
-    "Pod": PODS,
-    "PodGroup": PODGROUPS,
-    "Queue": ApiResource(*BATCH, "queues", namespaced=False),
-    "Namespace": ApiResource("", "v1", "namespaces", namespaced=False),
-    "ResourceQuota": ApiResource("", "v1", "resourcequotas"),
-}
-"""Where the objects that are created here belong, by kind."""
 
 
 async def create(sender: Sender, obj: Obj) -> Obj:

@@ -16,10 +16,9 @@ import numpy as np
 
 from vsched.kube.client import ApiClient
 from vsched.kube.deltas import BrokenObject, Delta
-from vsched.kube.paths import ApiResource
 from vsched.kube.reflector import Reflector
+from vsched.mirror.resources import PODS
 
-PODS = ApiResource("", "v1", "pods")
 LATENCIES = 100_000
 """The latest that are kept, in all and of each queue."""
 FINISHED = frozenset({"Succeeded", "Failed"})

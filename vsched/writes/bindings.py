@@ -17,8 +17,8 @@ import msgspec
 import orjson
 
 from vsched.errors import why_unreadable
+from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
-from vsched.writes.bodies import PODS
 from vsched.writes.containment import tell
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, UNSENT, Write, Writer, WriteResult

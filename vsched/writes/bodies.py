@@ -13,18 +13,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import EVENTS, PODGROUPS, PODS, QUEUES
 from vsched.model.job import Condition
 from vsched.model.plan import Evict, JobOutcome
 from vsched.model.resources import format_amount
 from vsched.writes.writer import Write
-
-BATCH_GROUP = "scheduling.volcano.sh"
-BATCH_VERSION = f"{BATCH_GROUP}/v1beta1"
-GROUP_PATH = f"/apis/{BATCH_VERSION}"
-PODS, EVENTS = ApiResource("", "v1", "pods"), ApiResource("", "v1", "events")
-PODGROUPS = ApiResource(BATCH_GROUP, "v1beta1", "podgroups")
-QUEUES = ApiResource(BATCH_GROUP, "v1beta1", "queues", namespaced=False)
 
 
 class Reference(NamedTuple):
@@ -55,12 +48,12 @@ def pod_reference(namespace: str, name: str, uid: str) -> Reference:
 
 
 def queue_reference(name: str, uid: str) -> Reference:
-    return Reference(BATCH_VERSION, "Queue", "", name, uid)
+    return Reference(PODGROUPS.api_version, "Queue", "", name, uid)
 
 
 def podgroup_reference(key: str, uid: str) -> Reference:
     namespace, _, name = key.partition("/")
-    return Reference(BATCH_VERSION, "PodGroup", namespace, name, uid)
+    return Reference(PODGROUPS.api_version, "PodGroup", namespace, name, uid)
 
 
 def time_stamp(now: float) -> str:

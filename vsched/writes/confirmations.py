@@ -17,9 +17,9 @@ from vsched.clock import Clock
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound
+from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
 from vsched.together import together
-from vsched.writes.bodies import PODS
 
 
 class ConfirmationSettings(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from vsched.clock import Clock
 from vsched.errors import VschedError
 from vsched.kube.paths import is_name
 from vsched.mirror.notes import Broken
-from vsched.model.arbitration import ARBITRATOR_VERSION
+from vsched.mirror.resources import RESOURCES
 from vsched.writes.bodies import Reference, podgroup_complaint
 from vsched.writes.containment import tell
 from vsched.writes.events import WARNING, EventRecorder
@@ -21,23 +21,6 @@ from vsched.writes.limits import Attempts, Recent
 from vsched.writes.served import Served
 from vsched.writes.writer import Writer
 
-BATCH = "scheduling.volcano.sh/v1beta1"
-API_VERSIONS = {
-    "PodGroup": BATCH,
-    "Queue": BATCH,
-    "PriorityClass": "scheduling.k8s.io/v1",
-    "PodDisruptionBudget": "policy/v1",
-    "ReplicaSet": "apps/v1",
-    "StatefulSet": "apps/v1",
-    "DaemonSet": "apps/v1",
-    "Job": "batch/v1",
-    "Consumer": ARBITRATOR_VERSION,
-    "Bucket": ARBITRATOR_VERSION,
-    "Allocation": ARBITRATOR_VERSION,
-    "StorageClass": "storage.k8s.io/v1",
-    "CSIStorageCapacity": "storage.k8s.io/v1",
-}
-"""Where kinds are that are not in the core group."""
 LOOK_SECONDS = 1.0
 ATTEMPTS = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
@@ -75,8 +58,7 @@ class Complaints:
         if not broken.name or self._told.get(identity) == broken.message:
             return
         self._told.put(identity, broken.message)
-        api_version = API_VERSIONS.get(broken.kind, "v1")
-        about = Reference(api_version, broken.kind, broken.namespace, broken.name, broken.uid)
+        about = Reference(RESOURCES[broken.kind].api_version, broken.kind, broken.namespace, broken.name, broken.uid)
         self._events.record(about, WARNING, broken.reason, broken.message)
         can_be_written = is_name(broken.name) and is_name(broken.namespace)
         if broken.kind == "PodGroup" and broken.left_out and can_be_written:

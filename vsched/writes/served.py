@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 
 from vsched.kube.client import ApiClient
-from vsched.writes.bodies import GROUP_PATH
+from vsched.mirror.resources import PODGROUPS
 
 
 class Served:
     """The answer of the API server to what it serves under the batch group."""
 
-    def __init__(self, client: ApiClient, path: str = GROUP_PATH) -> None:
+    def __init__(self, client: ApiClient, path: str = PODGROUPS.root) -> None:
         self._client = client
         self._path = path
         self._names: frozenset[str] | None = None

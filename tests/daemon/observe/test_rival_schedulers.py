@@ -6,8 +6,8 @@ from tests.daemon.fault_proxy import faulty
 from tests.daemon.running import gang, node, nodes_of, pod, reasons_of, scheduling, until
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.mirror.resources import PODS
 from vsched.sim.cluster import Cluster
-from vsched.writes.bodies import PODS
 
 
 async def test_two_daemons_without_an_election_notice_one_another() -> None:

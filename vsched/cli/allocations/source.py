@@ -13,19 +13,16 @@ from msgspec.structs import replace
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.ask.daemon import Target, asked, expect_leader, understood
-from vsched.cli.queue.source import NODES, Obj
+from vsched.cli.queue.source import Obj
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
-from vsched.model.arbitration import ARBITRATOR_GROUP, DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
+from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS, NODES
+from vsched.model.arbitration import DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
-
-CONSUMERS = ApiResource(ARBITRATOR_GROUP, "v1", "consumers")
-ALLOCATIONS = ApiResource(ARBITRATOR_GROUP, "v1", "allocations")
-BUCKETS = ApiResource(ARBITRATOR_GROUP, "v1", "buckets", namespaced=False)
 
 
 class Share(msgspec.Struct, frozen=True):

@@ -10,19 +10,18 @@ import msgspec
 
 from vsched.cli.ask.cluster import on_client
 from vsched.cli.ask.daemon import Target, Unknown, ask_daemon, expect_leader, understood
-from vsched.cli.queue.source import PODGROUPS, Obj
+from vsched.cli.queue.source import Obj
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.model.status import Phase
 from vsched.sim.store.times import parse_time
 from vsched.web.overview.document import JobRow
 
 T = TypeVar("T")
 
-PODS = ApiResource("", "v1", "pods")
 GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """Annotations by which a pod says its PodGroup."""
 WITHOUT_DAEMON = "what the PodGroups themselves say is shown, without positions and without counts of what is ready"

@@ -95,7 +95,7 @@ def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
 
 
 def _is_of_group(kind: Kind) -> bool:
-    return kind.kind == "Deployment" or wire.GROUPS.get(kind.kind, "") == kind.group
+    return kind.kind == "Deployment" or wire.RESOURCES[kind.kind].group == kind.group
 
 
 def _addressed(kind: Kind, manifest: Manifest) -> Manifest:

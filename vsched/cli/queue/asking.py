@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from vsched.cli.queue.source import QUEUES, Queues, QueueView, podgroup_phases, read_queues, sight_of
+from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, sight_of
 from vsched.cli.queue.view import remaining
-from vsched.controllers.queue_controller import COMMANDS
 from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueFacts, refusal_of
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
+from vsched.mirror.resources import COMMANDS, QUEUES
 from vsched.model.queue import CLOSING, OPEN, ROOT, SHUT
 
 POLL_SECONDS = 0.1

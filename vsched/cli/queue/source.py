@@ -13,17 +13,13 @@ from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Forbidden, NotFound
-from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import NODES, PODGROUPS, QUEUES
 from vsched.model.queue import CLOSED_BY_PARENT, ROOT
 from vsched.model.resources import is_schedulable, parse_amount
 
 Obj = dict[str, Any]
 Named = Mapping[str, int]
 """Base units by resource name."""
-
-QUEUES = ApiResource("scheduling.volcano.sh", "v1beta1", "queues", namespaced=False)
-PODGROUPS = ApiResource("scheduling.volcano.sh", "v1beta1", "podgroups")
-NODES = ApiResource("", "v1", "nodes", namespaced=False)
 
 COUNTED = ("pending", "inqueue", "running", "unknown", "completed")
 """Counts of PodGroups in a queue's status, in the order they are shown."""

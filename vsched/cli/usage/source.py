@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
-from vsched.cli.queue.source import NODES, Obj, amounts
+from vsched.cli.queue.source import Obj, amounts
 from vsched.clock import SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
@@ -15,6 +15,7 @@ from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
 from vsched.kube.connection import Connection
+from vsched.mirror.resources import NODES
 from vsched.plugins._usageargs import UsageArgs
 from vsched.plugins.usage import Usage
 from vsched.settings import Settings

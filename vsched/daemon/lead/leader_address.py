@@ -20,11 +20,11 @@ from vsched.errors import Unavailable
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import PODS
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult
 
 SLICES = ApiResource("discovery.k8s.io", "v1", "endpointslices")
-PODS = ApiResource("", "v1", "pods")
 APPLY_PATCH = "application/apply-patch+yaml"
 MANAGER = "vsched"
 LEADER_LABEL = "vsched.io/leader"

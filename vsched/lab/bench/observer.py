@@ -15,7 +15,8 @@ from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.framing import LineSplitter, decode_event
-from vsched.lab.outcomes import PODS, PodSeen
+from vsched.lab.outcomes import PodSeen
+from vsched.mirror.resources import PODS
 
 PATIENCE_SECONDS = 300.0
 PROBE_SECONDS = 0.01

@@ -9,9 +9,10 @@ import asyncio
 
 from vsched.errors import VschedError
 from vsched.lab.demo.mix import Mix
-from vsched.lab.gangs import PODGROUPS, create, submit
-from vsched.lab.outcomes import PODS, Book, Gang
+from vsched.lab.gangs import create, submit
+from vsched.lab.outcomes import Book, Gang
 from vsched.lab.sender import Obj, Sender
+from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.together import first_error
 
 TURN_SECONDS = 0.02

@@ -26,7 +26,7 @@ from vsched.kube.credentials import FixedHeaders
 from vsched.kube.lease_record import LeaseSettings
 from vsched.kube.reflector import Reflector
 from vsched.lab.children import ClusterChild, cluster_child
-from vsched.lab.outcomes import PODS, PodSeen, spread_ms
+from vsched.lab.outcomes import PodSeen, spread_ms
 from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Churn, Rate
 from vsched.lab.soak.daemons import Daemon, leader_of, until
@@ -34,6 +34,7 @@ from vsched.lab.soak.kills import Killer, Killing, Kills
 from vsched.lab.soak.ledger import Ledger, Violations
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
+from vsched.mirror.resources import PODS
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.together import first_error, together
 

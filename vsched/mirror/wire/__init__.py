@@ -5,13 +5,14 @@ Here are the kinds there are, and how one is read. Nothing here knows what a fie
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from vsched.errors import UNREADABLE, BadObject
 from vsched.kube import framing
 from vsched.kube.mending import mended
+from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import (
     Allocation,
     Bucket,
@@ -40,13 +41,11 @@ from vsched.mirror.wire.objects import (
     StatefulSet,
 )
 from vsched.mirror.wire.pods import Pod
-from vsched.model.arbitration import ARBITRATOR_GROUP
 
 __all__ = [
     "ARBITRATED",
-    "GROUPS",
     "KINDS",
-    "NAMESPACED",
+    "RESOURCES",
     "Allocation",
     "Bucket",
     "CSIStorageCapacity",
@@ -104,7 +103,10 @@ Object = (
     | Namespace
     | ResourceQuota
     | PodDisruptionBudget
-    | Selecting
+    | Service
+    | ReplicationController
+    | ReplicaSet
+    | StatefulSet
     | DaemonSet
     | Job
     | Consumer
@@ -118,33 +120,8 @@ Object = (
     | Malformed
 )
 
-KINDS: dict[str, type[Wire]] = {
-    kind.__name__: kind
-    for kind in (
-        Pod,
-        Node,
-        PodGroup,
-        Queue,
-        PriorityClass,
-        Namespace,
-        ResourceQuota,
-        PodDisruptionBudget,
-        Service,
-        ReplicationController,
-        ReplicaSet,
-        StatefulSet,
-        DaemonSet,
-        Job,
-        Consumer,
-        Allocation,
-        Bucket,
-        PersistentVolumeClaim,
-        PersistentVolume,
-        StorageClass,
-        CSIStorageCapacity,
-    )
-}
-"""Every kind the mirror keeps, by its name on the wire."""
+KINDS: dict[str, type[Wire]] = {kind.__name__: kind for kind in get_args(Object) if kind.__name__ in RESOURCES}
+"""Every kind the mirror keeps, by its name on the wire. Other API groups use some of the names for other things."""
 
 ARBITRATED = frozenset(
     {
@@ -159,43 +136,6 @@ ARBITRATED = frozenset(
 )
 """The kinds of ``KINDS`` that matter to arbitration alone."""
 
-GROUPS = {
-    "PodGroup": "scheduling.volcano.sh",
-    "Queue": "scheduling.volcano.sh",
-    "PriorityClass": "scheduling.k8s.io",
-    "PodDisruptionBudget": "policy",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
-    "Consumer": ARBITRATOR_GROUP,
-    "Allocation": ARBITRATOR_GROUP,
-    "Bucket": ARBITRATOR_GROUP,
-    "StorageClass": "storage.k8s.io",
-    "CSIStorageCapacity": "storage.k8s.io",
-}
-"""The API group of each kind that is not in the core group; others use the same names for other things."""
-
-NAMESPACED = frozenset(
-    {
-        "Pod",
-        "PodGroup",
-        "ResourceQuota",
-        "PodDisruptionBudget",
-        "Service",
-        "ReplicationController",
-        "ReplicaSet",
-        "StatefulSet",
-        "DaemonSet",
-        "Job",
-        "Consumer",
-        "Allocation",
-        "PersistentVolumeClaim",
-        "CSIStorageCapacity",
-    }
-)
-"""The kinds of ``KINDS`` that live in a namespace."""
-
 HEEDED: dict[str, type[Wire]] = {"Command": Command}
 """Kinds that are acted upon and not mirrored, by name on the wire."""
 
@@ -208,7 +148,7 @@ def identity_of(kind: str, metadata: Metadata) -> str:
     """By what the mirror knows an object of ``KINDS``: the uid of a pod, else its name, with its namespace."""
     if kind == "Pod":
         return uid_of(metadata)
-    return f"{metadata.namespace or 'default'}/{metadata.name}" if kind in NAMESPACED else metadata.name
+    return f"{metadata.namespace or 'default'}/{metadata.name}" if RESOURCES[kind].namespaced else metadata.name
 
 
 def namespace_in(key: str) -> str:

@@ -152,7 +152,7 @@ def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Or
 
 def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
     version = manifest.get("apiVersion")
-    return not version or str(version).rpartition("/")[0] == wire.GROUPS.get(kind, "")
+    return not version or str(version).rpartition("/")[0] == wire.RESOURCES[kind].group
 
 
 def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str,
         raise BadObject(f"{origin}: {kind}: metadata.name: missing (expected text)")
     metadata = {key: value for key, value in metadata.items() if value is not None}
     namespace = ""
-    if kind in wire.NAMESPACED:
+    if kind in wire.RESOURCES and wire.RESOURCES[kind].namespaced:
         namespace = str(metadata.setdefault("namespace", "default") or "default")
     metadata.setdefault("uid", made_up_uid(kind, namespace, name))
     return {**manifest, "metadata": metadata}

@@ -1,0 +1,47 @@
+"""Where the API server has each kind of object that vsched reads or writes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from vsched.kube.paths import ApiResource
+from vsched.model.arbitration import ARBITRATOR_GROUP
+
+BATCH_GROUP = "scheduling.volcano.sh"
+
+_CORE = partial(ApiResource, "", "v1")
+_APPS = partial(ApiResource, "apps", "v1")
+_BATCH = partial(ApiResource, BATCH_GROUP, "v1beta1")
+_ARBITRATOR = partial(ApiResource, ARBITRATOR_GROUP, "v1")
+_STORAGE = partial(ApiResource, "storage.k8s.io", "v1")
+
+PODS, EVENTS, NODES = _CORE("pods"), _CORE("events"), _CORE("nodes", namespaced=False)
+PODGROUPS, QUEUES = _BATCH("podgroups"), _BATCH("queues", namespaced=False)
+COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
+CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
+BUCKETS = _ARBITRATOR("buckets", namespaced=False)
+
+RESOURCES: dict[str, ApiResource] = {
+    "Pod": PODS,
+    "Node": NODES,
+    "PodGroup": PODGROUPS,
+    "Queue": QUEUES,
+    "PriorityClass": ApiResource("scheduling.k8s.io", "v1", "priorityclasses", namespaced=False),
+    "Namespace": _CORE("namespaces", namespaced=False),
+    "ResourceQuota": _CORE("resourcequotas"),
+    "PodDisruptionBudget": ApiResource("policy", "v1", "poddisruptionbudgets"),
+    "Service": _CORE("services"),
+    "ReplicationController": _CORE("replicationcontrollers"),
+    "ReplicaSet": _APPS("replicasets"),
+    "StatefulSet": _APPS("statefulsets"),
+    "DaemonSet": _APPS("daemonsets"),
+    "Job": ApiResource("batch", "v1", "jobs"),
+    "Consumer": CONSUMERS,
+    "Allocation": ALLOCATIONS,
+    "Bucket": BUCKETS,
+    "PersistentVolumeClaim": _CORE("persistentvolumeclaims"),
+    "PersistentVolume": _CORE("persistentvolumes", namespaced=False),
+    "StorageClass": _STORAGE("storageclasses", namespaced=False),
+    "CSIStorageCapacity": _STORAGE("csistoragecapacities"),
+}
+"""By kind: all that the mirror keeps."""
