@@ -21,7 +21,7 @@ def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
 
 async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy() -> None:
     async with looping(decide) as running:
-        sight = await running.lookout.look()
+        sight = await running.service.look()
 
         assert sight.policy is POLICY
         assert sight.report == CycleReport()
@@ -30,15 +30,15 @@ async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy
 
 async def test_those_who_ask_at_once_share_one_session() -> None:
     async with looping(decide) as running:
-        sights = await asyncio.gather(*(running.lookout.look() for _ in range(5)))
+        sights = await asyncio.gather(*(running.service.look() for _ in range(5)))
 
         assert len({id(sight) for sight in sights}) == 1
 
 
 async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:
     async with looping(decide) as running:
-        first = await running.lookout.look()
-        second = await running.lookout.look()
+        first = await running.service.look()
+        second = await running.service.look()
 
         assert second.number > first.number
 
@@ -52,7 +52,7 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
         return CycleReport()
 
     async with looping(fails_once) as running:
-        sight = await running.lookout.look()
+        sight = await running.service.look()
 
         assert not left
         assert sight.number == 2
@@ -60,23 +60,23 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
 
 async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
-    lookout = module.Lookout(lambda: None)
+    service = module.SnapshotService(lambda: None)
 
     with pytest.raises(Unavailable, match=r"no session within 0.05 s \(one takes long"):
-        await lookout.look()
-    assert lookout.begin() == []
-    lookout.fail([])
+        await service.look()
+    assert service.begin() == []
+    service.fail([])
     with pytest.raises(Unavailable, match="its sessions end in errors: see its log"):
-        await lookout.look()
+        await service.look()
 
 
 async def test_where_others_decide_it_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     role = "standby"
-    lookout = module.Lookout(lambda: None, lambda: role)
+    service = module.SnapshotService(lambda: None, lambda: role)
     with pytest.raises(Unavailable, match=r"^this daemon is standby and decides nothing \(expected the leader"):
         async with asyncio.timeout(5):
-            await lookout.look()
+            await service.look()
     role = "starting"  # that may be over any moment
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.01)
     with pytest.raises(Unavailable, match="is starting and decides nothing yet"):
-        await lookout.look()
+        await service.look()
