@@ -21,7 +21,7 @@ def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
 
 async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy() -> None:
     async with looping(decide) as running:
-        sight = await running.service.look()
+        sight = await running.lookout.look()
 
         assert sight.policy is POLICY
         assert sight.report == CycleReport()
@@ -30,15 +30,15 @@ async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy
 
 async def test_those_who_ask_at_once_share_one_session() -> None:
     async with looping(decide) as running:
-        sights = await asyncio.gather(*(running.service.look() for _ in range(5)))
+        sights = await asyncio.gather(*(running.lookout.look() for _ in range(5)))
 
         assert len({id(sight) for sight in sights}) == 1
 
 
 async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:
     async with looping(decide) as running:
-        first = await running.service.look()
-        second = await running.service.look()
+        first = await running.lookout.look()
+        second = await running.lookout.look()
 
         assert second.number > first.number
 
@@ -52,7 +52,7 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
         return CycleReport()
 
     async with looping(fails_once) as running:
-        sight = await running.service.look()
+        sight = await running.lookout.look()
 
         assert not left
         assert sight.number == 2
