@@ -24,7 +24,7 @@ from vsched.cli.cluster.command import FLEET
 from vsched.errors import VschedError
 from vsched.sim.fleet.nodes import NodeGroup, read_fleet
 
-README = Path(__file__).parents[3] / "README.md"
+GUIDE = Path(__file__).parents[3] / "vsched/sim/README.md"
 COMMAND = [sys.executable, "-m", "vsched", "cluster"]
 
 
@@ -37,10 +37,10 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             child.kill()
 
 
-def test_the_description_of_nodes_that_help_and_readme_show_is_whole_and_good(tmp_path: Path) -> None:
+def test_the_description_of_nodes_that_help_and_guide_show_is_whole_and_good(tmp_path: Path) -> None:
     shown = CliRunner().invoke(cli, ["cluster", "--help"]).stdout
     assert indent(FLEET, "    ") in shown
-    assert FLEET in README.read_text(encoding="utf-8")
+    assert FLEET in GUIDE.read_text(encoding="utf-8")
     path = tmp_path / "fleet.yaml"
     path.write_text(FLEET)
     assert [node["metadata"]["name"] for node in read_fleet(path)][99:101] == ["cpu-99", "gpu-0"]

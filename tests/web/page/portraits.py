@@ -1,4 +1,4 @@
-"""The pictures of the page in the README: ``python -m tests.web.page.portraits`` takes them of a daemon at work.
+"""The pictures of the page in the guide: ``python -m tests.web.page.portraits`` takes them of a daemon at work.
 
 Three hundred nodes in four pools, queues in a tree by what they deserve, and gangs of three teams that come and go for
 half a minute; then ``config/images`` has the whole page light and dark, and one job that waits.
