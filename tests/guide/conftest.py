@@ -1,0 +1,62 @@
+"""One cluster and one daemon for all commands of the guide, and a folder with the files that they name."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import structlog
+
+from tests.daemon.running import scheduling, until
+from tests.guide.examples import world, write_files
+from vsched.sim.cluster import Cluster
+
+
+class Guided(NamedTuple):
+    """Where the commands of the guide are run."""
+
+    folder: Path
+    kubeconfig: Path
+    daemon: str
+    """The address of the daemon."""
+
+
+@pytest.fixture(scope="session")
+def guided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guided]:
+    """The cluster and the daemon, in a thread of their own while commands run in the test's."""
+    folder = tmp_path_factory.mktemp("guide")
+    write_files(folder)
+    started: Future[Guided] = Future()
+    before = structlog.get_config()
+    # What the daemon logs must not get into what commands print.
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(folder, started)), daemon=True)
+    thread.start()
+    try:
+        yield started.result(timeout=60)
+    finally:
+        (folder / "stop").touch()
+        thread.join(timeout=60)
+        structlog.configure(**before)
+
+
+async def _serve(folder: Path, started: Future[Guided]) -> None:
+    try:
+        async with (
+            Cluster(8, manifests=world()) as cluster,
+            scheduling(cluster.url, listen_address="127.0.0.1:0", arbitrate=True) as daemon,
+        ):
+            kubeconfig = folder / "kubeconfig"
+            cluster.write_kubeconfig(kubeconfig)
+            await until(lambda: sum("nodeName" in pod["spec"] for pod in cluster.client.list("pods", "team-a")) == 2)
+            started.set_result(Guided(folder, kubeconfig, f"127.0.0.1:{daemon.ports['--listen-address']}"))
+            await until((folder / "stop").exists, seconds=600)
+    except BaseException as error:
+        if not started.done():
+            started.set_exception(error)
+        raise
