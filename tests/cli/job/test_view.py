@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from vsched.cli.job.command import SORTS as OFFERED
-from vsched.cli.job.source import Job, Jobs, Line, line_of_object
+from vsched.cli.job.source import JobDetails, JobLine, JobList, line_of_object
 from vsched.cli.job.view import SORTS, as_document, as_page, as_table, chosen, get_document, list_document
 from vsched.cli.show.drawing import look_for
 from vsched.explain.records import Change, Estimate, Explanation, Place, State
@@ -19,9 +19,9 @@ from vsched.explain.records import Change, Estimate, Explanation, Place, State
 NOW = 1_700_000_000.0
 
 
-def line(key: str, **fields: Any) -> Line:
+def line(key: str, **fields: Any) -> JobLine:
     usual: dict[str, Any] = {"queue": "a", "phase": "Inqueue", "min_member": 2, "ready": 0, "pending": 2, "priority": 0}
-    return Line(key, **{**usual, "created": NOW - 90, **fields})
+    return JobLine(key, **{**usual, "created": NOW - 90, **fields})
 
 
 WAITS = line(
@@ -118,7 +118,7 @@ EXPLAINED = Explanation(
 
 
 def test_a_page_tells_all_about_a_job() -> None:
-    lines = shown(as_page(Job(WAITS, "http://d", EXPLAINED), NOW))
+    lines = shown(as_page(JobDetails(WAITS, "http://d", EXPLAINED), NOW))
     facts = {words[0]: words[1] for words in (told.split(maxsplit=1) for told in lines[:9])}
     assert facts["pods"] == "0 ready, 2 pending, 0 running"
     assert facts["age"] == "90s"
@@ -134,15 +134,15 @@ def test_a_page_tells_all_about_a_job() -> None:
 
 
 def test_documents() -> None:
-    told = list_document(Jobs(ALL, "http://d"), [WAITS])
+    told = list_document(JobList(ALL, "http://d"), [WAITS])
     assert told["source"] == "http://d"
     assert told["jobs"] == [as_document(WAITS)]
     assert told["jobs"][0]["created"] == "2023-11-14T22:11:50Z"
     assert told["jobs"][0]["succeeded"] is None
-    found = get_document(Job(WAITS, "http://d", EXPLAINED))
+    found = get_document(JobDetails(WAITS, "http://d", EXPLAINED))
     assert found["explanation"]["place"]["overall"] == 3
     conditions = ({"type": "Scheduled", "status": "True"},)
-    assert get_document(Job(WAITS, "http://d", conditions=conditions))["conditions"] == [conditions[0]]
+    assert get_document(JobDetails(WAITS, "http://d", conditions=conditions))["conditions"] == [conditions[0]]
 
 
 @pytest.mark.parametrize(

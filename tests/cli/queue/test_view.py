@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.queue.source import Queues, QueueView, amounts, sight_of, with_jobs
+from vsched.cli.queue.source import Queues, QueueView, amounts, view_of, with_jobs
 from vsched.cli.queue.view import (
     as_document,
     as_page,
@@ -17,7 +17,7 @@ from vsched.cli.queue.view import (
     get_document,
     in_tree,
     list_document,
-    scarcest,
+    scarcest_resource,
 )
 from vsched.cli.show.drawing import look_for
 
@@ -30,7 +30,7 @@ def sight(name: str, parent: str = "root", annotations: dict[str, str] | None = 
     status = {key: fields.pop(key) for key in ("state", "allocated", "conditions", "running") if key in fields}
     metadata = {"name": name, "uid": f"uid-{name}", "annotations": annotations or {}}
     obj = {"metadata": metadata, "spec": fields, "status": {"state": "Open", **status}}
-    return sight_of(obj, parent)
+    return view_of(obj, parent)
 
 
 def queues(*sights: QueueView) -> Queues:
@@ -67,7 +67,7 @@ def test_a_table_fits_its_terminal_and_cuts_no_word(width: int) -> None:
 
 @pytest.mark.parametrize("divided", [False, True])
 def test_who_knows_shares_by_weight_is_said_where_nobody_told_them(divided: bool) -> None:
-    legend = shown(as_table(Queues(queues().sights, {}, divided), look_for(120, wide=False, unicode=True)))[-1]
+    legend = shown(as_table(Queues(queues().by_name, {}, divided), look_for(120, wide=False, unicode=True)))[-1]
     assert ("--daemon" in legend) is not divided
 
 
@@ -137,7 +137,7 @@ def test_queues_are_below_their_parents() -> None:
     ],
 )
 def test_the_scarcest_resource(sights: list[QueueView], expected: str | None) -> None:
-    assert scarcest(queues(*sights)) == expected
+    assert scarcest_resource(queues(*sights)) == expected
 
 
 def test_documents() -> None:
@@ -177,7 +177,7 @@ def test_a_page_tells_all_about_a_queue() -> None:
 
 def test_what_a_daemon_says_counts_for_more_than_the_spec() -> None:
     obj = {"metadata": {"name": "q", "uid": "u"}, "spec": {"deserved": {"cpu": "1"}}, "status": {}}
-    found = sight_of(obj, "", {"share": 0.25, "overused": True, "deserved": {"cpu": "8", "pods": "3"}})
+    found = view_of(obj, "", {"share": 0.25, "overused": True, "deserved": {"cpu": "8", "pods": "3"}})
     assert (found.share, found.overused, found.deserved) == (0.25, True, {"cpu": 8000})
 
 

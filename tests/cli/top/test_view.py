@@ -175,11 +175,11 @@ def test_who_waits_in_no_order_is_among_those_who_wait() -> None:
 
 def test_a_queue_that_deserves_nothing_has_no_share_of_it() -> None:
     root = queue("root", deserved=(None, None), share=0.0)
-    assert queues_of(replace(SOME, queues={"root": root})).sights["root"].share is None
+    assert queues_of(replace(SOME, queues={"root": root})).by_name["root"].share is None
 
 
 def test_queues_are_those_of_vsched_queue() -> None:
-    found = queues_of(SOME).sights["research"]
+    found = queues_of(SOME).by_name["research"]
     assert (found.parent, found.share, found.overused, found.jobs, found.waiting) == ("root", 1.5, True, 3, 1)
     assert (found.allocated, found.deserved) == ({"cpu": 2000, "memory": 0}, {"cpu": 4000})
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from vsched.cli.ask.cluster import on_client, reaching
+from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
 from vsched.cli.ask.daemon import Target, asking_if_named
-from vsched.cli.show.output import console_for, look_of, print_document, showing
-
-if TYPE_CHECKING:
-    from vsched.cli.allocations.source import Shares
-    from vsched.kube.client import ApiClient
+from vsched.cli.show.output import Output, showing
 
 EPILOG = """\b
 Examples:
@@ -30,35 +23,19 @@ Examples:
 @reaching
 @asking_if_named
 @showing
-def command(
-    names: tuple[str, ...],
-    kubeconfig: Path | None,
-    context: str | None,
-    target: Target | None,
-    output: str,
-    no_color: bool,
-) -> None:
+def command(names: tuple[str, ...], cluster: ClusterFlags, target: Target | None, output: Output) -> None:
     """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
 
     Reads what the arbitrator writes: Consumers, Allocations and Buckets.
     """
     # Imported here, so that --help does not load the client.
     from vsched.cli.allocations.source import read_shares
-    from vsched.cli.allocations.view import as_document, as_page, as_table
+    from vsched.cli.allocations.view import as_document, as_pages, as_table
     from vsched.clock import SystemClock
 
-    async def read(client: ApiClient) -> Shares:
-        return await read_shares(client, target)
-
-    shares = on_client(kubeconfig, context, read)
-    chosen = shares.named(names) if names else None
-    if output in ("json", "yaml"):
-        print_document(as_document(shares, chosen), output)
-        return
-    console = console_for(no_color, output == "wide")
-    look, now = look_of(console, output == "wide"), SystemClock().now()
-    parts: list[Any] = [as_table(shares, look, now)]
-    if chosen is not None:
-        parts = [as_page(shares, share, look, now) for share in chosen]
-    for number, part in enumerate(parts):
-        console.print(*([""] if number else []), part, sep="\n")
+    shares = on_client(cluster, lambda client: read_shares(client, target))
+    chosen, now = shares.named(names) if names else None, SystemClock().now()
+    output.show(
+        lambda: as_document(shares, chosen),
+        lambda look: as_table(shares, look, now) if chosen is None else as_pages(shares, chosen, look, now),
+    )

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 import msgspec
 import orjson
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
-from vsched.cli.ask.daemon import Target, asked, expect_leader, understood
-from vsched.cli.queue.source import Obj
+from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
+from vsched.cli.ask.daemon import Target, asked, page_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import Forbidden, NotFound
-from vsched.kube.paths import ApiResource
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
-from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS, NODES
+from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.model.arbitration import DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
 from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
+
+ABSENT = (
+    "{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and"
+    " `vsched run --arbitrate`)"
+)
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -69,11 +71,20 @@ class Share(msgspec.Struct, frozen=True):
         return tuple(told for told in self.conditions if told.kind != OVERUSED and told.status == "False")
 
 
-class Division(msgspec.Struct, frozen=True):
-    """What is looked at of ``/allocations``."""
+class DividedShare(msgspec.Struct, frozen=True):
+    """The fields read of a namespace or bucket of ``/allocations``."""
 
-    namespaces: Mapping[str, Mapping[str, object]] = {}
-    buckets: Mapping[str, Mapping[str, object]] = {}
+    hard: Mapping[str, object] | None = None
+    reserved: Mapping[str, object] | None = None
+    ceiling: Mapping[str, object] | None = None
+    waiting: Mapping[str, object] | None = None
+
+
+class Division(msgspec.Struct, frozen=True):
+    """The fields read of ``/allocations``."""
+
+    namespaces: Mapping[str, DividedShare] = {}
+    buckets: Mapping[str, DividedShare] = {}
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -83,6 +94,11 @@ class Shares(msgspec.Struct, frozen=True):
     buckets: Mapping[str, Share] = {}
     total: Counted = NOTHING
     """Of all nodes; empty where we may not read them."""
+
+    @property
+    def all(self) -> list[Share]:
+        """The namespaces, then the buckets."""
+        return [*self.namespaces.values(), *self.buckets.values()]
 
     def named(self, names: Iterable[str]) -> list[Share]:
         """The namespaces and buckets of these names; raises BadInput where there is neither of a name."""
@@ -138,7 +154,7 @@ async def read_shares(client: ApiClient, target: Target | None = None) -> Shares
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
-        for obj in await _list(client, resource):
+        for obj in await objects_of(client, resource, ABSENT):
             found = wire.decode(kind, orjson.dumps(obj))
             match found:
                 case wire.Consumer():
@@ -150,15 +166,12 @@ async def read_shares(client: ApiClient, target: Target | None = None) -> Shares
     shares = shares_of(claims, records, buckets, await _total(client))
     if target is None:
         return shares
-    return _with_told(shares, await asked(target, division_of))
+    return _with_division(shares, await asked(target, division_of))
 
 
-async def division_of(daemon: ApiClient) -> dict[str, Any]:
+async def division_of(daemon: ApiClient) -> Division:
     """The last round of arbitration; empty where the leader makes none."""
-    found = await daemon.get("/allocations")
-    if not found:
-        await expect_leader(daemon)
-    understood(daemon.connection.server, found, Division)
+    found: Division = await page_of(daemon, "/allocations", Division)
     return found
 
 
@@ -235,41 +248,23 @@ def _readable_bucket(found: wire.Bucket) -> Bucket:
         return Bucket(found.metadata.name, conditions=(Told("Accepted", "False", "Invalid", str(error)),))
 
 
-async def _list(client: ApiClient, resource: ApiResource) -> list[Obj]:
-    try:
-        listed = await client.list(resource.path())
-    except NotFound:
-        raise BadInput(
-            f"{resource} are not served by {client.connection.server} (expected the definitions of the arbitrator to be"
-            " installed, and `vsched run --arbitrate`)"
-        ) from None
-    found: list[Obj] = listed["items"]
-    return found
-
-
 async def _total(client: ApiClient) -> Counted:
     """What all nodes have together; nothing where we may not read them."""
-    try:
-        listed = await client.list(NODES.path())
-    except Forbidden:
-        return NOTHING
-    return summed(readable((node.get("status") or {}).get("allocatable")) for node in listed["items"])
+    return summed(map(readable, await allocatable_of_nodes(client)))
 
 
-def _with_told(shares: Shares, told: Mapping[str, Any]) -> Shares:
-    """With the limits in force, the ceilings and what waits, as a daemon knows them."""
+def _with_division(shares: Shares, division: Division) -> Shares:
+    """The shares with the limits in force, the ceilings and the waiting amounts that a daemon knows."""
+
+    def updated(known: Mapping[str, Share], pages: Mapping[str, DividedShare]) -> dict[str, Share]:
+        return {name: replace(share, **_amounts_of(pages.get(name))) for name, share in known.items()}
+
     return replace(
         shares,
-        namespaces={name: _told_more(share, told.get("namespaces")) for name, share in shares.namespaces.items()},
-        buckets={name: _told_more(share, told.get("buckets")) for name, share in shares.buckets.items()},
+        namespaces=updated(shares.namespaces, division.namespaces),
+        buckets=updated(shares.buckets, division.buckets),
     )
 
 
-def _told_more(share: Share, told: Mapping[str, Any] | None) -> Share:
-    found = (told or {}).get(share.name)
-    if found is None:
-        return share
-    hard, reserved, ceiling, waiting = (
-        readable(found.get(name)) for name in ("hard", "reserved", "ceiling", "waiting")
-    )
-    return replace(share, hard=hard, reserved=reserved, ceiling=ceiling, waiting=waiting)
+def _amounts_of(page: DividedShare | None) -> dict[str, Counted]:
+    return {} if page is None else {name: readable(quantities) for name, quantities in asdict(page).items()}

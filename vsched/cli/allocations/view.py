@@ -1,28 +1,28 @@
-"""Who has what of the cluster, as the stable JSON shape and as tables with bars for people. Pure."""
+"""Who uses what of the cluster, as the stable JSON document and as tables with bars. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.allocations.source import Share, Shares, readable
+from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scarcest
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.model.arbitration import Told
 from vsched.model.counted import CLAIMS, Counted, counted_scale, format_counted, summed
 from vsched.sim.tables.ages import short_duration
+from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 
 ALWAYS = ("cpu", "memory")
-"""What is told to be nothing where it is nothing."""
+"""Resources that documents name with the amount 0, too."""
 PROBLEMS_MAX = 10
-"""Problems that are told below a table."""
+"""Problems shown below a table."""
 
 
 # -- for programs ---------------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ PROBLEMS_MAX = 10
 
 def as_document(shares: Shares, names: Sequence[Share] | None = None) -> Document:
     """Everything for programs, or some namespaces and buckets."""
-    chosen = [*shares.namespaces.values(), *shares.buckets.values()] if names is None else names
+    chosen = shares.all if names is None else names
     return {
         "namespaces": {share.name: share_document(share) for share in chosen if not share.is_bucket},
         "buckets": {share.name: share_document(share) for share in chosen if share.is_bucket},
@@ -39,35 +39,37 @@ def as_document(shares: Shares, names: Sequence[Share] | None = None) -> Documen
 
 
 def share_document(share: Share) -> Document:
-    """One namespace or bucket; what goes without saying is left out, and so are pods where nobody limits them."""
-    told: Document = {
+    """One namespace or bucket; default values are left out, and so are pods where nothing limits them."""
+    document: Document = {
         "deserved": _quantities(share.deserved, ALWAYS if share.deserved else (), counts_pods(share)),
         "hard": dict(share.stated_hard),
         "reserved": dict(share.stated_reserved),
         "allocated": _quantities(share.allocated, pods=counts_pods(share)),
     }
-    for key, stated, holds in (
+    for key, stated, in_force in (
         ("hardInForce", share.stated_hard, share.hard),
         ("reservedInForce", share.stated_reserved, share.reserved),
     ):
-        if readable(stated) != holds:
-            told[key] = _quantities(holds, tuple(holds))
+        if readable(stated) != in_force:
+            document[key] = _quantities(in_force, tuple(in_force))
     ceiling = _quantities(share.ceiling, ALWAYS, counts_pods(share))
-    if any(ceiling.get(name, amount) != amount for name, amount in told["deserved"].items()):
-        told["ceiling"] = ceiling
+    if any(ceiling.get(name, amount) != amount for name, amount in document["deserved"].items()):
+        document["ceiling"] = ceiling
     if share.parent:
-        told["parent"] = share.parent
+        document["parent"] = share.parent
     if share.weight is not None and share.weight != 1:
-        told["weight"] = share.weight
+        document["weight"] = share.weight
     if share.overused is not None:
-        told["overused"] = {"since": _moment(share.overused.since), "message": share.overused.message}
+        document["overused"] = {"since": time_stamp(share.overused.since), "message": share.overused.message}
     if share.problems:
-        told["problems"] = [{"type": one.kind, "reason": one.reason, "message": one.message} for one in share.problems]
-    return told
+        document["problems"] = [
+            {"type": one.kind, "reason": one.reason, "message": one.message} for one in share.problems
+        ]
+    return document
 
 
 def counts_pods(share: Share) -> bool:
-    """Whether slots for pods are of interest: elsewhere they only go with everything."""
+    """Whether the number of pods is limited or reserved; where it is not, it is not shown."""
     return "pods" in share.hard or "pods" in share.reserved
 
 
@@ -77,10 +79,6 @@ def _quantities(amounts: Counted, always: Sequence[str] = (), pods: bool = True)
         for name, value in sorted(amounts.items())
         if (value or name in always) and (pods or name != "pods")
     }
-
-
-def _moment(since: float) -> str:
-    return datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # -- for people -----------------------------------------------------------------------------------------------------
@@ -105,45 +103,46 @@ def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
     return Group(table, *_remarks(shares, idle), *([Text(), legend(look)] if look.cells else []))
 
 
+def as_pages(shares: Shares, chosen: Sequence[Share], look: Look, now: float) -> RenderableType:
+    """The pages of some namespaces and buckets, with blank lines between them."""
+    pages: list[RenderableType] = []
+    for share in chosen:
+        pages += [*([Text()] if pages else []), as_page(shares, share, look, now)]
+    return Group(*pages)
+
+
 def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableType:
     """Everything about one namespace or bucket."""
-    facts = Table.grid(padding=(0, 2, 0, 0))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
-    facts.add_row("bucket" if share.is_bucket else "namespace", Text(share.name, style="bold"))
+    rows: list[tuple[str, RenderableType]] = [
+        ("bucket" if share.is_bucket else "namespace", Text(share.name, style="bold"))
+    ]
     if share.is_bucket:
-        facts.add_row("namespaces", ", ".join(one.name for one in shares.below(share.name)) or "-")
+        rows.append(("namespaces", ", ".join(one.name for one in shares.below(share.name)) or "-"))
         if inner := shares.inner(share.name):
-            facts.add_row("buckets", ", ".join(one.name for one in inner))
+            rows.append(("buckets", ", ".join(one.name for one in inner)))
     if share.parent or not share.is_bucket:
-        facts.add_row("in bucket" if share.is_bucket else "bucket", share.parent or "-")
-    facts.add_row("weight", _weight(share))
-    facts.add_row("overused", _overused(share, now))
-    kinds = ["allocated", "deserved", "reserved", "hard"]
-    kinds += [kind for kind in ("ceiling", "waiting") if getattr(share, kind)]
-    amounts: list[Counted] = [getattr(share, kind) for kind in kinds]
-    table = columned(["resource", *(["held"] if look.cells else [])], unicode=look.unicode)
-    for heading in (*kinds, "cluster"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name in (*USUAL, *sorted({name for one in amounts for name in one} - set(USUAL))):
-        bar = [_bar(shares, share, name, look)] if look.cells else []
-        table.add_row(name, *bar, *(_short(name, one.get(name)) for one in (*amounts, shares.total)))
-    told = [Text(f"{_problem(one)}", style="bold red") for one in share.problems]
+        rows.append(("in bucket" if share.is_bucket else "bucket", share.parent or "-"))
+    rows += [("weight", _weight(share)), ("overused", _overused(share, now))]
+    kinds: dict[str, Counted] = {kind: getattr(share, kind) for kind in ("allocated", "deserved", "reserved", "hard")}
+    kinds |= {kind: getattr(share, kind) for kind in ("ceiling", "waiting") if getattr(share, kind)}
+    table = amounts_table(look, kinds, shares.total, lambda name: _bar(shares, share, name, look), _short)
+    lines = [Text(_problem(one), style="bold red") for one in share.problems]
     if share.overused is not None:
-        told.append(Text(_problem(share.overused), style="yellow"))
-    return Group(facts, Text(), table, *(([Text(), *told]) if told else []))
+        lines.append(Text(_problem(share.overused), style="yellow"))
+    return Group(facts(rows), Text(), table, *(([Text(), *lines]) if lines else []))
 
 
 def shown(shares: Shares) -> list[str]:
     """The resources that a table has columns for: the usual ones, and the scarcest of the others."""
-    parts: dict[str, float] = {}
-    for share in (*shares.namespaces.values(), *shares.buckets.values()):
-        names = {*share.deserved, *share.hard, *share.reserved, *share.allocated} - set(USUAL)
+
+    def parts(share: Share) -> Iterator[tuple[str, float]]:
+        names = {*share.deserved, *share.hard, *share.reserved, *share.allocated}
         for name in names - (set() if counts_pods(share) else {"pods"}):
             part = share.allocated.get(name, 0) / (_scale(shares, share, name) or 1)
             if part or name in share.hard or name in share.reserved:
-                parts[name] = max(parts.get(name, 0.0), part)
-    extra = max(sorted(parts), key=lambda name: parts[name], default=None)
+                yield name, part
+
+    extra = scarcest(part for share in shares.all for part in parts(share))
     return [*USUAL, *([extra] if extra is not None else [])]
 
 
@@ -181,46 +180,47 @@ def _row(
     cells: list[RenderableType] = [named(name, unicode=look.unicode)]
     if look.ranks:
         cells.append(_weight(share))
-    cells += [_held(shares, share, resource, look) for resource in resources]
+    cells += [_usage(shares, share, resource, look) for resource in resources]
     cells.append(_overused(share, now))
     if look.wide:
-        cells += [_told(amounts) for amounts in (share.deserved, share.allocated, share.reserved, share.hard)]
+        cells += [
+            one_line(amounts, _short) for amounts in (share.deserved, share.allocated, share.reserved, share.hard)
+        ]
     return cells
 
 
 def _remarks(shares: Shares, idle: int) -> list[RenderableType]:
-    """How many namespaces are not shown, and what is wrong, below the table."""
+    """Lines below the table: how many namespaces are not shown, and what is wrong."""
     problems = [
         Text(f"{share.name}: {_problem(one)}", style="bold red")
         for share in (*shares.buckets.values(), *shares.namespaces.values())
         for one in share.problems
     ]
     left = len(problems) - PROBLEMS_MAX
-    told: list[RenderableType] = []
+    lines: list[RenderableType] = []
     if idle:
-        told.append(
-            Text(f"and {idle} that {'hold and ask' if idle > 1 else 'holds and asks'} for nothing", style="dim")
-        )
+        verbs = "hold and ask" if idle > 1 else "holds and asks"
+        lines.append(Text(f"and {idle} that {verbs} for nothing", style="dim"))
     if problems:
-        told += [Text(), *problems[:PROBLEMS_MAX]]
+        lines += [Text(), *problems[:PROBLEMS_MAX]]
     if left > 0:
-        told.append(Text(f"and {left} more (-o json tells all)", style="dim"))
+        lines.append(Text(f"and {left} more (-o json tells all)", style="dim"))
     waiting = [share.name for share in shares.namespaces.values() if not share.divided]
     if waiting:
         count = f"{len(waiting)} namespaces have" if len(waiting) > 1 else f"namespace {waiting[0]} has"
-        told += [Text(), Text(f"{count} no Allocation yet: is `vsched run --arbitrate` running?", style="yellow")]
-    return told
+        lines += [Text(), Text(f"{count} no Allocation yet: is `vsched run --arbitrate` running?", style="yellow")]
+    return lines
 
 
-def _held(shares: Shares, share: Share, resource: str, look: Look) -> Text:
-    """What is held of what is deserved, as a bar with numbers."""
+def _usage(shares: Shares, share: Share, resource: str, look: Look) -> Text:
+    """What is used of what is deserved, as a bar with numbers."""
     deserved = share.deserved.get(resource, 0) if share.divided else None
-    told = Text(f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}")
-    return Text.assemble(_bar(shares, share, resource, look), " ", told) if look.cells else told
+    words = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
+    return beside(look, _bar(shares, share, resource, look), words)
 
 
 def _bar(shares: Shares, share: Share, resource: str, look: Look) -> Text:
-    """What is held of what may be held at most; what is beyond what is deserved in another colour."""
+    """What is used of what may be used at most; what exceeds the deserved part in another colour."""
     return bar(
         look,
         _scale(shares, share, resource),
@@ -232,32 +232,29 @@ def _bar(shares: Shares, share: Share, resource: str, look: Look) -> Text:
 
 
 def _scale(shares: Shares, share: Share, resource: str) -> int:
-    """What a full bar stands for: the limit, else the cluster, else what all deserve."""
+    """The amount of a full bar: the limit, else the cluster, else what all deserve."""
     bounds = [amounts[resource] for amounts in (share.hard, shares.total) if resource in amounts]
     return min(bounds) if bounds else summed(one.deserved for one in shares.namespaces.values()).get(resource, 0)
 
 
 def _overused(share: Share, now: float) -> Text:
-    told = share.overused
-    if told is None:
+    condition = share.overused
+    if condition is None:
         return Text("-", style="dim")
-    return Text(f"for {short_duration(max(0.0, now - told.since))}" if told.since else "yes", style="bold red")
+    since = condition.since
+    return Text(f"for {short_duration(max(0.0, now - since))}" if since else "yes", style="bold red")
 
 
 def _weight(share: Share) -> str:
     return "-" if share.weight is None else str(share.weight)
 
 
-def _problem(told: Told) -> str:
-    return f"{told.kind}: {told.reason}: {told.message}"
-
-
-def _told(amounts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {_short(name, value)}" for name, value in sorted(amounts.items())) or "-"
+def _problem(condition: Told) -> str:
+    return f"{condition.kind}: {condition.reason}: {condition.message}"
 
 
 def _short(name: str, value: int | None) -> str:
-    """An amount in three digits or so; things that are counted in full."""
+    """An amount in about three digits; pods and claims are counted in full."""
     if value is not None and (name == "pods" or name.endswith(CLAIMS)):
         return str(value)
     return short("cpu" if counted_scale(name) == 1000 else "memory", value)

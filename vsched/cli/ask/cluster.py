@@ -1,53 +1,88 @@
-"""Which cluster is meant: the flags that say so, a client of it, and the namespace that goes without saying."""
+"""Which cluster is meant: the flags that say so, a client of it, its objects, and the default namespace."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from vsched.cli.options import options_as_one
 from vsched.errors import BadInput
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # so that --help does not load the client
     from vsched.kube.client import ApiClient
+    from vsched.kube.paths import ApiResource
 
-C = TypeVar("C", bound=Callable[..., Any])
 T = TypeVar("T")
+Obj = dict[str, Any]
+ABSENT = "{server} serves no {resource} (are the definitions installed?)"
 
 
-def reaching(command: C) -> C:
-    """The flags that say which cluster is meant."""
-    for option in (
-        click.option("--context", help="context of the kubeconfig, where not its current one"),
-        click.option(
-            "--kubeconfig",
-            type=click.Path(path_type=Path),
-            help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
-        ),
-    ):
-        command = option(command)
-    return command
+class ClusterFlags(NamedTuple):
+    """The values of ``--kubeconfig`` and ``--context``."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
 
 
-def on_client(kubeconfig: Path | None, context: str | None, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
-    """What comes of using a client of the cluster that the flags name."""
+USUAL_CLUSTER = ClusterFlags()
+"""The one that kubectl takes without flags."""
+
+reaching = options_as_one(
+    "cluster",
+    ClusterFlags,
+    click.option(
+        "--kubeconfig",
+        type=click.Path(path_type=Path),
+        help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
+    ),
+    click.option("--context", help="context of the kubeconfig, where not its current one"),
+)
+"""Adds the flags that say which cluster is meant; the command gets them as ``cluster``."""
+
+
+def on_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
+    """Run ``use`` with a client of this cluster, and return its result."""
     from vsched.kube.client import ApiClient
     from vsched.kube.config import load_connection
 
     async def run() -> T:
-        async with ApiClient(load_connection(kubeconfig, context)) as client:
+        async with ApiClient(load_connection(*cluster)) as client:
             return await use(client)
 
     return asyncio.run(run())
 
 
-def full_name(name: str, namespace: str | None, kubeconfig: Path | None = None, context: str | None = None) -> str:
-    """``NS/NAME`` of what a person calls so: a name alone is in ``-n``, else in the namespace that kubectl would take.
+async def objects_of(client: ApiClient, resource: ApiResource, absent: str = ABSENT) -> list[Obj]:
+    """All objects of a custom resource; raises BadInput with ``absent`` where the server does not know it."""
+    from vsched.kube.errors import NotFound
 
-    Raises BadInput where both say a namespace and they differ, or where it is no name.
+    try:
+        found: list[Obj] = (await client.list(resource.path()))["items"]
+    except NotFound:
+        raise BadInput(absent.format(server=client.connection.server, resource=resource)) from None
+    return found
+
+
+async def allocatable_of_nodes(client: ApiClient) -> list[dict[str, str]]:
+    """The allocatable amounts of every node; empty where we may not read nodes."""
+    from vsched.kube.errors import Forbidden
+    from vsched.mirror.resources import NODES
+
+    try:
+        listed = await client.list(NODES.path())
+    except Forbidden:
+        return []
+    return [(node.get("status") or {}).get("allocatable") or {} for node in listed["items"]]
+
+
+def full_name(name: str, namespace: str | None, cluster: ClusterFlags = USUAL_CLUSTER) -> str:
+    """``NS/NAME`` for a name that a user typed: a bare name is in ``namespace``, else in kubectl's default one.
+
+    Raises BadInput where the name has another namespace than ``namespace``, or is malformed.
     """
     stated, slash, alone = name.rpartition("/")
     if not alone or "/" in stated or (slash and not stated):
@@ -56,15 +91,15 @@ def full_name(name: str, namespace: str | None, kubeconfig: Path | None = None, 
         if namespace is not None and namespace != stated:
             raise BadInput(f"{name!r} with -n {namespace}: which namespace is meant?")
         return name
-    return f"{namespace or _usual_namespace(kubeconfig, context)}/{name}"
+    return f"{namespace or _default_namespace(cluster)}/{name}"
 
 
-def _usual_namespace(kubeconfig: Path | None, context: str | None) -> str:
+def _default_namespace(cluster: ClusterFlags) -> str:
     from vsched.kube.config import load_connection
 
     try:
-        return load_connection(kubeconfig, context).namespace
+        return load_connection(*cluster).namespace
     except BadInput:
-        if kubeconfig is not None or context is not None:
+        if cluster != USUAL_CLUSTER:
             raise
         return "default"

@@ -169,11 +169,22 @@ def understood(where: str, answer: object, kind: Any) -> Any:
         ) from None
 
 
+async def page_of(daemon: ApiClient, path: str, kind: Any) -> Any:
+    """A page of a daemon as records of ``kind``.
+
+    Raises Idle where the page is empty because the daemon decides nothing, and what ``understood`` raises.
+    """
+    found = await daemon.get(path)
+    if not found:
+        await expect_leader(daemon)
+    return understood(daemon.connection.server, found, kind)
+
+
 async def expect_leader(daemon: ApiClient) -> None:
-    """Raise Idle where a daemon has nothing to tell because it decides nothing; for those who got an empty answer."""
+    """Raise Idle where a daemon decides nothing; call it after an empty answer."""
     from vsched.kube.errors import Forbidden, NotFound
 
-    with suppress(Forbidden, NotFound):  # whoever may not see the picture has the answer all the same
+    with suppress(Forbidden, NotFound):  # a client that may not read the overview still gets its empty answer
         expect_role(daemon.connection.server, (await daemon.get("/overview")).get("role", ""))
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import orjson
-import yaml
 
-from vsched.cli.ask.cluster import reaching
-from vsched.cli.show.output import say
+from vsched.cli.ask.cluster import ClusterFlags, reaching
+from vsched.cli.show.output import print_document, say
 from vsched.errors import BadInput
-from vsched.printable import printable_json
 from vsched.settings import Settings, load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe, describe_lines
@@ -32,7 +29,7 @@ Examples:
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 @click.option("--probe", is_flag=True, help="ask the source of node usage about the cluster, and say what it answers")
 @reaching
-def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, context: str | None) -> None:
+def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None:
     """Validate a policy FILE (``-`` for stdin): tiers, the extension points of each plugin, and what has no effect.
 
     Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
@@ -40,29 +37,25 @@ def command(file: Path, output: str, probe: bool, kubeconfig: Path | None, conte
     """
     settings = _read(file)
     if output == "text":
-        for line in describe_lines(settings, REGISTRY):
+        for line in (*describe_lines(settings, REGISTRY), *settings.no_effect):
             say(line)
-        for idle in settings.no_effect:
-            say(idle)
         for warning in settings.warnings:
             say(f"warning: {warning}", err=True)
-        if probe:
-            _probe(settings, kubeconfig, context)
     else:
-        click.echo(_rendered(describe(settings, REGISTRY), output), nl=False)
-        if probe:
-            _probe(settings, kubeconfig, context, err=True)
+        print_document(orjson.loads(orjson.dumps(describe(settings, REGISTRY))), output)
+    if probe:
+        _probe(settings, cluster, err=output != "text")
 
 
-def _probe(settings: Settings, kubeconfig: Path | None, context: str | None, *, err: bool = False) -> None:
-    """One line a figure; raises BadInput where no node is known."""
-    from vsched.cli.usage.source import look  # here, because most files are checked without a cluster
+def _probe(settings: Settings, cluster: ClusterFlags, *, err: bool) -> None:
+    """Say what the source of node usage answers, a line a figure; raises BadInput where no node is known."""
+    from vsched.cli.usage.source import read_usage  # here, because most files are checked without a cluster
     from vsched.cli.usage.view import figure_lines, why_nothing
 
-    sight = look(settings, kubeconfig, context)
-    for line in figure_lines(sight):
+    found = read_usage(settings, cluster)
+    for line in figure_lines(found):
         say(line, err=err)
-    problem = why_nothing(sight)
+    problem = why_nothing(found)
     if problem:
         raise BadInput(problem)
 
@@ -71,10 +64,3 @@ def _read(file: Path) -> Settings:
     if str(file) == "-":
         return load_bytes(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin", REGISTRY)
     return load_file(file, REGISTRY)
-
-
-def _rendered(described: dict[str, Any], output: str) -> str:
-    if output == "json":
-        return printable_json(orjson.dumps(described, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
-    plain: dict[str, Any] = orjson.loads(orjson.dumps(described))
-    return yaml.safe_dump(plain, sort_keys=False)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.daemon import Target, asking
-from vsched.cli.show.output import say, showing_as
+from vsched.cli.ask.daemon import Target, address_of, ask_daemon, asking, expect_leader
+from vsched.cli.show.output import Output, say, showing_as
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from vsched.cli.show.drawing import Look
     from vsched.kube.client import ApiClient
 
 EPILOG = """\b
@@ -24,7 +27,6 @@ Examples:
   vsched dump --recording 17
 """
 
-OUTPUTS = ("text", "json", "yaml")
 STDOUT = "-"
 
 
@@ -33,11 +35,9 @@ STDOUT = "-"
 @click.option("--anonymous", is_flag=True, help="replace all names by made-up ones, in the same order")
 @click.option("--recording", "number", type=click.IntRange(min=0), help="the one that was kept of this session")
 @click.option("--list", "listing", is_flag=True, help="show what was kept, and write nothing")
-@showing_as(OUTPUTS)
+@showing_as("text", "json", "yaml")
 @asking
-def command(
-    target: Target, out: str, anonymous: bool, number: int | None, listing: bool, output: str, no_color: bool
-) -> None:
+def command(target: Target, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
     """Write a cycle of a running daemon to a file that vsched replay runs again.
 
     In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
@@ -46,7 +46,7 @@ def command(
     if listing and (out or anonymous or number is not None):
         raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")
     if listing:
-        _show_list(_kept(target), output, no_color)
+        _show_list(ask_daemon(target, recordings_of), output)
         return
     if out == STDOUT and sys.stdout.isatty():
         raise BadInput("-O -: a terminal cannot show it (expected a file, or a program after |)")
@@ -55,8 +55,6 @@ def command(
 
 
 def _fetch(target: Target, number: int | None, *, anonymous: bool) -> bytes:
-    from vsched.cli.ask.daemon import address_of, ask_daemon
-
     path = "/dump" if number is None else f"/recordings/{number}"
     if sys.stderr.isatty():
         what = "its next session" if number is None else f"recording {number}"
@@ -69,9 +67,10 @@ def _fetch(target: Target, number: int | None, *, anonymous: bool) -> bytes:
 
 
 def _write(data: bytes, out: str) -> None:
-    """Write it where it belongs, and say on stderr what is in it."""
+    """Write the recording to its file or standard output, and say on standard error what is in it."""
     from vsched.cli.replay.view import decided, described
     from vsched.model.dump import decode
+    from vsched.model.plan import CycleReport
 
     recording = decode(data)
     if out == STDOUT:
@@ -88,51 +87,38 @@ def _write(data: bytes, out: str) -> None:
         say(f"{path}: {len(data) / 1000:,.0f} kB", err=True)
     for line in described(recording):
         say(line, err=True)
-    say(recording.head.error or decided(_report_of(recording)), err=True)
+    say(recording.head.error or decided(recording.report or CycleReport()), err=True)
 
 
-def _report_of(recording: Any) -> Any:
-    from vsched.model.plan import CycleReport
-
-    return recording.report or CycleReport()
+# -- the list
 
 
-# -- the list -------------------------------------------------------------------------------------------------------
-
-
-def _kept(target: Target) -> list[dict[str, Any]]:
-    from vsched.cli.ask.daemon import ask_daemon
-
-    found = ask_daemon(target, recordings_of)
-    if not isinstance(found, list):
-        raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
-    return found
-
-
-async def recordings_of(client: ApiClient) -> Any:
-    """The list of a daemon that decides: another has seen nothing go wrong."""
-    from vsched.cli.ask.daemon import expect_leader
-
+async def recordings_of(client: ApiClient) -> list[dict[str, Any]]:
+    """The recordings that a daemon has kept; raises Idle where it keeps none because it decides nothing."""
     found = (await client.get("/recordings")).get("recordings")
     if not found:
         await expect_leader(client)
-    return found
+    elif not isinstance(found, list):
+        raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
+    return found or []
 
 
-def _show_list(kept: list[dict[str, Any]], output: str, no_color: bool) -> None:
+def _show_list(recordings: list[dict[str, Any]], output: Output) -> None:
+    if output.output == "text" and not recordings:
+        say("nothing looked wrong")
+    else:
+        output.show(lambda: {"recordings": recordings}, lambda look: _table(recordings, look))
+
+
+def _table(recordings: list[dict[str, Any]], look: Look) -> RenderableType:
+    from rich.text import Text
+
     from vsched.cli.replay.view import moment
     from vsched.cli.show.columns import columned
-    from vsched.cli.show.output import console_for, look_of, print_document
 
-    if output != "text":
-        print_document({"recordings": kept}, output)
-        return
-    if not kept:
-        say("nothing looked wrong")
-        return
-    console = console_for(no_color, wide=False)
-    table = columned(("number", "time", "kept for", "times", "kB", "says"), unicode=look_of(console, False).unicode)
-    for one in kept:
+    table = columned(("number", "time", "kept for", "times", "kB", "says"), unicode=look.unicode)
+    for one in recordings:
         size, says = f"{one['bytes'] / 1000:,.0f}", one["says"] or one["error"]
-        table.add_row(str(one["number"]), moment(one["at"]), one["why"], str(one["times"]), size, says)
-    console.print(table, markup=False)
+        cells = (str(one["number"]), moment(one["at"]), one["why"], str(one["times"]), size, says)
+        table.add_row(*map(Text, cells))
+    return table

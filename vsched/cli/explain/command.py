@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from vsched.cli.ask.cluster import full_name, reaching
+from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
-from vsched.cli.ask.daemon import Target, asking
-from vsched.cli.show.output import console_for, look_of, print_document, say, showing
+from vsched.cli.ask.daemon import Target, asked, asking, understood
+from vsched.cli.show.output import Output, say, showing
 from vsched.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ Examples:
 """
 
 WATCH_SECONDS = 1.0
-"""Between two looks, when watching."""
+"""Between two questions of --watch."""
 ESTIMATE_SECONDS = 5.0
-"""How long is tried to foresee when something starts, where no daemon is asked."""
+"""How long a start is estimated at most, where a file is asked and no daemon."""
 
 
 @click.command("explain", epilog=EPILOG)
@@ -55,11 +56,9 @@ def command(
     kind: str | None,
     watch: bool,
     file: Path | None,
-    kubeconfig: Path | None,
-    context: str | None,
+    cluster: ClusterFlags,
     target: Target,
-    output: str,
-    no_color: bool,
+    output: Output,
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
 
@@ -71,32 +70,28 @@ def command(
     if namespace is None and kind is None and name.startswith(QUEUE):
         path = f"/explain-queue/{name.removeprefix(QUEUE)}"
     else:
-        path = f"/explain/{full_name(name, namespace, kubeconfig, context)}"
-    asked = {} if kind is None else {"kind": kind}
+        path = f"/explain/{full_name(name, namespace, cluster)}"
+    parameters = {} if kind is None else {"kind": kind}
     if file is not None:
-        _show(_from_file(file, path, kind or ""), output, no_color)
+        _show(_from_file(file, path, kind or ""), output)
     elif watch:
-        _watch(target, path, asked, output, no_color)
+        asyncio.run(_watch(target, path, parameters, output))
     else:
-        _show(_ask(target, path, asked), output, no_color)
+        _show(asyncio.run(_ask(target, path, parameters)), output)
 
 
-def _ask(target: Target, path: str, asked: dict[str, str]) -> Explanation:
-    from vsched.cli.ask.daemon import ask_daemon
-
-    return ask_daemon(target, lambda client: _told(client, path, asked))
-
-
-async def _told(client: ApiClient, path: str, asked: dict[str, str]) -> Explanation:
-    from vsched.cli.ask.daemon import understood
+async def _ask(target: Target, path: str, parameters: dict[str, str]) -> Explanation:
     from vsched.explain.records import Explanation
 
-    found: Explanation = understood(client.connection.server, await client.get(path, asked), Explanation)
-    return found
+    async def read(client: ApiClient) -> Explanation:
+        found: Explanation = understood(client.connection.server, await client.get(path, parameters), Explanation)
+        return found
+
+    return await asked(target, read)
 
 
 def _from_file(file: Path, path: str, kind: str) -> Explanation:
-    """The explanation of the session that a file holds."""
+    """The explanation from the session that a file holds."""
     from vsched.cli.plan.live import load
     from vsched.explain.explaining import explain, explain_queue, kinds_of
     from vsched.framework.answers import Repeating
@@ -107,13 +102,16 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     if recording.report is None:
         raise BadInput(f"{file}: the cycle in it ended in an error, so nothing was decided")
     policy = load_text(recording.policy, str(file), REGISTRY).policy
-    sight = (recording.snapshot, policy, REGISTRY, recording.report)
+    session = (recording.snapshot, policy, REGISTRY, recording.report)
     _, what, *names = path.split("/")
     if what == "explain":
+        until = time.monotonic() + ESTIMATE_SECONDS
         callout = Repeating(recording.calls)
-        found = explain(*sight, names[0], names[1], kind=kind, callout=callout, foreseen=_for_seconds(ESTIMATE_SECONDS))
+        found = explain(
+            *session, names[0], names[1], kind=kind, callout=callout, foreseen=lambda: time.monotonic() > until
+        )
     else:
-        found = explain_queue(*sight, names[0], callout=Repeating(recording.calls))
+        found = explain_queue(*session, names[0], callout=Repeating(recording.calls))
     if found is None:
         key = "/".join(names)
         known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
@@ -121,58 +119,40 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     return found
 
 
-def _for_seconds(most: float) -> Callable[[], bool]:
-    """Says whether this time is over."""
-    import time
-
-    until = time.monotonic() + most
-    return lambda: time.monotonic() > until
-
-
-def _watch(target: Target, path: str, asked: dict[str, str], output: str, no_color: bool) -> None:
-    """Tell what there is whenever that is something else, until it runs or has finished."""
-    import asyncio
-
-    from vsched.cli.ask.daemon import asked as ask
+async def _watch(target: Target, path: str, parameters: dict[str, str], output: Output) -> None:
+    """Show the explanation whenever it has changed, until what it is about runs or has finished."""
     from vsched.explain.records import State
 
-    async def look() -> None:
-        before: object = None
-        problem = ""
-        while True:
-            try:
-                found = await ask(target, lambda client: _told(client, path, {**asked, "changes": "false"}))
-                if _essence(found) != before:
-                    full = await ask(target, lambda client: _told(client, path, asked))
-                    before = _essence(found)
-                    _show(full, output, no_color)
-                problem = ""
-                if found.state in (State.RUNS, State.FINISHED):
-                    return
-            except Unavailable as error:  # a daemon that has answered is waited for: it may be begun anew
-                if before is None:
-                    raise
-                if str(error) != problem:
-                    problem = str(error)
-                    say(f"vsched: {problem}", err=True)
-            await asyncio.sleep(WATCH_SECONDS)
-
-    asyncio.run(look())
+    before: object = None
+    problem = ""
+    while True:
+        try:
+            found = await _ask(target, path, {**parameters, "changes": "false"})
+            if _essence(found) != before:
+                full = await _ask(target, path, parameters)
+                before = _essence(found)
+                _show(full, output)
+            problem = ""
+            if found.state in (State.RUNS, State.FINISHED):
+                return
+        except Unavailable as error:  # a daemon that answered once may be restarting: wait for it
+            if before is None:
+                raise
+            if str(error) != problem:
+                problem = str(error)
+                say(f"vsched: {problem}", err=True)
+        await asyncio.sleep(WATCH_SECONDS)
 
 
 def _essence(found: Explanation) -> object:
-    """What makes it worth telling again: neither the time nor what is looked for at length."""
+    """The parts whose change is worth showing: neither the time nor what would help."""
     place = found.place
     return found.state, found.message, found.phase, found.counts, place and (place.position, place.of)
 
 
-def _show(found: Explanation, output: str, no_color: bool) -> None:
+def _show(found: Explanation, output: Output) -> None:
     from msgspec import to_builtins
 
     from vsched.cli.explain.view import as_page
 
-    if output in ("json", "yaml"):
-        print_document(to_builtins(found), output)
-        return
-    console = console_for(no_color, output == "wide")
-    console.print(as_page(found, look_of(console, output == "wide"), wide=output == "wide"))
+    output.show(lambda: to_builtins(found), lambda look: as_page(found, look, wide=output.wide))

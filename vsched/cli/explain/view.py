@@ -1,4 +1,4 @@
-"""An explanation as a page for people: headline, place, what is in the way, nodes by reason, and what would help."""
+"""An explanation as a page: the reason, the place in the order, constraints, nodes by reason, and what would help."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, cut
 from vsched.explain.records import SAYS, Constraint, Explanation, State
@@ -22,18 +23,18 @@ STATE_STYLES = {
 }
 AS_THINGS_ARE = "cannot start as things are"
 STATE_WORDS = {State.NEVER: AS_THINGS_ARE, State.STARTING: "is about to start", State.FINISHED: "has finished"}
-"""What is said of pods and PodGroups, where that is not the state's own word."""
+"""The words for states of pods and PodGroups, where these are not the state's own."""
 QUEUE_WORDS = {State.WAITS: "has jobs that wait", State.NEVER: f"has jobs that {AS_THINGS_ARE}"}
-"""What is said of queues; of one where nothing waits, whether it is open."""
+"""The words for states of queues; a queue where nothing waits shows whether it is open."""
 GROUPS_SHOWN = 6
-"""So many groups of nodes have a column, the first of all; a wide page has all of them."""
+"""Groups of nodes that have a column; a wide page has all groups."""
 PODS_SHOWN = 8
-"""So many reasons of pods are shown; a wide page has all of them."""
+"""Messages of pods that are shown; a wide page has all."""
 REASON_COLUMNS = 60
 
 
 def as_page(found: Explanation, look: Look, *, wide: bool = False) -> RenderableType:
-    """The whole page; parts that there is nothing to say in are left out."""
+    """The whole page, without its empty parts."""
     parts: list[RenderableType] = [_title(found)]
     if found.message not in (SAYS[State.STARTING], SAYS[State.RUNS], SAYS[State.FINISHED]):
         parts.append(Text(found.message))
@@ -43,8 +44,9 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
         parts += _part("in the way", _constraints(rest))
     if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all
         parts += _part("nodes", _nodes(found, look, wide))
-    # That its gang waits, and why, is in the first lines.
-    pods = {told: count for told, count in found.pods.items() if not told.startswith(f"its gang {found.key} waits: ")}
+    # The first lines say already that the gang waits, and why.
+    of_gang = f"its gang {found.key} waits: "
+    pods = {message: count for message, count in found.pods.items() if not message.startswith(of_gang)}
     if len(pods) > 1:
         parts += _part("pods", _pods(pods, wide))
     if found.changes:
@@ -67,35 +69,28 @@ def _part(heading: str, body: RenderableType) -> list[RenderableType]:
 
 
 def _facts(found: Explanation) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    above = "parent" if found.kind == "Queue" else "queue"
-    state = "state" if found.kind == "Queue" else "phase"
+    above, state = ("parent", "state") if found.kind == "Queue" else ("queue", "phase")
     reason = next((one.code for one in found.constraints if one.repeats), "")
-    facts = [("reason", reason), (above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
-    facts += [("note", note) for note in found.notes]
-    facts.append(("jobs" if found.kind == "Queue" else "pods", _counts(found)))
+    rows = [("reason", reason), (above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
+    rows += [("note", note) for note in found.notes]
+    rows.append(("jobs" if found.kind == "Queue" else "pods", _counts(found)))
     if found.place is not None:
         place = found.place
-        facts.append(("place", place.message))
+        rows.append(("place", place.message))
         if place.overall_of > place.of:
-            facts.append(("", f"{place.overall} of {place.overall_of} in all"))
-        facts.append(("behind", ", ".join(place.ahead)))
+            rows.append(("", f"{place.overall} of {place.overall_of} in all"))
+        rows.append(("behind", ", ".join(place.ahead)))
     if found.start is not None:
-        facts.append(("estimate", found.start.message))
-    for word, value in facts:
-        if value:
-            table.add_row(word, Text(value))
-    return table
+        rows.append(("estimate", found.start.message))
+    return facts([(word, Text(value)) for word, value in rows if value])
 
 
 def _counts(found: Explanation) -> str:
     """``8 of at least 8: 6 pending, 2 gated``; of a queue its jobs, then their pods."""
     counts = found.counts
     if found.kind == "Queue":
-        told = f"{counts.get('jobs', 0)}: {counts.get('waiting', 0)} waiting, {counts.get('running', 0)} running"
-        return f"{told}, with {counts['pending']} of {counts['pods']} pods pending" if "pods" in counts else told
+        jobs = f"{counts.get('jobs', 0)}: {counts.get('waiting', 0)} waiting, {counts.get('running', 0)} running"
+        return f"{jobs}, with {counts['pending']} of {counts['pods']} pods pending" if "pods" in counts else jobs
     parts = ", ".join(
         f"{count} {word}" for word, count in counts.items() if count and word not in ("minMember", "pods")
     )
@@ -106,14 +101,12 @@ def _counts(found: Explanation) -> str:
 
 
 def _constraints(found: Iterable[Constraint]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for one in found:
-        lasting = " (waiting does not help)" if one.lasting else ""
+    def row(one: Constraint) -> tuple[Text, Text]:
         style = STATE_STYLES[State.NEVER if one.lasting else State.WAITS]
-        table.add_row(Text(str(one.code), style=style), Text.assemble(one.message, (lasting, "dim")))
-    return table
+        remark = " (waiting does not help)" if one.lasting else ""
+        return Text(str(one.code), style=style), Text.assemble(one.message, (remark, "dim"))
+
+    return facts(map(row, found), style="")
 
 
 def _nodes(found: Explanation, look: Look, wide: bool) -> Table:
@@ -129,17 +122,12 @@ def _nodes(found: Explanation, look: Look, wide: bool) -> Table:
     return table
 
 
-def _pods(told: Mapping[str, int], wide: bool) -> Table:
-    """Counts of pods by what each is told."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    shown = list(told.items())[: None if wide else PODS_SHOWN]
-    for message, count in shown:
-        table.add_row(str(count), Text(message))
-    if len(shown) < len(told):
-        table.add_row("", Text(f"and {len(told) - len(shown)} other reasons (-o wide)", style="dim"))
-    return table
+def _pods(counts: Mapping[str, int], wide: bool) -> Table:
+    """How many pods have which message."""
+    rows = [(str(count), Text(message)) for message, count in counts.items()][: None if wide else PODS_SHOWN]
+    if len(rows) < len(counts):
+        rows.append(("", Text(f"and {len(counts) - len(rows)} other reasons (-o wide)", style="dim")))
+    return facts(rows, style="", justify="right")
 
 
 def _changes(found: Explanation) -> Table:

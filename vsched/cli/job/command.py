@@ -1,15 +1,13 @@
-"""``vsched job``: what jobs there are, where each stands in the order, and why those that wait do."""
+"""``vsched job``: the jobs there are, where each stands in the order of its queue, and why it waits."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from vsched.cli.ask.cluster import full_name, reaching
+from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import Target, asking
-from vsched.cli.show.output import console_for, look_of, print_document, say, showing
+from vsched.cli.show.output import Output, say, showing
 from vsched.model.status import Phase
 
 EPILOG = """\b
@@ -33,7 +31,7 @@ def command() -> None:
     """
 
 
-# What a command needs is imported in it, so that --help does not load the client.
+# Each command imports what it needs, so that --help does not load the client.
 
 
 @command.command("list", epilog="Example:  vsched job list --waiting -o wide")
@@ -53,24 +51,18 @@ def list_(
     phase: str | None,
     waiting: bool,
     sort: str,
-    kubeconfig: Path | None,
-    context: str | None,
+    cluster: ClusterFlags,
     target: Target,
-    output: str,
-    no_color: bool,
+    output: Output,
 ) -> None:
     """Every job, those that wait in the order in which their queue tries them."""
-    from vsched.cli.job.source import Place, read_jobs
+    from vsched.cli.job.source import read_jobs
     from vsched.cli.job.view import as_table, chosen, list_document
     from vsched.clock import SystemClock
 
-    jobs, remark = read_jobs(Place(target, kubeconfig, context))
+    jobs, remark = read_jobs(target, cluster)
     lines = chosen(jobs.lines, None if all_namespaces else namespace, queue, phase, waiting, sort)
-    if output in ("json", "yaml"):
-        print_document(list_document(jobs, lines), output)
-    else:
-        console = console_for(no_color, output == "wide")
-        console.print(as_table(lines, look_of(console, output == "wide"), SystemClock().now()))
+    output.show(lambda: list_document(jobs, lines), lambda look: as_table(lines, look, SystemClock().now()))
     _say(remark)
 
 
@@ -80,29 +72,17 @@ def list_(
 @reaching
 @asking
 @showing
-def get(
-    name: str,
-    namespace: str | None,
-    kubeconfig: Path | None,
-    context: str | None,
-    target: Target,
-    output: str,
-    no_color: bool,
-) -> None:
+def get(name: str, namespace: str | None, cluster: ClusterFlags, target: Target, output: Output) -> None:
     """Everything about one job."""
-    from vsched.cli.job.source import Place, read_job
+    from vsched.cli.job.source import read_job
     from vsched.cli.job.view import as_page, get_document
     from vsched.clock import SystemClock
 
-    job, remark = read_job(Place(target, kubeconfig, context), full_name(name, namespace, kubeconfig, context))
-    if output in ("json", "yaml"):
-        print_document(get_document(job), output)
-    else:
-        console_for(no_color, output == "wide").print(as_page(job, SystemClock().now()))
+    job, remark = read_job(target, cluster, full_name(name, namespace, cluster))
+    output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now()))
     _say(remark)
 
 
 def _say(remark: str) -> None:
-    """What is not known, beside the result."""
     if remark:
         say(f"vsched: {remark}", err=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.job.source import Job, Jobs, Line
+from vsched.cli.job.source import JobDetails, JobLine, JobList
+from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import JOB, Rows, columned, named
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import Explanation
 from vsched.model.status import Phase
 from vsched.sim.tables.ages import short_duration
+from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 
@@ -27,24 +27,24 @@ PHASE_STYLES = {
     Phase.COMPLETED: "dim",
 }
 WIDE = frozenset({"priority", "min", "pending", "running"})
-"""Columns that most terminals have no room for."""
+"""Columns for which most terminals have no room."""
 LEAST = frozenset({"job", "phase", "reason"})
-"""Those that even the narrowest has room for."""
+"""Columns of the narrowest table."""
 
 
 # -- which, and in which order
 
 
-def _by_order(line: Line) -> tuple[Any, ...]:
+def _by_order(line: JobLine) -> tuple[Any, ...]:
     return line.queue, line.position is None, line.position or 0, not line.waits, line.key
 
 
-def _by_priority(line: Line) -> tuple[Any, ...]:
+def _by_priority(line: JobLine) -> tuple[Any, ...]:
     known = line.priority if isinstance(line.priority, int) else 0
     return -known, *_by_order(line)
 
 
-SORTS: dict[str, Callable[[Line], Any]] = {
+SORTS: dict[str, Callable[[JobLine], Any]] = {
     "order": _by_order,
     "name": lambda line: line.key,
     "age": lambda line: (line.created is None, line.created or 0.0, line.key),
@@ -53,13 +53,13 @@ SORTS: dict[str, Callable[[Line], Any]] = {
     "reason": lambda line: (not line.reason, line.reason, *_by_order(line)),
     "size": lambda line: (-line.min_member, line.key),
 }
-"""What lists can be sorted by: ``order`` is the order of their queues, then those that do not wait."""
+"""Sort keys of ``--sort``. ``order``: the order in which queues try their jobs, then those that do not wait."""
 
 
 def chosen(
-    lines: Iterable[Line], namespace: str | None, queue: str | None, phase: str | None, waiting: bool, sort: str
-) -> list[Line]:
-    """The jobs that are meant, in the order that is meant."""
+    lines: Iterable[JobLine], namespace: str | None, queue: str | None, phase: str | None, waiting: bool, sort: str
+) -> list[JobLine]:
+    """The jobs that all filters let through, sorted."""
     found = (
         line
         for line in lines
@@ -74,8 +74,8 @@ def chosen(
 # -- for programs
 
 
-def as_document(line: Line) -> Document:
-    """A job for programs; null where nobody knows."""
+def as_document(line: JobLine) -> Document:
+    """A job for programs; null for what is not known."""
     return {
         "job": line.key,
         "queue": line.queue,
@@ -87,7 +87,7 @@ def as_document(line: Line) -> Document:
         "running": line.running,
         "succeeded": line.succeeded,
         "failed": line.failed,
-        "created": None if line.created is None else _moment(line.created),
+        "created": None if line.created is None else time_stamp(line.created),
         "position": line.position,
         "reason": line.reason,
         "message": line.message,
@@ -95,41 +95,37 @@ def as_document(line: Line) -> Document:
     }
 
 
-def list_document(jobs: Jobs, lines: Sequence[Line]) -> Document:
-    """Jobs for programs, in the order that is meant."""
+def list_document(jobs: JobList, lines: Sequence[JobLine]) -> Document:
+    """Jobs for programs, in this order."""
     return {"source": jobs.source, "jobs": [as_document(line) for line in lines]}
 
 
-def get_document(job: Job) -> Document:
+def get_document(job: JobDetails) -> Document:
     """Everything about one job for programs."""
     import msgspec
 
-    told = as_document(job.line) | {"source": job.source}
+    document = as_document(job.line) | {"source": job.source}
     if job.explanation is not None:
-        return told | {"explanation": msgspec.to_builtins(job.explanation)}
-    return told | {"conditions": [dict(condition) for condition in job.conditions]}
-
-
-def _moment(since: float) -> str:
-    return datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return document | {"explanation": msgspec.to_builtins(job.explanation)}
+    return document | {"conditions": [dict(condition) for condition in job.conditions]}
 
 
 # -- for people
 
 
-def as_table(lines: Sequence[Line], look: Look, now: float, *, messages: bool = False) -> RenderableType:
-    """A line a job; a wide table says in a sentence why it waits, others do, cut short, where ``messages`` says so."""
+def as_table(lines: Sequence[JobLine], look: Look, now: float, *, messages: bool = False) -> RenderableType:
+    """A line a job. A wide table ends with the sentence why it waits; another does with ``messages``, cut short."""
     if not lines:
         return Text("no jobs")
     headings = _headings(look)
-    told = messages or look.wide
+    with_message = messages or look.wide
     rows: list[list[str | Text]] = []
     for line in lines:
         cells = _cells(line, look, now)
-        # A sentence gives way where there is no room, and takes no second line.
-        sentence = [named(line.message, unicode=look.unicode)] if told else []
+        # A sentence is cut off where there is no room, and never takes a second line.
+        sentence = [named(line.message, unicode=look.unicode)] if with_message else []
         rows.append([*(cells[heading] for heading in headings), *sentence])
-    return Rows([*headings, *(["message"] if told else [])], rows, look.unicode)
+    return Rows([*headings, *(["message"] if with_message else [])], rows, look.unicode)
 
 
 def _headings(look: Look) -> list[str]:
@@ -138,7 +134,7 @@ def _headings(look: Look) -> list[str]:
     return [heading for heading in JOB if look.counts or heading not in WIDE]
 
 
-def _cells(line: Line, look: Look, now: float) -> dict[str, str | Text]:
+def _cells(line: JobLine, look: Look, now: float) -> dict[str, str | Text]:
     return {
         "job": named(line.key, unicode=look.unicode),
         "queue": named(line.queue, unicode=look.unicode),
@@ -159,16 +155,13 @@ def _known(value: float | str | None) -> str | Text:
 
 
 def age(created: float | None, now: float) -> str:
-    """How long ago, as kubectl says it."""
+    """How long ago, written as kubectl writes ages."""
     return "-" if created is None else short_duration(max(0.0, now - created))
 
 
-def as_page(job: Job, now: float) -> RenderableType:
+def as_page(job: JobDetails, now: float) -> RenderableType:
     """Everything about one job."""
     line = job.line
-    facts = Table.grid(padding=(0, 2, 0, 0))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
     counts = ((line.ready, "ready"), (line.pending, "pending"), (line.running, "running"))
     ended = ((line.succeeded, "succeeded"), (line.failed, "failed"))
     rows: list[tuple[str, RenderableType]] = [
@@ -182,20 +175,18 @@ def as_page(job: Job, now: float) -> RenderableType:
         ("position", _position(job)),
         ("reason", Text(line.reason or "-", style="yellow" if line.reason else "dim")),
     ]
-    for row in rows:
-        facts.add_row(*row)
-    return Group(facts, *_why(job), Text(f"\nvsched explain {line.key} tells more", style="dim"))
+    return Group(facts(rows), *_why(job), Text(f"\nvsched explain {line.key} tells more", style="dim"))
 
 
-def _position(job: Job) -> RenderableType:
+def _position(job: JobDetails) -> RenderableType:
     place = job.explanation.place if job.explanation is not None else None
     if place is None:
         return _known(job.line.position)
     return f"{place.position} of {place.of} in its queue, {place.overall} of {place.overall_of} in all"
 
 
-def _why(job: Job) -> list[RenderableType]:
-    """The sentence, nodes by reason, and what would help, as far as somebody told."""
+def _why(job: JobDetails) -> list[RenderableType]:
+    """Why it waits: the sentence, nodes by reason, and what would help; what is not known is left out."""
     line, parts = job.line, list[RenderableType]()
     explanation = job.explanation
     message = explanation.message if explanation is not None else line.message
@@ -210,15 +201,15 @@ def _why(job: Job) -> list[RenderableType]:
     parts += _outlook(explanation) if explanation is not None else []
     for condition in job.conditions:
         if condition.get("status") == "True" and condition.get("message", "") != message:
-            told = f"{condition.get('type', '')}: {condition.get('reason', '')}: {condition.get('message', '')}"
-            parts += [Text(), Text(told)]
+            words = (condition.get(key, "") for key in ("type", "reason", "message"))
+            parts += [Text(), Text(": ".join(words))]
     return parts
 
 
 def _outlook(explanation: Explanation) -> list[RenderableType]:
-    told: list[RenderableType] = []
+    lines: list[RenderableType] = []
     if explanation.changes:
-        told += [Text(), Text.assemble(("would start with ", "dim"), explanation.changes[0].message)]
+        lines += [Text(), Text.assemble(("would start with ", "dim"), explanation.changes[0].message)]
     if explanation.start is not None:
-        told += [Text.assemble(("estimate ", "dim"), explanation.start.message)]
-    return told
+        lines += [Text.assemble(("estimate ", "dim"), explanation.start.message)]
+    return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, sight_of
+from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, view_of
 from vsched.cli.queue.view import remaining
 from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueFacts, refusal_of
 from vsched.errors import BadInput, Unavailable
@@ -24,30 +24,30 @@ async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, na
     Raises BadInput where it cannot be had, and Unavailable where nobody does it in time.
     """
     queues = await read_queues(client, with_total=False)
-    sight = queues.named(name)
-    refusal = refusal_of(_standing(queues, sight), ACTIONS[action])
+    queue = queues.named(name)
+    refusal = refusal_of(_facts_of(queues, queue), ACTIONS[action])
     if refusal:
         raise BadInput(f"queue {name}: {refusal}")
-    if _is_so(sight, action):
-        return f"queue {name} is already {await _outlook(client, sight)}"
-    asked = await _request(client, sight, action, namespace or client.connection.namespace)
+    if _is_so(queue, action):
+        return f"queue {name} is already {await _outlook(client, queue)}"
+    asked = await _request(client, queue, action, namespace or client.connection.namespace)
     if not wait_seconds:
         return f"queue {name}: asked, by {asked}"
-    after = await _answer(client, sight, action, asked, wait_seconds)
+    after = await _answer(client, queue, action, asked, wait_seconds)
     return f"queue {name}: {await _outlook(client, after)}"
 
 
-def _standing(queues: Queues, sight: QueueView) -> QueueFacts:
-    above = queues.sights.get(sight.parent)
+def _facts_of(queues: Queues, queue: QueueView) -> QueueFacts:
+    above = queues.by_name.get(queue.parent)
     if above is None or above.name == ROOT:
-        return QueueFacts(sight.name, sight.state)
-    return QueueFacts(sight.name, sight.state, parent=above.name, parent_state=above.state)
+        return QueueFacts(queue.name, queue.state)
+    return QueueFacts(queue.name, queue.state, parent=above.name, parent_state=above.state)
 
 
-async def _request(client: ApiClient, sight: QueueView, action: str, namespace: str) -> str:
+async def _request(client: ApiClient, queue: QueueView, action: str, namespace: str) -> str:
     """Create a Command, or set the annotation where there are no Commands; says which."""
-    target = {"apiVersion": QUEUES.api_version, "kind": "Queue", "name": sight.name, "uid": sight.uid}
-    prefix = f"{sight.name}-{action.removesuffix('Queue').lower()}-"
+    target = {"apiVersion": QUEUES.api_version, "kind": "Queue", "name": queue.name, "uid": queue.uid}
+    prefix = f"{queue.name}-{action.removesuffix('Queue').lower()}-"
     body = {
         "apiVersion": COMMANDS.api_version,
         "kind": "Command",
@@ -59,7 +59,7 @@ async def _request(client: ApiClient, sight: QueueView, action: str, namespace: 
         made = await client.create(COMMANDS.path(namespace), body)
     except NotFound:
         wish = next(word for word, state in WISHES.items() if state == ACTIONS[action])
-        await client.patch(QUEUES.path(name=sight.name), {"metadata": {"annotations": {STATE_WISH: wish}}})
+        await client.patch(QUEUES.path(name=queue.name), {"metadata": {"annotations": {STATE_WISH: wish}}})
         return f"annotation {STATE_WISH}: {wish}"
     return f"Command {namespace}/{made['metadata']['name']}"
 
@@ -69,9 +69,9 @@ async def _answer(client: ApiClient, before: QueueView, action: str, asked: str,
     try:
         async with asyncio.timeout(seconds):
             while True:
-                sight = sight_of(await client.get(QUEUES.path(name=before.name)), before.parent)
-                if _is_so(sight, action):
-                    return sight
+                queue = view_of(await client.get(QUEUES.path(name=before.name)), before.parent)
+                if _is_so(queue, action):
+                    return queue
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         state = before.state or "without a state"
@@ -81,13 +81,13 @@ async def _answer(client: ApiClient, before: QueueView, action: str, asked: str,
         ) from None
 
 
-def _is_so(sight: QueueView, action: str) -> bool:
+def _is_so(queue: QueueView, action: str) -> bool:
     """Whether a queue is as an action would have it, and for its own sake."""
-    return not sight.by_parent and (sight.state == OPEN if ACTIONS[action] == OPEN else sight.state in SHUT)
+    return not queue.by_parent and (queue.state == OPEN if ACTIONS[action] == OPEN else queue.state in SHUT)
 
 
-async def _outlook(client: ApiClient, sight: QueueView) -> str:
+async def _outlook(client: ApiClient, queue: QueueView) -> str:
     """A state, and what it waits for."""
-    if sight.state != CLOSING:
-        return sight.state
-    return f"{sight.state}: {remaining(await podgroup_phases(client, sight.name))}"
+    if queue.state != CLOSING:
+        return queue.state
+    return f"{queue.state}: {remaining(await podgroup_phases(client, queue.name))}"

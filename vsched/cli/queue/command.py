@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.cluster import on_client, reaching
+from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
 from vsched.cli.ask.completing import queue_names
 from vsched.cli.ask.daemon import Target, asking_if_named
-from vsched.cli.show.output import console_for, look_of, print_document, say, showing
+from vsched.cli.show.output import Output, say, showing
 
 if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
@@ -24,54 +22,26 @@ Examples:
   vsched queue close research
 """
 
-C = TypeVar("C", bound=Callable[..., Any])
-
-
-def waiting(command: C) -> C:
-    """The flag that says how long to wait for the answer."""
-    return click.option(
-        "--wait",
-        "wait_seconds",
-        type=click.FloatRange(0, 1e9),
-        default=10.0,
-        show_default=True,
-        help="seconds to wait for the answer; 0 only asks",
-    )(command)
-
-
-def commanding(command: C) -> C:
-    """The flag that says where to make the Command."""
-    return click.option(
-        "-n",
-        "--namespace",
-        default="",
-        help="where to make the Command: a namespace that vsched run takes them from  [default: that of the context]",
-    )(command)
-
 
 @click.group("queue", epilog=EPILOG)
 def command() -> None:
     """Show queues, open them and close them."""
 
 
-# What a command needs is imported in it, so that --help does not load the client.
+# Each command imports what it needs, so that --help does not load the client.
 
 
 @command.command("list", epilog="Example:  vsched queue list -o wide")
 @reaching
 @asking_if_named
 @showing
-def list_(kubeconfig: Path | None, context: str | None, target: Target | None, output: str, no_color: bool) -> None:
+def list_(cluster: ClusterFlags, target: Target | None, output: Output) -> None:
     """Every queue: its state, its share, what it holds, and its jobs."""
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
 
-    queues = on_client(kubeconfig, context, lambda client: read_queues(client, target))
-    if output in ("json", "yaml"):
-        print_document(list_document(queues), output)
-    else:
-        console = console_for(no_color, output == "wide")
-        console.print(as_table(queues, look_of(console, output == "wide")))
+    queues = on_client(cluster, lambda client: read_queues(client, target))
+    output.show(lambda: list_document(queues), lambda look: as_table(queues, look))
 
 
 @command.command("get", epilog="Example:  vsched queue get research")
@@ -79,9 +49,7 @@ def list_(kubeconfig: Path | None, context: str | None, target: Target | None, o
 @reaching
 @asking_if_named
 @showing
-def get(
-    name: str, kubeconfig: Path | None, context: str | None, target: Target | None, output: str, no_color: bool
-) -> None:
+def get(name: str, cluster: ClusterFlags, target: Target | None, output: Output) -> None:
     """Everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
     from vsched.cli.queue.view import as_page, get_document
@@ -90,33 +58,35 @@ def get(
         queues = await read_queues(client, target)
         return queues, queues.named(name), await podgroup_phases(client, name)
 
-    queues, sight, phases = on_client(kubeconfig, context, read)
-    if output in ("json", "yaml"):
-        print_document(get_document(queues, sight, phases), output)
-    else:
-        console = console_for(no_color, output == "wide")
-        console.print(as_page(queues, sight, phases, look_of(console, output == "wide")))
+    queues, queue, phases = on_client(cluster, read)
+    output.show(lambda: get_document(queues, queue, phases), lambda look: as_page(queues, queue, phases, look))
 
 
-@command.command("open", epilog="Example:  vsched queue open research")
-@click.argument("name", shell_complete=queue_names)
-@reaching
-@waiting
-@commanding
-def open_(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float, namespace: str) -> None:
-    """Have a queue take in work again, and those below it that were closed with it."""
-    from vsched.cli.queue.asking import ask
+def _commanding(verb: str, action: str, says: str) -> None:
+    """Add ``vsched queue VERB``, which asks for an action of Volcano's Commands."""
 
-    say(on_client(kubeconfig, context, lambda client: ask(client, name, "OpenQueue", wait_seconds, namespace)))
+    @command.command(verb, help=says, epilog=f"Example:  vsched queue {verb} research")
+    @click.argument("name", shell_complete=queue_names)
+    @reaching
+    @click.option(
+        "--wait",
+        "wait_seconds",
+        type=click.FloatRange(0, 1e9),
+        default=10.0,
+        show_default=True,
+        help="seconds to wait for the answer; 0 only asks",
+    )
+    @click.option(
+        "-n",
+        "--namespace",
+        default="",
+        help="where to make the Command: a namespace that vsched run takes them from  [default: that of the context]",
+    )
+    def run(name: str, cluster: ClusterFlags, wait_seconds: float, namespace: str) -> None:
+        from vsched.cli.queue.asking import ask
+
+        say(on_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
-@command.command("close", epilog="Example:  vsched queue close research")
-@click.argument("name", shell_complete=queue_names)
-@reaching
-@waiting
-@commanding
-def close(name: str, kubeconfig: Path | None, context: str | None, wait_seconds: float, namespace: str) -> None:
-    """Have a queue, and all below it, take in nothing new; what runs goes on."""
-    from vsched.cli.queue.asking import ask
-
-    say(on_client(kubeconfig, context, lambda client: ask(client, name, "CloseQueue", wait_seconds, namespace)))
+_commanding("open", "OpenQueue", "Have a queue take in work again, and those below it that were closed with it.")
+_commanding("close", "CloseQueue", "Have a queue, and all below it, take in nothing new; what runs goes on.")

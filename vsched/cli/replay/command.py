@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from vsched.cli.replay.trace_options import trace_options
-from vsched.cli.show.output import showing_as
+from vsched.cli.show.output import Output, showing_as
 
 EPILOG = """\b
 Examples:
@@ -20,8 +20,6 @@ Examples:
   vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
 """
-
-OUTPUTS = ("text", "json", "yaml")
 
 
 @click.command("replay", epilog=EPILOG)
@@ -35,15 +33,14 @@ OUTPUTS = ("text", "json", "yaml")
     help="how many cycles; before each one more, what was decided comes true",
 )
 @click.option("--profile", is_flag=True, help="show the time by action and by plugin")
-@showing_as(OUTPUTS)
+@showing_as("text", "json", "yaml")
 @trace_options
 def command(
     file: Path | None,
     config: Path | None,
     cycles: int,
     profile: bool,
-    output: str,
-    no_color: bool,
+    output: Output,
     trace: tuple[Path, Path] | None,
     **asked: Any,
 ) -> None:
@@ -59,7 +56,7 @@ def command(
             )
         if useless := _given(("cycles", "profile")):
             raise click.UsageError(f"{useless}: not with --trace")
-        import_module("vsched.lab.trace.command").replay_trace(trace, output, no_color=no_color, **asked)
+        import_module("vsched.lab.trace.command").replay_trace(trace, output, **asked)
         return
     if useless := _given(asked):
         raise click.UsageError(f"{useless}: only with --trace NODES PODS")
@@ -72,7 +69,7 @@ def command(
     from vsched.cli.replay.view import show
 
     found = run(file, config, cycles=cycles, profile=profile)
-    show(found, output, no_color)
+    show(found, output)
     if not found.same and config is None:
         raise click.exceptions.Exit(1)
 

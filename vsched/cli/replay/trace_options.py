@@ -1,22 +1,12 @@
-"""The flags of ``vsched replay --trace``; what they lead to is loaded only once they are used.
-
-The command that has them passes them on as they are:
-
-    @trace_options
-    def command(..., trace, output, **asked):
-        if trace is not None:
-            import_module("vsched.lab.trace.command").replay_trace(trace, output, **asked)
-"""
+"""The flags of ``vsched replay --trace``; ``vsched.lab.trace`` is loaded only once they are used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from vsched.cli.options import options
 
 MOST_WEIGHT = 1_000_000
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -45,7 +35,7 @@ def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
     return found
 
 
-OPTIONS = (
+trace_options = options(
     click.option(
         "--trace",
         nargs=2,
@@ -89,10 +79,3 @@ OPTIONS = (
     ),
     click.option("--quiet", is_flag=True, help="For --trace: say nothing of how far it is."),
 )
-
-
-def trace_options(command: F) -> F:
-    """Give a command the flags of traces."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command

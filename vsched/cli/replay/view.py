@@ -15,7 +15,7 @@ from vsched.cli.replay.differences import Difference
 from vsched.cli.replay.run import Replayed, Span
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import so_many
-from vsched.cli.show.output import console_for, look_of, print_document
+from vsched.cli.show.output import Output, console_for, look_of, print_document
 from vsched.model.dump import ASKED, Head, Recording
 from vsched.model.plan import CycleReport
 
@@ -27,12 +27,12 @@ MOST_ROWS = 20
 MOST_SPANS = 15
 
 
-def show(found: Replayed, output: str, no_color: bool) -> None:
-    """Print it."""
-    if output == "text":
-        _print(found, console_for(no_color, wide=False))
+def show(found: Replayed, output: Output) -> None:
+    """Print what came of a replay."""
+    if output.output == "text":
+        _print(found, console_for(output.no_color, wide=False))
     else:
-        print_document(document(found), output)
+        print_document(document(found), output.output)
 
 
 # -- for programs ---------------------------------------------------------------------------------------------------

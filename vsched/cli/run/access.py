@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
+from vsched.cli.options import options
 from vsched.daemon.access_options import AccessOptions, Authentication, PortName
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _DEFAULTS = AccessOptions()
 _FILE = click.Path(path_type=Path)
-_FLAGS = (
+access_flags = options(
     click.option(
         "--tls-on",
         type=click.Choice(get_args(PortName)),
@@ -51,13 +49,6 @@ _FLAGS = (
     ),
     click.option("--allow-group", "allow_groups", multiple=True, help="whose members may ask; repeatable"),
 )
-
-
-def access_flags(command: F) -> F:
-    """Add the flags to a command."""
-    for add in reversed(_FLAGS):
-        command = add(command)
-    return command
 
 
 def access_of(flags: dict[str, Any]) -> dict[str, Any]:

@@ -1,53 +1,74 @@
-"""How results are shown: the flags that say how, the terminal there is, and data as JSON and YAML."""
+"""How commands show results: the flags for it, the console, and documents as JSON or YAML."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from vsched.cli.options import options_as_one
 from vsched.printable import one_printable_line, printable_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from vsched.cli.show.drawing import Look
 
 PIPE_COLUMNS = 5_000
-"""Room for a table that is wide, or goes to a file or a program: no line of it is ever broken."""
-OUTPUTS = ("text", "wide", "json", "yaml")
-_BLANKS = re.compile(r" +$", re.MULTILINE)
+"""Width of a wide table, and of one that goes to a file or a pipe: its lines are never broken."""
 
 C = TypeVar("C", bound=Callable[..., Any])
+_BLANKS = re.compile(r" +$", re.MULTILINE)
 
 
-def showing(command: C) -> C:
-    """The flags that say how to show it."""
-    return showing_as(OUTPUTS)(command)
+class Output(NamedTuple):
+    """The values of ``--output`` and ``--no-color``: how a command shows its result."""
+
+    output: str
+    no_color: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether a table shows all its columns."""
+        return self.output == "wide"
+
+    def show(self, document: Callable[[], object], page: Callable[[Look], RenderableType]) -> None:
+        """Print the document as JSON or YAML, or the page as text; only what is printed is made."""
+        if self.output in ("json", "yaml"):
+            print_document(document(), self.output)
+        else:
+            console = console_for(self.no_color, self.wide)
+            console.print(page(look_of(console, self.wide)))
 
 
-def showing_as(outputs: tuple[str, ...]) -> Callable[[C], C]:
-    """The same where there are other ways to show it; the first one is the usual one."""
+def showing_as(*outputs: str) -> Callable[[C], C]:
+    """A decorator that adds ``--output`` with these choices, the first as default, and ``--no-color``.
 
-    def with_flags(command: C) -> C:
-        command = click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same")(command)
-        return click.option(
+    The command gets both as ``output``.
+    """
+    return options_as_one(
+        "output",
+        Output,
+        click.option(
             "-o", "--output", type=click.Choice(outputs), default=outputs[0], show_default=True, help="how to show it"
-        )(command)
+        ),
+        click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same"),
+    )
 
-    return with_flags
+
+showing = showing_as("text", "wide", "json", "yaml")
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line, whatever the names and messages in it hold."""
+    """Print one line, with control characters escaped."""
     click.echo(one_printable_line(line), err=err)
 
 
 def guarded(console: Console) -> Console:
-    """The console, obeying nothing that stands in what it is given to print."""
+    """The console, with control characters escaped in all that it prints."""
     from vsched.cli.show.escaping import Escaping
 
     console.push_render_hook(Escaping())
@@ -55,7 +76,7 @@ def guarded(console: Console) -> Console:
 
 
 def console_for(no_color: bool, wide: bool) -> Console:
-    """The terminal, or room enough where a table is wide or goes to a file or a program."""
+    """A console on standard output; as wide as needed for a wide table, a file or a pipe."""
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -68,13 +89,13 @@ def console_for(no_color: bool, wide: bool) -> Console:
 
 
 class Trimmed:
-    """A file or a pipe whose lines end where their words end: tables fill theirs with blanks up to the width."""
+    """A file or a pipe that gets lines without trailing blanks, which rich puts behind the cells of tables."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
     def write(self, text: str) -> int:
-        """Whole lines, as a console writes them."""
+        """Write whole lines, as a console does."""
         return self._out.write(_BLANKS.sub("", text))
 
     def __getattr__(self, name: str) -> Any:
@@ -82,7 +103,7 @@ class Trimmed:
 
 
 def look_of(console: Console, wide: bool) -> Look:
-    """What fits there."""
+    """What fits the console."""
     from vsched.cli.show.drawing import look_for
 
     return look_for(console.width, wide, unicode=console.encoding.startswith("utf"))

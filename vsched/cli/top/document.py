@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from vsched.cli.usage.nodes import as_document as node_document
 from vsched.model.resources import format_amount
 from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
+from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 
@@ -18,7 +18,7 @@ Document = dict[str, Any]
 def as_document(overview: Overview) -> Document:
     """Everything at one moment; null where nobody knows."""
     return {
-        "at": moment(overview.at),
+        "at": time_stamp(overview.at),
         "version": overview.version,
         "role": overview.role,
         "counts": dict(overview.counts),
@@ -83,7 +83,7 @@ def _job(overview: Overview, row: JobRow) -> Document:
         "ready": row.ready,
         "pending": row.pending,
         "running": row.running,
-        "created": moment(row.created),
+        "created": time_stamp(row.created),
         "position": row.position,
         "reason": row.reason,
         "message": row.message,
@@ -93,15 +93,10 @@ def _job(overview: Overview, row: JobRow) -> Document:
 
 def _session(row: SessionRow) -> Document:
     told = {field: getattr(row, field) for field in row.__struct_fields__}
-    return told | {"at": moment(row.at)}
+    return told | {"at": time_stamp(row.at)}
 
 
 def _amounts(overview: Overview, values: Sequence[int | None]) -> dict[str, str]:
     """Quantities by resource, without nothing and without what nobody knows."""
     pairs = zip(overview.resources, values, strict=True)
     return {resource.name: format_amount(resource.name, value) for resource, value in pairs if value}
-
-
-def moment(since: float) -> str:
-    """Seconds since the epoch as the API writes times."""
-    return datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""The tables of ``vsched top``: as many rows of each as fit, from the one that was scrolled to. Pure."""
+"""The tables of ``vsched top``: as many rows of each as fit, from the first visible one on. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 from rich.text import Text
 
-from vsched.cli.job.source import line_of_row
+from vsched.cli.job.source import line_of_overview
 from vsched.cli.job.view import as_table as job_table
 from vsched.cli.queue.source import COUNTED, Queues, QueueView
 from vsched.cli.queue.view import as_table as queue_table
 from vsched.cli.queue.view import in_tree
+from vsched.cli.show.amounts import beside
 from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.cli.top.document import in_order
@@ -24,58 +25,58 @@ from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRo
 
 TABS = ("all", "queues", "namespaces", "jobs", "nodes", "sessions")
 SHOWN = 3
-"""Resources that are shown: cpu, memory, and the scarcest of the others."""
+"""Resources shown: cpu, memory, and the scarcest of the others."""
 MESSAGES_FROM = 140
-"""Columns of a terminal from which on jobs say in a sentence why they wait."""
+"""Least width of a terminal where jobs have the column ``message``."""
 FIRST_JOBS = 20
-"""Of those that wait, at a glance."""
+"""Waiting jobs on the first tab."""
 GAPS = 3
-"""Lines between the parts of the glance, and the one that counts why jobs wait."""
+"""Lines of the first tab that are no table: blank ones, and the counts of reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What there is room for, and what is looked at."""
+    """The size of the terminal, and what it shows."""
 
     width: int
     height: int | None
-    """None for all that there is."""
+    """None: all rows are shown."""
     look: Look
     now: float
     source: str
     tab: str = TABS[0]
     top: int = 0
-    """The first row of a table that is shown."""
+    """The first visible row."""
     problem: str = ""
-    """Why nothing new comes."""
+    """Why nothing new arrives."""
     keys: bool = False
-    """Whether keys are listened to."""
+    """Whether keys are read."""
 
 
 class Listing(NamedTuple):
-    """The rows of a table, and how some of them are drawn."""
+    """The rows of a table, and a function that draws some of them."""
 
     rows: Sequence[Any]
     draw: Callable[[Sequence[Any]], RenderableType]
 
 
 def body(overview: Overview, screen: Screen, room: int) -> list[RenderableType]:
-    """What the tab shows, in so many lines."""
+    """What the tab shows, in ``room`` lines."""
     if screen.tab in LISTINGS:
         return _fitting(LISTINGS[screen.tab](overview, screen), screen.top, room)
     return _everything(overview, screen, room)
 
 
 def rows_of(overview: Overview, screen: Screen) -> int:
-    """How many rows the tab has to scroll through."""
+    """How many rows the table of the tab has."""
     return len(LISTINGS[screen.tab](overview, screen).rows) if screen.tab in LISTINGS else 0
 
 
 def _everything(overview: Overview, screen: Screen, room: int) -> list[RenderableType]:
-    """The queues, the namespaces, why jobs wait, and the first of them, in as many lines as each wants and gets."""
+    """The first tab: queues, namespaces, why jobs wait, and the first of these, each cut to its share of the lines."""
     queues, namespaces, jobs = (LISTINGS[name](overview, screen) for name in ("queues", "namespaces", "jobs"))
     waiting = [row for row in jobs.rows if row.waits or row.position is not None]
-    # One line for the headings, and where there are more than the first, one that says so.
+    # One line for the headings, and one for the position where not all rows fit.
     wants = [len(queues.rows) + 1, len(namespaces.rows) + 1, min(len(waiting), FIRST_JOBS + 1) + 1]
     lines = dealt(room - (GAPS if waiting else 1), wants)
     parts = _fitting(queues, 0, lines[0])
@@ -89,18 +90,18 @@ def _everything(overview: Overview, screen: Screen, room: int) -> list[Renderabl
 
 
 def _fitting(listing: Listing, top: int, room: int) -> list[RenderableType]:
-    """The rows that fit below a line of headings; where not all do, a last line says which they are."""
+    """The rows that fit below a line of headings; where not all do, a last line says which these are."""
     count, fits = len(listing.rows), max(1, room - 1)
     if count <= fits:
         return [listing.draw(listing.rows)]
     fits = max(1, fits - 1)
     first = max(0, min(top, count - fits))
-    told = f"{first + 1} to {first + fits} of {count:,}"
-    return [listing.draw(listing.rows[first : first + fits]), Text(told, style="dim")]
+    position = f"{first + 1} to {first + fits} of {count:,}"
+    return [listing.draw(listing.rows[first : first + fits]), Text(position, style="dim")]
 
 
 def dealt(room: int, wants: Sequence[int]) -> list[int]:
-    """So many lines to those who want some: who wants less than an equal part leaves the rest to the others."""
+    """Lines for parts that want so many: a part that wants less than an equal share leaves the rest to the others."""
     lines = [0] * len(wants)
     left = max(0, room)
     for rank, at in enumerate(sorted(range(len(wants)), key=lambda at: wants[at])):
@@ -110,20 +111,20 @@ def dealt(room: int, wants: Sequence[int]) -> list[int]:
 
 
 def _reasons(reasons: Counter[str], screen: Screen) -> Text:
-    told = ", ".join(f"{count} {reason or 'not tried yet'}" for reason, count in reasons.most_common())
-    line = Text.assemble(("waiting  ", "bold"), told)
+    counts = ", ".join(f"{count} {reason or 'not tried yet'}" for reason, count in reasons.most_common())
+    line = Text.assemble(("waiting  ", "bold"), counts)
     line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
     return line
 
 
 def queues_of(overview: Overview) -> Queues:
-    """The queues of a picture as ``vsched queue`` shows them."""
+    """The queues of an overview as ``vsched queue`` shows them."""
     names = [resource.name for resource in overview.resources[:SHOWN] if resource.name != "pods"]
     total = {resource.name: resource.total for resource in overview.resources}
-    return Queues({name: _sight(row, names) for name, row in sorted(overview.queues.items())}, total)
+    return Queues({name: _queue_view(row, names) for name, row in sorted(overview.queues.items())}, total)
 
 
-def _sight(row: QueueRow, names: Sequence[str]) -> QueueView:
+def _queue_view(row: QueueRow, names: Sequence[str]) -> QueueView:
     def named(values: Iterable[int | None]) -> dict[str, int]:
         return {name: value for name, value in zip(names, values, strict=False) if value is not None}
 
@@ -150,10 +151,10 @@ def _sight(row: QueueRow, names: Sequence[str]) -> QueueView:
 
 
 def _amount(overview: Overview, row: NamespaceRow, at: int, look: Look) -> Text:
-    """What a namespace holds of the cluster, marked at what it deserves where that is divided."""
-    resource, held, fair = overview.resources[at], row.allocated[at], row.deserved[at]
-    told = short(resource.name, held) if fair is None else f"{short(resource.name, held)}/{short(resource.name, fair)}"
-    return Text.assemble(bar(look, resource.total, held, fair=fair), " ", told) if look.cells else Text(told)
+    """What a namespace uses of the cluster, with a mark at what it deserves, where that is known."""
+    resource, used, fair = overview.resources[at], row.allocated[at], row.deserved[at]
+    words = short(resource.name, used) + ("" if fair is None else f"/{short(resource.name, fair)}")
+    return beside(look, bar(look, resource.total, used, fair=fair), words)
 
 
 # -- one listing a tab
@@ -192,7 +193,7 @@ def _jobs(overview: Overview, screen: Screen) -> Listing:
     """Those that wait first."""
 
     def draw(rows: Sequence[JobRow]) -> RenderableType:
-        lines = [line_of_row(row) for row in rows]
+        lines = [line_of_overview(row) for row in rows]
         return job_table(lines, screen.look, screen.now, messages=screen.width >= MESSAGES_FROM)
 
     return Listing(in_order(overview.jobs.values()), draw)
@@ -237,4 +238,4 @@ LISTINGS: Mapping[str, Callable[[Overview, Screen], Listing]] = {
     "nodes": _nodes,
     "sessions": _sessions,
 }
-"""What each tab lists, but for the one that shows a little of everything."""
+"""The table of each tab but the first, which shows a part of each."""

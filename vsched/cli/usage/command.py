@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from vsched.cli.ask.cluster import reaching
+from vsched.cli.ask.cluster import ClusterFlags, reaching
 from vsched.cli.ask.daemon import Target, asking
-from vsched.cli.show.output import console_for, look_of, print_document, say, showing_as
+from vsched.cli.show.output import Output, print_document, say, showing_as
 from vsched.errors import BadInput
 
 EPILOG = """\b
@@ -20,8 +20,6 @@ Examples:
   vsched usage --config policy.yaml -o plan > usage.yaml      (for vsched plan --usage usage.yaml)
 """
 
-OUTPUTS = ("text", "wide", "json", "yaml", "plan")
-
 
 @click.command("usage", epilog=EPILOG)
 @click.option(
@@ -29,10 +27,8 @@ OUTPUTS = ("text", "wide", "json", "yaml", "plan")
 )
 @reaching
 @asking
-@showing_as(OUTPUTS)
-def command(
-    config: Path | None, kubeconfig: Path | None, context: str | None, target: Target, no_color: bool, output: str
-) -> None:
+@showing_as("text", "wide", "json", "yaml", "plan")
+def command(config: Path | None, cluster: ClusterFlags, target: Target, output: Output) -> None:
     """What of each node is allocated and what it really uses, as a running daemon knows it.
 
     With --config the source of node usage that the policy describes is asked once, as the daemon would, and what it
@@ -40,30 +36,26 @@ def command(
     where it does not answer, or knows none of the nodes.
     """
     if config is not None:
-        _ask_source(config, kubeconfig, context, no_color, output)
-    elif output == "plan":
+        _ask_source(config, cluster, output)
+    elif output.output == "plan":
         raise BadInput("-o plan: needs the figures of the source itself (expected --config POLICY)")
     else:
-        _ask_daemon(target, no_color, output)
+        _ask_daemon(target, output)
 
 
-# What each way needs is imported in it, so that --help does not load the client.
+# Each way imports what it needs, so that --help does not load the client.
 
 
-def _ask_daemon(target: Target, no_color: bool, output: str) -> None:
+def _ask_daemon(target: Target, output: Output) -> None:
     from vsched.cli.ask.overview import read_picture
     from vsched.cli.usage.nodes import node_document, node_page
 
     overview = read_picture(target)
-    if output in ("json", "yaml"):
-        print_document(node_document(overview), output)
-    else:
-        console = console_for(no_color, output == "wide")
-        console.print(node_page(overview, look_of(console, output == "wide")))
+    output.show(lambda: node_document(overview), lambda look: node_page(overview, look))
 
 
-def _ask_source(config: Path, kubeconfig: Path | None, context: str | None, no_color: bool, output: str) -> None:
-    from vsched.cli.usage.source import look
+def _ask_source(config: Path, cluster: ClusterFlags, output: Output) -> None:
+    from vsched.cli.usage.source import read_usage
     from vsched.cli.usage.view import as_document, as_plan, as_table, why_nothing
     from vsched.settings import load_file
     from vsched.settings.built_in import REGISTRY
@@ -71,15 +63,11 @@ def _ask_source(config: Path, kubeconfig: Path | None, context: str | None, no_c
     settings = load_file(config, REGISTRY)
     for warning in settings.warnings:
         say(f"vsched: {warning}", err=True)
-    sight = look(settings, kubeconfig, context)
-    match output:
-        case "plan":
-            print_document(as_plan(sight), "yaml")
-        case "json" | "yaml":
-            print_document(as_document(sight), output)
-        case _:
-            console = console_for(no_color, output == "wide")
-            console.print(as_table(sight, look_of(console, output == "wide")))
-    problem = why_nothing(sight)
+    found = read_usage(settings, cluster)
+    if output.output == "plan":
+        print_document(as_plan(found), "yaml")
+    else:
+        output.show(lambda: as_document(found), lambda look: as_table(found, look))
+    problem = why_nothing(found)
     if problem:
         raise BadInput(problem)

@@ -1,4 +1,4 @@
-"""Nodes of the whole picture as data and as a table: how much is allocated, how much is used. Pure."""
+"""Nodes of a daemon's overview as data and as a table: how much is allocated, how much is used. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from vsched.cli.show.amounts import beside
 from vsched.cli.show.columns import NODE, NODE_STATE, Rows, named
 from vsched.cli.show.drawing import Look, bar
 from vsched.framework.wording import counted
@@ -19,7 +20,7 @@ SHOWN = 3
 
 
 def node_document(overview: Overview) -> dict[str, Any]:
-    """Nodes for programs: percent by resource; null where nobody knows, and nothing for what a node has none of."""
+    """Nodes for programs, in percent by resource: null for what is not known, no entry for what a node has none of."""
     return {
         "at": overview.at,
         "nodes": {name: as_document(overview, row) for name, row in sorted(overview.nodes.items())},
@@ -39,7 +40,7 @@ def as_document(overview: Overview, row: NodeRow) -> dict[str, Any]:
 
 
 def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = None) -> RenderableType:
-    """A line a node, in percent of what it has."""
+    """A line a node, in percent of its allocatable amounts."""
     if not overview.nodes:
         return Text("no nodes")
     shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"]
@@ -60,11 +61,11 @@ def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = 
 
 
 def node_page(overview: Overview, look: Look) -> RenderableType:
-    """The table, and what its figures are."""
+    """The table, and a line about its figures."""
     measured = sum(1 for row in overview.nodes.values() if row.cpu_usage is not None or row.memory_usage is not None)
     nodes = counted(len(overview.nodes), "node", "nodes")
-    told = f"{nodes}; per cent allocated of what each has; usage measured of {measured}"
-    return Group(node_table(overview, look), Text(), Text(told, style="dim"))
+    remark = f"{nodes}; per cent allocated of what each has; usage measured of {measured}"
+    return Group(node_table(overview, look), Text(), Text(remark, style="dim"))
 
 
 def by_name(nodes: Mapping[str, NodeRow]) -> list[NodeRow]:
@@ -76,12 +77,11 @@ def part_text(part: int | None, look: Look) -> Text:
     """How much of a resource of a node is allocated."""
     if part is None:
         return Text("-", style="dim")
-    told = f"{part:3d}%"
-    return Text.assemble(bar(look, 100, part), " ", told) if look.cells else Text(told)
+    return beside(look, bar(look, 100, part), f"{part:3d}%")
 
 
 def usage_text(row: NodeRow) -> Text:
-    """What is measured, per cent of cpu and of memory; what nobody knows is a question mark, never nothing."""
+    """Measured usage in percent of cpu and memory, with a question mark for one that is not known."""
     if row.cpu_usage is None and row.memory_usage is None:
         return Text("-", style="dim")
     known = ("?" if value is None else f"{value}%" for value in (row.cpu_usage, row.memory_usage))

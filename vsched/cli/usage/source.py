@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import NamedTuple
 
-from vsched.cli.queue.source import Obj, amounts
+from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj
+from vsched.cli.queue.source import amounts
 from vsched.clock import SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
@@ -47,16 +47,16 @@ class UsageRound(NamedTuple):
     """There was no cluster to ask for its nodes: they are what the source calls them."""
 
 
-def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> UsageRound:
-    """Ask the source of this policy once; raises BadInput where it describes none, and what reading raises.
+def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
+    """Ask the source of this policy once; raises BadInput where the policy has none, and what the source raises.
 
-    Where no cluster can be found, a source that does not need one is asked about all that it knows.
+    Where no cluster can be found, a source that does not need one is asked for all nodes that it knows.
     """
     metrics = settings.metrics
     if metrics is None or metrics.kind is None:
         raise BadInput(f"{settings.source}: says nothing of where usage comes from (metrics.type, metrics.address)")
 
-    connection = _connection(metrics, kubeconfig, context)
+    connection = _connection(metrics, cluster)
 
     async def once() -> UsageRound:
         async with ApiClient(connection or NO_CLUSTER) as client:
@@ -79,11 +79,11 @@ def look(settings: Settings, kubeconfig: Path | None, context: str | None) -> Us
     return asyncio.run(once())
 
 
-def _connection(metrics: MetricsSource, kubeconfig: Path | None, context: str | None) -> Connection | None:
-    """The cluster to ask about; None where there is none and the source can do without."""
-    needed = kubeconfig is not None or context is not None or metrics.kind not in ("prometheus", "elasticsearch")
+def _connection(metrics: MetricsSource, cluster: ClusterFlags) -> Connection | None:
+    """The cluster whose nodes are meant; None where there is none and the source does not need one."""
+    needed = cluster != USUAL_CLUSTER or metrics.kind not in ("prometheus", "elasticsearch")
     try:
-        return load_connection(kubeconfig, context)
+        return load_connection(*cluster)
     except BadInput:
         if needed or metrics.hidden_password.secret.name or metrics.hidden_token.secret.name:
             raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from vsched.cli.show.output import print_document
+
 EPILOG = """\b
 Examples:
   vsched version
@@ -15,33 +17,30 @@ Examples:
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 def command(output: str) -> None:
     """Show version, commit, Python and the libraries that matter."""
-    click.echo(rendered(output), nl=False)
+    show_build(output)
 
 
-def rendered(output: str) -> str:
-    """The same in text, JSON or YAML."""
-    import orjson  # here, so that --help does not load them
-    import yaml
-    from msgspec import to_builtins
+def show_build(output: str) -> None:
+    """Print the same as text, JSON or YAML."""
+    from msgspec import to_builtins  # here, so that --help does not load them
 
     from vsched.version import build
 
     found = build()
-    if output == "json":
-        return orjson.dumps(to_builtins(found), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-    if output == "yaml":
-        return yaml.safe_dump(to_builtins(found), sort_keys=False)
+    if output != "text":
+        print_document(to_builtins(found), output)
+        return
     libraries = ", ".join(f"{name} {version}" for name, version in found.libraries.items())
-    return (
+    click.echo(
         f"vsched {found.version}\n"
         f"commit     {found.commit}\n"
         f"python     {found.python} on {found.platform}\n"
-        f"libraries  {libraries}\n"
+        f"libraries  {libraries}"
     )
 
 
 def show(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     """What ``--version`` does."""
     if asked and not ctx.resilient_parsing:
-        click.echo(rendered("text"), nl=False)
+        show_build("text")
         ctx.exit()

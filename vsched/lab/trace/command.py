@@ -18,8 +18,8 @@ from typing import Any
 
 import click
 import orjson
-import yaml
 
+from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
@@ -66,7 +66,7 @@ class Asked:
 
 def replay_trace(
     trace: tuple[Path, Path],
-    output: str,
+    output: Output,
     *,
     policies: Sequence[Path],
     share: float,
@@ -77,7 +77,6 @@ def replay_trace(
     out: Path | None,
     plots: bool | None,
     quiet: bool,
-    no_color: bool = False,
 ) -> None:
     """Replay, compare, and show it as text, JSON or YAML; raises BadInput."""
     if plots and out is None:
@@ -97,7 +96,7 @@ def replay_trace(
         _make(out)
     document = {"trace": facts, "policies": run_all(asked, prepared, _silent if quiet else _say)}
     # Shown first: what took minutes is not lost where it cannot be written.
-    _show(document, output, no_color)
+    _show(document, output)
     if out is not None:
         _write(out, document, plots)
 
@@ -247,12 +246,10 @@ def _write(out: Path, document: Document, plots: bool) -> None:
         raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
 
 
-def _show(document: Document, output: str, no_color: bool) -> None:
-    if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    elif output == "yaml":
-        click.echo(yaml.safe_dump(document, sort_keys=False, width=120), nl=False)
-    else:
+def _show(document: Document, output: Output) -> None:
+    if output.output == "text":
         from vsched.lab.trace.view import show
 
-        show(document, no_color)
+        show(document, output.no_color)
+    else:
+        print_document(document, output.output)
