@@ -11,10 +11,11 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-# What is asked of every change is the same each time; people look further with every run of theirs.
+# In CI property tests draw the same examples each time; every other run draws new ones.
 settings.register_profile(
     "shared-machine",
     deadline=None,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
@@ -23,9 +24,9 @@ settings.load_profile("shared-machine")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto``, half as many again as there are cores: much of their time tests wait for a daemon."""
+    """With ``-n auto``, twice as many as there are cores: half of their time tests wait for a daemon or a browser."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + cores // 2
+    return 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)

@@ -72,7 +72,7 @@ def crowded(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.one_of(clusters(), crowded()), st.sampled_from([GANGS, DEFAULT_POLICY]))
 def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
     outcomes = []

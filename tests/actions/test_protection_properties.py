@@ -37,7 +37,7 @@ LAYOUTS = (
     ("gang conformance pdb {divider} priority predicates",),
 )
 CYCLES = 3
-often = settings(max_examples=30, deadline=None)
+often = settings(max_examples=20, deadline=None)
 
 
 @cache

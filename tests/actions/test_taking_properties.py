@@ -59,8 +59,8 @@ WITHOUT_SHARES = (
 TIERS = PROPORTION + FLAT_CAPACITY + CAPACITY_IN_A_TREE + WITHOUT_SHARES
 END = 25
 """Cycles after which the smallest clusters have long come to rest."""
-quickly = settings(max_examples=30, deadline=None)
-more = settings(max_examples=60, deadline=None)
+quickly = settings(max_examples=20, deadline=None)
+more = settings(max_examples=35, deadline=None)
 
 
 @cache

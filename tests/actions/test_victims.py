@@ -232,7 +232,7 @@ def test_two_kinds_of_pods_in_one_gang() -> None:
 SIZES = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=3), min_size=1, max_size=20)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SIZES, st.integers(1, 6), st.booleans())
 def test_a_single_pod_finds_room_exactly_where_some_node_can_give_it(
     sizes: list[list[int]], wants: int, compared: bool

@@ -219,7 +219,7 @@ def test_grants_are_bounded_and_the_oldest_go_first() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3), st.integers(0, 6), st.booleans()), max_size=40))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_never_over_a_limit_while_bindings_are_quicker_than_grants_expire(
     steps: list[tuple[int, int, int, bool]],
 ) -> None:

@@ -13,7 +13,7 @@ from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-SESSIONS, RESTLESS = 300, 100
+SESSIONS, RESTLESS = 210, 70
 """How many sessions are watched, and in how many of them, the first ones, pods may be evicted."""
 AT_ONCE = ClusterSettings(ControllerSettings(PodTimes(termination=0.0)))
 POLICIES = Path(__file__).parents[2] / "config" / "policies"

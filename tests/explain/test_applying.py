@@ -351,7 +351,7 @@ def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:
         apply(Situation(snapshot_of(WORLD), DEFAULT_POLICY), edit)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(clusters(), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_nodes_added_to_any_cluster_are_nodes_there_were(text: str, count: int, random: Any) -> None:
     names = [line.split()[1] for line in text.splitlines() if line.startswith("node ")]

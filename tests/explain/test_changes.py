@@ -463,7 +463,7 @@ def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(t
             assert not works(situation, less), (change.message, less)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(contended())
 def test_what_is_named_in_any_cluster_works_and_less_does_not(text: str) -> None:
     snapshot = snapshot_of(text)

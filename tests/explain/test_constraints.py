@@ -340,7 +340,7 @@ def test_what_protects_victims_is_told_by_node() -> None:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(clusters())
 def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> None:
     """Told to be for ever: then it is not placed on the same nodes without any other pod, with no queue to limit it."""

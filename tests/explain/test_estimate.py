@@ -234,7 +234,7 @@ def test_the_few_that_are_in_the_way_are_found(needed: str, most: int, found: st
     assert "".join(smallest_part("abcdef", enough)) == found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(text=contended(), long=st.lists(st.integers(1, 400), min_size=9, max_size=9), data=st.data())
 def test_estimates_are_ranges_from_now_on(text: str, long: list[int], data: st.DataObject) -> None:
     lasting = _lasting(text, long)
@@ -248,7 +248,7 @@ def test_estimates_are_ranges_from_now_on(text: str, long: list[int], data: st.D
             assert found.earliest <= found.latest
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     free=st.lists(st.integers(1, 500), min_size=1, max_size=6),
     sooner=st.integers(0, 5),

@@ -122,7 +122,7 @@ def test_what_would_help_is_found_unless_nobody_asks() -> None:
     assert found.constraints == cut_short.constraints
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(clusters() | contended())
 def test_whatever_waits_is_explained_with_its_headline_first(text: str) -> None:
     snapshot = mirror(manifests(text)).snapshot(NOW)

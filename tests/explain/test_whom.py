@@ -129,14 +129,14 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
             assert any(queue.capability for queue in snapshot.queues.values()), (name, verdict.message)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(text=clusters())
 def test_of_any_cluster_nothing_is_said_that_is_not_so(text: str) -> None:
     _says_who_leaves(text, DEFAULT_POLICY)
     _says_who_leaves(text, TAKING)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(text=contended(ruled=True))
 def test_nor_of_one_where_some_take_from_others(text: str) -> None:
     _says_who_leaves(text, TAKING)

@@ -26,7 +26,7 @@ from vsched.settings.built_in import REGISTRY
 
 SETTLED_AFTER = 12
 """Cycles after which the smallest clusters have long stopped changing."""
-quickly = settings(max_examples=35, deadline=None)
+quickly = settings(max_examples=22, deadline=None)
 
 
 class Step:

@@ -195,7 +195,7 @@ def take_back(cache: Cache) -> None:
         cache.status_failed(key)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_any_order_of_events_ends_as_a_fresh_list(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
@@ -217,7 +217,7 @@ def test_any_order_of_events_ends_as_a_fresh_list(
     assert quiet.changed == ()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), streams())
 def test_a_relist_leaves_nothing_of_what_was(
     before: tuple[list[Event], list[Fields]], after: tuple[list[Event], list[Fields]]
@@ -257,7 +257,7 @@ def relists(draw: st.DrawFn) -> tuple[list[Fields], list[Event], list[Fields]]:
     return listed, later, list(state.values())
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), relists(), st.data())
 def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     before: tuple[list[Event], list[Fields]],
@@ -303,7 +303,7 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     assert cache.blemished == expected.blemished
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams())
 def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list[Fields]]) -> None:
     cache = Cache(OURS)

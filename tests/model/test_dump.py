@@ -86,7 +86,7 @@ def rich() -> Snapshot:
 # -- what is written is what is read
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(text=st.one_of(clusters(), contended()), path=st.sampled_from(POLICIES), used=st.booleans())
 def test_a_cycle_that_was_written_down_decides_the_same_again(text: str, path: Path, used: bool) -> None:
     recording = recorded(f"{text}\n{USED if used else ''}", policy_at(path))

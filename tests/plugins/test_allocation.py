@@ -259,7 +259,7 @@ CONTENDED = (
     more_pods=st.integers(-1, 4),
     of_cpu=st.sampled_from(["cpu", "limits.cpu"]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nobody_who_gets_anything_ends_up_over_its_ceiling(
     text: str, policy: Policy, more_cpus: int, more_pods: int, of_cpu: str
 ) -> None:

@@ -65,7 +65,7 @@ def amount(found: dict[str, str], resource: str) -> int:
 
 
 @given(trees())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_no_queue_holds_more_than_it_may_and_what_is_deserved_fits_above(text: str) -> None:
     found, above = plan(text, POLICY), parents(text)
 
@@ -81,7 +81,7 @@ def test_no_queue_holds_more_than_it_may_and_what_is_deserved_fits_above(text: s
 
 
 @given(trees())
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_broken_queues_and_the_jobs_in_them_change_nothing_for_others(text: str) -> None:
     jobs = "".join(f"\njob ns/{name} queue={name} pods=2 cpu=1" for name in ("lost", "low", "one", "two"))
 
@@ -96,7 +96,7 @@ def outcome(found: Plan, without: set[str]) -> dict[str, dict[str, Any]]:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_what_inner_queues_hold_is_the_sum_of_what_is_below(data: st.DataObject) -> None:
     world = Quotas(hierarchy=True)
     for at, name in enumerate(NAMES):

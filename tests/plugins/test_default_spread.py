@@ -111,7 +111,7 @@ SELECTORS = st.lists(
 RULES = st.sampled_from([Rules(), Rules(node_selector=(("disk", "ssd"),))])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     nodes=NODES,
     selectors=SELECTORS,

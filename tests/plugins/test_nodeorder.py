@@ -97,7 +97,7 @@ def test_pods_that_ask_for_nothing_score_by_their_defaults() -> None:
 AMOUNT = st.integers(0, 1 << 42)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(*[st.tuples(AMOUNT, AMOUNT)] * 3), min_size=1, max_size=5),
     st.tuples(AMOUNT, AMOUNT, AMOUNT),
@@ -277,7 +277,7 @@ LABELS = st.tuples(st.sampled_from(["ns", "other"]), st.sampled_from([{}, {"app"
 SHAPES = st.tuples(AFFINITIES, SPREADS, RULES)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     nodes=NODES,
     pods=st.lists(st.tuples(st.integers(0, 4), LABELS, SHAPES), max_size=5),

@@ -293,7 +293,7 @@ def shape_of(world: World, parts: tuple[object, ...]) -> Shape:
     return world.shape(affinity=affinity, spread=spread, ports=ports, rules=rules)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(nodes=NODES, pods=PODS, asking=st.lists(st.tuples(LABELS, SHAPES), min_size=1, max_size=3), steps=STEPS)
 def test_nodes_pass_as_a_plain_reading_of_the_rules_says_while_pods_come_and_go(
     nodes: list[tuple[dict[str, str], bool]],

@@ -82,7 +82,7 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(policies())
 def test_any_policy_survives_being_written_and_read(later: Registry, document: dict[str, Any]) -> None:
     first = load_text(yaml.safe_dump(document, allow_unicode=True), "one.yaml", later)

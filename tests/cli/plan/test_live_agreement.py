@@ -26,7 +26,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-CASES, AT_ONCE = 50, 5
+CASES, AT_ONCE = 30, 5
 MADE_UP = re.compile(r"podgroup-[-0-9a-f]+")
 """PodGroups of single pods are named by the pod's uid."""
 ABRUPT = ClusterSettings(ControllerSettings(PodTimes(termination=0.0), orphan_quarantine=0.0))

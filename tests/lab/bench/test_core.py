@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from vsched.cli import cli
 from vsched.errors import BadInput
@@ -15,6 +17,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.lab.bench.core import as_table
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
 from vsched.lab.bench.world import Crowd, World
@@ -51,6 +54,12 @@ def measured(*arguments: str) -> dict[str, Any]:
     return document
 
 
+@pytest.fixture(scope="module")
+def full() -> dict[str, Any]:
+    """What is measured where taking back is asked for as well."""
+    return measured("--full")
+
+
 def test_the_json_has_the_keys_that_others_rely_on() -> None:
     document = measured()
 
@@ -60,11 +69,9 @@ def test_the_json_has_the_keys_that_others_rely_on() -> None:
         assert 0 < document[key]["p50"] <= document[key]["p99"]
 
 
-def test_taking_back_is_measured_on_demand() -> None:
-    document = measured("--full")
-
-    assert document.keys() == {*KEYS, "taking"}
-    taking = document["taking"]
+def test_taking_back_is_measured_on_demand(full: dict[str, Any]) -> None:
+    assert full.keys() == {*KEYS, "taking"}
+    taking = dict(full["taking"])
     assert taking.keys() == {"verdict_ms", "backlog_ms", "reclaim_ms", "preempt_ms", "evictions"}
     assert taking.pop("evictions") == {"verdict": 0, "backlog": 0, "reclaim": 12, "preempt": 12}
     assert all(0 < spread["p50"] <= spread["p99"] for spread in taking.values())
@@ -106,8 +113,10 @@ def test_nodes_kept_for_pods_are_measured() -> None:
     assert "kept for pods" in bench("--nominated", "2").stdout
 
 
-def test_the_table_says_the_same() -> None:
-    told = " ".join(bench("--full").stdout.replace("│", " ").split())
+def test_the_table_says_the_same(full: dict[str, Any]) -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(as_table(full))
+    told = " ".join(console.export_text().replace("│", " ").split())
 
     assert "pods placed 12" in told
     assert "a gang reclaims" in told

@@ -46,18 +46,18 @@ def document(result: Result) -> dict[str, Any]:
 
 def test_policies_are_compared_side_by_side_and_come_to_the_same_alone(tmp_path: Path) -> None:
     policies = ("--policy", str(SPREADING), "--policy", str(PACKING))
-    both = replay(tmp_path, *policies, "--out", str(tmp_path / "out"), nodes=10, pods=60)
+    both = replay(tmp_path, *policies, "--out", str(tmp_path / "out"), nodes=10, pods=30)
     assert both.exit_code == 0, both.output
-    assert re.search(r"60 pods on 10 nodes with 23 GPUs, as recorded", both.stdout)
+    assert re.search(r"30 pods on 10 nodes with 23 GPUs, as recorded", both.stdout)
     assert re.search(r"volcano-default +gpu-packing", both.stdout)
-    assert re.search(r"volcano-default: .* 60 of 60 pods came, .* 0 wait", both.stderr), "how far it is"
+    assert re.search(r"volcano-default: .* 30 of 30 pods came, .* 0 wait", both.stderr), "how far it is"
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", both.output), "no control characters where there is no terminal"
     compared = orjson.loads((tmp_path / "out" / "comparison.json").read_bytes())
     assert [policy["policy"] for policy in compared["policies"]] == ["volcano-default", "gpu-packing"]
-    assert {policy["pods"]["placed"] for policy in compared["policies"]} == {60}
+    assert {policy["pods"]["placed"] for policy in compared["policies"]} == {30}
     assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "out" / "comparison.svg").read_bytes()
-    alone = document(replay(tmp_path, "--policy", str(PACKING), "-o", "json", "--quiet", nodes=10, pods=60))
+    alone = document(replay(tmp_path, "--policy", str(PACKING), "-o", "json", "--quiet", nodes=10, pods=30))
     assert alone["trace"] == compared["trace"]
     assert alone["policies"] == [compared["policies"][1]], "equal replays give equal documents"
 

@@ -459,7 +459,7 @@ def arbitrated(draw: st.DrawFn) -> list[tuple[str, Fields]]:
     return draw(st.lists(st.tuples(types, found), max_size=8))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), arbitrated(), st.data())
 def test_whatever_happens_the_books_are_those_of_what_is_there(
     stream: tuple[list[Any], list[Fields]], more: list[tuple[str, Fields]], data: st.DataObject

@@ -127,7 +127,7 @@ stored = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["MODIFIED", "MODIFIED", "DELETED"]), stored), max_size=20))
 def test_whatever_comes_and_goes_the_books_are_those_of_what_is_there(events: list[tuple[str, Fields]]) -> None:
     cache, there = Cache(frozenset(), arbitrating=True), {}

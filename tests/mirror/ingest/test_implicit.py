@@ -112,7 +112,7 @@ pods = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(pods, st.sampled_from([{}, {"group_min_member": "3"}, {"queue_name": "team"}]), st.data())
 def test_nothing_changes_for_pods_when_their_podgroup_appears_and_they_are_told_its_name(
     pods: list[tuple[int, dict[str, str]]], said: dict[str, str], data: st.DataObject

@@ -97,7 +97,7 @@ MIXED = tuple({"fault": kind.value, "percent": 10} for kind in Kind)
 
 
 @given(st.lists(st.sampled_from(REQUESTS), max_size=40), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_nth_request_of_a_kind_has_the_same_fate_whatever_comes_between(
     requests: list[tuple[str, str]], seed: int
 ) -> None:

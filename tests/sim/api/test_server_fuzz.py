@@ -140,7 +140,7 @@ def test_a_damaged_patch_is_taken_or_refused(router: Router, path: str, body: Ob
             answer(router, "PUT", target, damaged(body, where, value))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.text(alphabet="/abcdefipstv1.%", max_size=40)
     | st.sampled_from([PODS, f"{PODS}/old", "/apis", "/openapi/v3"]),

@@ -37,7 +37,7 @@ _PODS = st.builds(_pod, _SMALL, st.lists(st.sampled_from(["x/a", "x/b"]), unique
 _AUTHORS = st.one_of(st.none(), st.tuples(st.sampled_from(["m", "n"]), st.sampled_from(["", "status"])))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * LONGEST_TRAIL + 2))
 def test_books_worked_out_later_are_those_that_were_kept(writes: list[tuple[tuple[str, str] | None, Obj]]) -> None:
     first = Author("maker", "", _BEGIN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from random import Random
 from time import monotonic
 
@@ -45,9 +46,10 @@ class Going:
         self.feed.publish(found, None, None)
 
     async def run(self) -> None:
-        before = monotonic()
-        while True:
-            await asyncio.sleep(1)
+        before = began = monotonic()
+        for second in count(1):
+            # At an even pace, however long each takes: the page tells how many there are a second.
+            await asyncio.sleep(began + second - monotonic())
             if self.still:
                 self.feed.confirm()
                 continue

@@ -24,7 +24,7 @@ from vsched.web.overview.document import JobRow, NamespaceRow, NodeRow, Overview
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-PICTURES = 150
+PICTURES = 60
 
 APPLIED = """async (text) => {
   const { Picture } = await import("./page/picture.js");

@@ -34,7 +34,7 @@ def telling(text: str) -> str:
     return re.sub(r"\bn([1-4])\b", r"ip-10-77-0-\1.corp", text)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(text=st.one_of(clusters(), contended()).map(telling), path=st.sampled_from(POLICIES))
 def test_under_made_up_names_the_same_is_decided(text: str, path: Path) -> None:
     recording = recorded(text, policy_at(path))

@@ -153,7 +153,7 @@ def test_progress_deadline(seconds: int, reason: str) -> None:
     assert conditions["Progressing"]["reason"] == reason
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(
     replicas=st.integers(1, 12),
     surge=st.integers(0, 4),
