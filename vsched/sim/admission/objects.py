@@ -6,17 +6,14 @@ Reads other objects through ``Lookup``; writes nothing: quotas that a creation i
 
 from __future__ import annotations
 
-from typing import Any
-
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges, topology_labels
 from vsched.sim.admission.quota import charge
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import Cause, bad_request, forbidden, not_found
 from vsched.sim.store.store import Store
 
 __all__ = ["Lookup", "admit_create", "charge_quotas", "check_open", "topology_labels"]
 
-Obj = dict[str, Any]
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"

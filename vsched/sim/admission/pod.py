@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vsched.sim.store import quantities
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import forbidden
 from vsched.sim.validation.cluster import SYSTEM_PRIORITIES
 
 if TYPE_CHECKING:
     from vsched.sim.admission.objects import Lookup
 
-Obj = dict[str, Any]
 
 TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _PREEMPT = "PreemptLowerPriority"

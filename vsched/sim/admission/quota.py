@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from vsched.sim.store import quantities
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import forbidden
-
-Obj = dict[str, Any]
 
 _COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 _BARE_COUNTS = frozenset(

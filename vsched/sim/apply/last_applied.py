@@ -6,14 +6,10 @@ another manager does; and who changes back finds the annotation up to date. Othe
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.ownership import Path, owned_paths, shape_of, value_at
-
-Obj = dict[str, Any]
 
 KUBECTL = "kubectl"
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

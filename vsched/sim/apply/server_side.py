@@ -13,7 +13,7 @@ import orjson
 
 from vsched.sim.apply import last_applied
 from vsched.sim.objects.conform import unknown_fields
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, ManagedFields, Manager, entries_of, with_entries
 from vsched.sim.store.ownership import (
     Path,
@@ -28,7 +28,6 @@ from vsched.sim.store.ownership import (
 from vsched.sim.store.status import Failure, bad_request
 from vsched.sim.store.times import format_time, utc_now
 
-Obj = dict[str, Any]
 _BEFORE = "before-first-apply"
 
 

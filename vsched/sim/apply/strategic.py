@@ -11,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from vsched.sim.objects.conform import json_type
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import Field, Type, schema_table
 from vsched.sim.store.status import Failure, bad_request
-
-Obj = dict[str, Any]
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"

@@ -9,11 +9,8 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
 
-from vsched.sim.store.kinds import Kind, KindRegistry, Subresource
-
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
 
 _FORM = {"g": "apidiscovery.k8s.io", "as": "APIGroupDiscoveryList", "v": "v2"}
 _JSON = ("application/json", "application/*", "*/*")

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
 
 import orjson
 
 from vsched.sim.documents.openapi_paths import paths_of
-from vsched.sim.store.kinds import Kind, KindRegistry
+from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.schema import OBJECT_META, Field, SchemaTable, Type, schema_table, type_name
-
-Obj = dict[str, Any]
 
 _TITLE = {"title": "Kubernetes", "version": "v1.36.2"}
 _MACHINERY = "io.k8s.apimachinery.pkg"

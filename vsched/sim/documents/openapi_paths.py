@@ -7,11 +7,8 @@ they know the URLs themselves, so responses are described no further than that t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from vsched.sim.store.kinds import Kind, Subresource
-
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Kind, Obj, Subresource
 
 _METHODS = {
     "list": "get",

@@ -13,11 +13,10 @@ from functools import cache
 from typing import Any
 
 from vsched.sim.store import quantities
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import Field, Type, schema_table
 from vsched.sim.store.status import Failure, bad_request
 
-Obj = dict[str, Any]
 Path = tuple[str | int, ...]
 Walk = Callable[[Any, Path, list[str]], Any]
 """Takes a value, its path and the list that collects the paths of unknown fields; gives the decoded value."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
 
 from vsched.sim.objects.defaults_network import default_endpoints, default_ingress_policy, default_service
 from vsched.sim.objects.defaults_pod import default_pod_spec, quality_of_service
@@ -22,9 +21,8 @@ from vsched.sim.objects.defaults_workload import (
     default_stateful_set,
     generate_job_selector,
 )
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 
-Obj = dict[str, Any]
 Rule = Callable[[Obj], Obj]
 
 GATED = {

@@ -7,10 +7,9 @@ only have to look alike and stay the same.
 from __future__ import annotations
 
 from ipaddress import IPv4Address
-from typing import Any
 from zlib import crc32
 
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Obj
 
 _SERVICE_NETWORK = int(IPv4Address("10.96.0.0"))
 _SERVICE_HOSTS = 1 << 20

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from vsched.sim.store import quantities
-
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Obj
 
 _FILE_MODE = 420
 """0644, what a mounted file gets."""

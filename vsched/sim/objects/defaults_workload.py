@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from vsched.sim.objects.defaults_pod import default_pod_spec
-
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Obj
 
 CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 JOB_NAME = "batch.kubernetes.io/job-name"

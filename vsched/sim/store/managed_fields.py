@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.ownership import Path, compared, from_fields, owned_paths, to_fields
 from vsched.sim.store.times import format_time
 
-Obj = dict[str, Any]
 Manager = tuple[str, str, str, str]
 """Name, operation (Apply or Update), apiVersion, subresource."""
 

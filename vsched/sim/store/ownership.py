@@ -12,10 +12,9 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import OBJECT_META, Field, Type, schema_table
 
-Obj = dict[str, Any]
 Path = tuple[str, ...]
 
 _NEVER_OWNED = frozenset(

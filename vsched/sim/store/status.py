@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vsched.sim.store.kinds import Kind
-
-Obj = dict[str, Any]
+from vsched.sim.store.kinds import Kind, Obj
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from vsched.sim.store.kinds import Column, Kind
+from vsched.sim.store.kinds import Column, Kind, Obj
 from vsched.sim.store.times import parse_time
 from vsched.sim.tables.ages import age_of, short_duration
 from vsched.sim.tables.pods import NONE, node_cells, pod_cells
@@ -24,7 +24,6 @@ from vsched.sim.tables.resources import (
     volume_cells,
 )
 
-Obj = dict[str, Any]
 Cells = Callable[[Obj, datetime], list[Any]]
 
 

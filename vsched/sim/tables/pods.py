@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from vsched.sim.store.kinds import Obj
 from vsched.sim.tables.ages import age_of
-
-Obj = dict[str, Any]
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"

@@ -12,12 +12,10 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.kinds import Column, Kind
+from vsched.sim.store.kinds import Column, Kind, Obj
 from vsched.sim.tables import jsonpath
 from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.cells import Layout, layout_of
-
-Obj = dict[str, Any]
 
 NAME = Column("Name", "string", "name", "Name must be unique within a namespace.")
 AGE = Column("Age", "date", json_path=".metadata.creationTimestamp")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from vsched.sim.store.kinds import Obj
 from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.pods import NONE, UNKNOWN
-
-Obj = dict[str, Any]
 
 _ACCESS_MODES = {
     "ReadWriteOnce": "RWO",

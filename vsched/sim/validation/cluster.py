@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from vsched.sim.store.field_checks import (
     check_immutable,
     check_labels,
@@ -18,10 +16,9 @@ from vsched.sim.store.field_checks import (
     required,
     subdomain_problems,
 )
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.validation.resources import COUNTED, NOT_NEGATIVE, check_amount, quota_resource_problems
-
-Obj = dict[str, Any]
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from vsched.sim.store.field_checks import check_immutable, invalid_value, qualified_name_problems, required
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
-
-Obj = dict[str, Any]
 
 _NEWER = "events.k8s.io/"
 _NOTE_BYTES = 1024

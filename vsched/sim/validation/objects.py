@@ -7,7 +7,6 @@ decoded and defaulted. Custom kinds have their metadata checked here and the res
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from vsched.sim.objects.conform import unknown_fields
 from vsched.sim.store.field_checks import (
@@ -23,7 +22,7 @@ from vsched.sim.store.field_checks import (
     required,
     subdomain_problems,
 )
-from vsched.sim.store.kinds import Kind
+from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.validation import cluster, event, pod_update, workload
 from vsched.sim.validation.pod import check_pod_spec
@@ -31,7 +30,6 @@ from vsched.sim.webhooks.configuration import check_webhooks
 
 __all__ = ["unknown_fields", "validate_create", "validate_metadata", "validate_update"]
 
-Obj = dict[str, Any]
 Check = Callable[[Obj, list[Cause]], None]
 UpdateCheck = Callable[[Obj, Obj, list[Cause]], None]
 

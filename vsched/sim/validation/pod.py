@@ -19,10 +19,9 @@ from vsched.sim.store.field_checks import (
     required,
     subdomain_problems,
 )
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.validation.resources import check_resources
-
-Obj = dict[str, Any]
 
 _INT32_MAX = (1 << 31) - 1
 _RESTART = ("Always", "OnFailure", "Never")

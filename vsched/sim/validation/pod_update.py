@@ -15,11 +15,10 @@ from vsched.sim.store.field_checks import (
     shown,
     subdomain_problems,
 )
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.validation.pod import check_toleration
 from vsched.sim.validation.resources import check_resources
-
-Obj = dict[str, Any]
 
 _MAY_NOT = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from vsched.sim.store import quantities
 from vsched.sim.store.field_checks import forbidden, invalid_value, qualified_name_problems, required
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
-
-Obj = dict[str, Any]
 
 _CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
 COUNTED = frozenset(

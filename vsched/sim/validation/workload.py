@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 from zoneinfo import available_timezones
 
 from vsched.sim.schedules import problem_of
@@ -18,10 +17,9 @@ from vsched.sim.store.field_checks import (
     invalid_value,
     required,
 )
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.validation.pod import check_pod_spec
-
-Obj = dict[str, Any]
 
 _STATEFUL_MUTABLE = (
     "replicas",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from vsched.sim.cel import expressions as cel
@@ -17,10 +16,9 @@ from vsched.sim.store.field_checks import (
     required,
     subdomain_problems,
 )
+from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 from vsched.sim.webhooks.validating import CONDITION_VARIABLES
-
-Obj = dict[str, Any]
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
