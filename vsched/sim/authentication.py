@@ -18,9 +18,9 @@ from uuid import uuid4
 
 import orjson
 
-from vsched.sim.store.field_checks import invalid_value, required
+from vsched.sim.store.causes import Causes
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause, Failure, invalid_named, not_found
+from vsched.sim.store.status import Failure, invalid_named, not_found
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import Clock, format_time, utc_now
 
@@ -200,18 +200,18 @@ class Tokens:
         return {kind.lower(): {"name": name, "uid": uid}}
 
 
-def _problems(spec: Obj, seconds: int) -> list[Cause]:
-    causes, where = [], "spec.expirationSeconds"
+def _problems(spec: Obj, seconds: int) -> Causes:
+    causes, where = Causes(), "spec.expirationSeconds"
     if seconds < SHORTEST_SECONDS:
-        causes.append(invalid_value(where, seconds, "may not specify a duration less than 10 minutes"))
+        causes.invalid(where, seconds, "may not specify a duration less than 10 minutes")
     if seconds > LONGEST_SECONDS:
-        causes.append(invalid_value(where, seconds, "may not specify a duration larger than 2^32 seconds"))
+        causes.invalid(where, seconds, "may not specify a duration larger than 2^32 seconds")
     reference = spec.get("boundObjectRef") or {}
     if reference and reference.get("kind") not in _BOUND:
         why = "cannot bind token for serviceaccount to this kind of object; expected Pod, Secret or Node"
-        causes.append(invalid_value("spec.boundObjectRef.kind", reference.get("kind", ""), why))
+        causes.invalid("spec.boundObjectRef.kind", reference.get("kind", ""), why)
     if reference and not reference.get("name"):
-        causes.append(required("spec.boundObjectRef.name"))
+        causes.required("spec.boundObjectRef.name")
     return causes
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from vsched.sim.store.deletion import DeleteOptions, check_preconditions, delete
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.selectors import matches_label_selector
+from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.status import Failure, not_found, success, too_many_requests
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import format_time

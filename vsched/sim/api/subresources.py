@@ -12,9 +12,10 @@ from vsched.sim.admission.objects import Lookup, check_open, topology_labels
 from vsched.sim.objects import bodies
 from vsched.sim.objects.decoding import decoded
 from vsched.sim.requests.request import Call
+from vsched.sim.store.causes import Causes
 from vsched.sim.store.deletion import DeleteOptions
-from vsched.sim.store.field_checks import not_supported, required
 from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.label_selectors import label_selector_text
 from vsched.sim.store.status import Failure, bad_request, conflict, not_found, storage_conflict, success
 from vsched.sim.store.store import Store
 from vsched.sim.writes import WriteOptions
@@ -57,11 +58,11 @@ def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptio
 
 def _binding_target(body: Obj) -> str:
     target = body.get("target") or {}
-    causes = []
+    causes = Causes()
     if target.get("kind") not in (None, "", "Node"):
-        causes.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+        causes.not_supported("target.kind", target["kind"], ("Node", "<empty>"))
     if not target.get("name"):
-        causes.append(required("target.name"))
+        causes.required("target.name")
     if causes:
         texts = ", ".join(cause.text for cause in causes)
         raise Failure(500, "", f"[{texts}]" if len(causes) > 1 else texts)
@@ -169,15 +170,8 @@ def _selector_text(selector: Obj | None) -> str:
     """A selector as one line; replication controllers have a plain map."""
     if not selector:
         return ""
-    labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
-    terms = [f"{key}={value}" for key, value in sorted(labels.items())]
-    words = {"In": "in", "NotIn": "notin"}
-    for each in selector.get("matchExpressions") or ():
-        if each["operator"] in words:
-            terms.append(f"{each['key']} {words[each['operator']]} ({','.join(sorted(each.get('values') or ()))})")
-        else:
-            terms.append(each["key"] if each["operator"] == "Exists" else f"!{each['key']}")
-    return ",".join(terms)
+    plain = "matchLabels" not in selector and "matchExpressions" not in selector
+    return label_selector_text({"matchLabels": selector} if plain else selector)
 
 
 def log_of(store: Store, namespace: str, name: str, call: Call) -> bytes:

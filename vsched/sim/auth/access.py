@@ -25,9 +25,9 @@ from vsched.sim.authentication import (
 from vsched.sim.objects.decoding import decoded
 from vsched.sim.requests.attributes import Attributes, attributes_of
 from vsched.sim.requests.request import Call, Path
-from vsched.sim.store.field_checks import invalid_value
+from vsched.sim.store.causes import Causes
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause, internal, invalid
+from vsched.sim.store.status import internal, invalid
 from vsched.sim.store.store import Store
 
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
@@ -110,17 +110,17 @@ class Access:
 
     def _of_right(self, user: User, path: Path, kind: Kind, spec: Obj) -> Obj:
         resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-        causes: list[Cause] = []
+        causes = Causes()
         if (resource is None) == (other is None):
             why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-            causes.append(invalid_value("spec.resourceAttributes", other, why))
+            causes.invalid("spec.resourceAttributes", other, why)
         if not kind.plural.startswith("self"):
             if not spec.get("user") and not spec.get("groups"):
-                causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
+                causes.invalid("spec.user", "", "at least one of user or group must be specified")
             user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
         if kind.namespaced and (resource or {}).get("namespace") != path.namespace:
             where = "spec.resourceAttributes.namespace"
-            causes.append(invalid_value(where, (resource or {}).get("namespace", ""), "must match metadata.namespace"))
+            causes.invalid(where, (resource or {}).get("namespace", ""), "must match metadata.namespace")
         if causes:
             raise invalid(kind, "", causes)
         decision = self._authorizer.decide(user, _asked(resource, other or {}))

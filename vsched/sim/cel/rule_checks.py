@@ -7,7 +7,7 @@ from typing import Any
 
 from vsched.sim.cel import expressions as cel
 from vsched.sim.cel.rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
-from vsched.sim.store.field_checks import forbidden, invalid_value, not_supported, required
+from vsched.sim.store.causes import forbidden, invalid_value, not_supported, required
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import Cause
 

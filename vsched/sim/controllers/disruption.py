@@ -11,8 +11,9 @@ from typing import ClassVar
 from vsched.sim.controllers import budgets
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, key_of, replicas_of, selects
+from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, key_of, replicas_of
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.times import utc_now
 
 SCALED = {
@@ -61,7 +62,7 @@ class DisruptionBudgets(Controller):
 
 
 def _selected(budget: Obj, pod: Obj) -> bool:
-    return selects(budget["spec"].get("selector"), pod["metadata"].get("labels"))
+    return matches_label_selector(budget["spec"].get("selector"), pod["metadata"].get("labels"))
 
 
 def _looks_the_same(pod: Obj, old: Obj) -> bool:

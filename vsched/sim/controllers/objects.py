@@ -132,30 +132,6 @@ def whole_or_percent(value: int | str, total: int, *, round_up: bool) -> int:
     return -(-scaled // 100) if round_up else scaled // 100
 
 
-def selects(selector: Obj | None, labels: Mapping[str, str] | None) -> bool:
-    """Whether a metav1.LabelSelector matches; an empty one matches all, a missing one nothing."""
-    if selector is None:
-        return False
-    found = labels or {}
-    if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_expression_holds(each, found) for each in selector.get("matchExpressions") or ())
-
-
-def _expression_holds(expression: Obj, labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression["key"])
-    values = expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None
-
-
 def tolerates(toleration: Obj, taint: Obj) -> bool:
     """Whether the toleration covers the taint, for whatever time."""
     if toleration.get("effect") not in (None, "", taint["effect"]):

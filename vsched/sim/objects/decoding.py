@@ -12,7 +12,7 @@ import orjson
 from vsched.sim.objects import bodies, crds
 from vsched.sim.objects.conform import Malformed, cannot_decode, conform, decode, json_type
 from vsched.sim.objects.json_errors import summary
-from vsched.sim.store.field_checks import invalid_value
+from vsched.sim.store.causes import invalid_value
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import schema_table, type_name
 from vsched.sim.store.status import Cause, Failure, bad_request, invalid, invalid_named

@@ -6,8 +6,8 @@ Nothing is read here; the refusals carry every cause at once, as the real server
 from __future__ import annotations
 
 from vsched.sim.requests.request import Call
-from vsched.sim.store.field_checks import forbidden, not_supported
-from vsched.sim.store.status import Cause, bad_request, invalid_named
+from vsched.sim.store.causes import Causes
+from vsched.sim.store.status import bad_request, invalid_named
 
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
@@ -38,42 +38,42 @@ def not_a_version(text: str) -> str:
 
 def check_list_options(call: Call) -> None:
     """What a list may not combine."""
-    causes: list[Cause] = []
+    causes = Causes()
     match, version = version_match(call), call.query.get("resourceVersion", "")
     if match:
         if not version:
             why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            causes.append(forbidden("resourceVersionMatch", why))
+            causes.forbidden("resourceVersionMatch", why)
         if call.query.get("continue"):
-            causes.append(forbidden("resourceVersionMatch", _WITH_CONTINUE))
+            causes.forbidden("resourceVersionMatch", _WITH_CONTINUE)
         if match not in (_EXACT, _NOT_OLDER):
-            causes.append(not_supported("resourceVersionMatch", match, (_EXACT, _NOT_OLDER, "")))
+            causes.not_supported("resourceVersionMatch", match, (_EXACT, _NOT_OLDER, ""))
         if match == _EXACT and version == "0":
             why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-            causes.append(forbidden("resourceVersionMatch", why))
+            causes.forbidden("resourceVersionMatch", why)
     if "sendInitialEvents" in call.query:
-        causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     _refuse(causes)
 
 
 def check_watch_options(call: Call) -> None:
     """What a watch may not combine."""
-    causes: list[Cause] = []
+    causes = Causes()
     match, initial = version_match(call), "sendInitialEvents" in call.query
     if initial and match != _NOT_OLDER:
         why = f"sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER}"
-        causes.append(forbidden("resourceVersionMatch", why))
+        causes.forbidden("resourceVersionMatch", why)
     if match:
         if not initial:
             why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            causes.append(forbidden("resourceVersionMatch", why))
+            causes.forbidden("resourceVersionMatch", why)
         if match != _NOT_OLDER:
-            causes.append(not_supported("resourceVersionMatch", match, (_NOT_OLDER,)))
+            causes.not_supported("resourceVersionMatch", match, (_NOT_OLDER,))
         if call.query.get("continue"):
-            causes.append(forbidden("resourceVersionMatch", _WITH_CONTINUE))
+            causes.forbidden("resourceVersionMatch", _WITH_CONTINUE)
     _refuse(causes)
 
 
-def _refuse(causes: list[Cause]) -> None:
+def _refuse(causes: Causes) -> None:
     if causes:
         raise invalid_named("ListOptions.meta.k8s.io", "meta.k8s.io", "ListOptions", "", causes)

@@ -19,8 +19,8 @@ from vsched.sim.objects import bodies, protobuf
 from vsched.sim.objects.conform import json_type
 from vsched.sim.objects.decoding import unrecognized
 from vsched.sim.objects.json_errors import syntax_error
+from vsched.sim.store.causes import forbidden, not_supported
 from vsched.sim.store.deletion import DeleteOptions, check_options
-from vsched.sim.store.field_checks import forbidden, not_supported
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.status import (
     Cause,

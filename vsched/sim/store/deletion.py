@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vsched.sim.store.field_checks import invalid_value, not_supported
+from vsched.sim.store.causes import invalid_value, not_supported
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import Cause, Failure, forbidden, invalid_named, object_details, success
 from vsched.sim.store.store import Record, Store

@@ -6,11 +6,17 @@ write path needs to know (does it count generations, may it be updated without a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 Obj = dict[str, Any]
+
+
+def without(obj: Obj, fields: Container[str]) -> Obj:
+    """A copy of an object or of a part of one, without some fields."""
+    return {field: value for field, value in obj.items() if field not in fields}
+
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

@@ -6,14 +6,15 @@ The texts of syntax errors are those of the real server, because clients show th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from vsched.sim.store.field_checks import invalid_value, label_value_problems, qualified_name_problems
+from vsched.sim.store.causes import Causes, invalid_value
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause, bad_request
+from vsched.sim.store.names import label_value_problems, qualified_name_problems
+from vsched.sim.store.status import bad_request
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!<>(),])|([^ \t\r\n=!<>(),]+))")
 _INTEGER = re.compile(r"[-+]?\d+")
@@ -144,14 +145,14 @@ class _Parser:
 
 
 def _check_values(key: str, operator: str, values: Sequence[str]) -> None:
-    causes: list[Cause] = []
+    causes = Causes()
     if operator in "<>" and not _INTEGER.fullmatch(values[0]):
         why = "for 'Gt', 'Lt' operators, the value must be an integer"
-        causes.append(invalid_value("values[0]", values[0], why))
+        causes.invalid("values[0]", values[0], why)
     for index, value in enumerate(values):
         problems = label_value_problems(value)
         if problems:
-            causes.append(invalid_value(f"values[{index}][{key}]", value, "; ".join(problems)))
+            causes.invalid(f"values[{index}][{key}]", value, "; ".join(problems))
     if causes:
         texts = [cause.text for cause in causes]
         _refuse(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
@@ -161,14 +162,35 @@ def _refuse(why: str) -> NoReturn:
     raise bad_request(f"unable to parse requirement: {why}")
 
 
-def matches_label_selector(selector: Obj | None, labels: dict[str, str]) -> bool:
+def matches_label_selector(selector: Obj | None, labels: Mapping[str, str] | None) -> bool:
     """Whether a LabelSelector of an object's spec matches; an empty one matches all, a missing one nothing."""
     if selector is None:
         return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+    found = labels or {}
+    if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    operators = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
-    return all(
-        LabelRequirement(each["key"], operators[each["operator"]], tuple(each.get("values") or ())).matches(labels)
-        for each in selector.get("matchExpressions") or ()
-    )
+    return all(_expression_holds(each, found) for each in selector.get("matchExpressions") or ())
+
+
+def _expression_holds(expression: Obj, labels: Mapping[str, str]) -> bool:
+    value, values = labels.get(expression.get("key", "")), expression.get("values") or ()
+    match expression.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    return False
+
+
+def label_selector_text(selector: Obj) -> str:
+    """A LabelSelector in the short form that queries and tables use."""
+    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
+    for one in selector.get("matchExpressions") or ():
+        key, values = one.get("key", ""), ",".join(sorted(one.get("values") or ()))
+        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}
+        terms.append(forms.get(one.get("operator", ""), f"!{key}"))
+    return ",".join(terms)

@@ -11,10 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.label_selectors import LabelRequirement, matches_label_selector, parse_labels
+from vsched.sim.store.label_selectors import LabelRequirement, parse_labels
 from vsched.sim.store.status import bad_request
-
-__all__ = ["Selector", "field_value", "matches_label_selector", "parse_fields", "selector_for"]
 
 Matches = Callable[[Obj], bool]
 

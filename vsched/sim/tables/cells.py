@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from vsched.sim.store.kinds import Column, Kind, Obj
+from vsched.sim.store.label_selectors import label_selector_text
 from vsched.sim.store.times import parse_time
 from vsched.sim.tables.ages import age_of, short_duration
 from vsched.sim.tables.pods import NONE, node_cells, pod_cells
@@ -56,15 +57,7 @@ def _images(template: Obj) -> tuple[str, str]:
 
 
 def _selector_text(selector: Obj | None) -> str:
-    """A label selector in the short form."""
-    if not selector:
-        return NONE
-    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for one in selector.get("matchExpressions") or ():
-        key, values = one.get("key", ""), ",".join(sorted(one.get("values") or ()))
-        operators = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}
-        terms.append(operators.get(one.get("operator", ""), f"!{key}"))
-    return ",".join(terms) or NONE
+    return label_selector_text(selector or {}) or NONE
 
 
 def _created(obj: Obj, now: datetime) -> list[Any]:

@@ -2,64 +2,49 @@
 
 from __future__ import annotations
 
-from vsched.sim.store.field_checks import (
-    check_immutable,
-    check_labels,
-    check_not_negative,
-    check_one_of,
-    check_selector,
-    config_key_problems,
-    duplicate,
-    forbidden,
-    invalid_value,
-    qualified_name_problems,
-    required,
-    subdomain_problems,
-)
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause
-from vsched.sim.validation.resources import COUNTED, NOT_NEGATIVE, check_amount, quota_resource_problems
+from vsched.sim.store.causes import Causes, forbidden
+from vsched.sim.store.kinds import Obj, without
+from vsched.sim.store.names import config_key_problems, qualified_name_problems, subdomain_problems
+from vsched.sim.validation.resources import COUNTED, check_amount, quota_resource_problems
 
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _COUNT = "count/"
 _SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
-def check_node(obj: Obj, causes: list[Cause]) -> None:
+def check_node(obj: Obj, causes: Causes) -> None:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate((obj.get("spec") or {}).get("taints") or ()):
         where = f"spec.taints[{index}]"
         key, effect = taint.get("key") or "", taint.get("effect") or ""
-        causes.extend(invalid_value(f"{where}.key", key, problem) for problem in qualified_name_problems(key))
-        if not effect:
-            causes.append(required(f"{where}.effect"))
-        else:
-            check_one_of(effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"), f"{where}.effect", causes)
+        causes.check_format(key, qualified_name_problems, f"{where}.key")
+        causes.check_required_one_of(effect, EFFECTS, f"{where}.effect")
         if (key, effect) in seen:
-            causes.append(duplicate(where, taint))
+            causes.duplicate(where, taint)
         seen.add((key, effect))
     check_node_status(obj, causes)
 
 
-def check_node_status(obj: Obj, causes: list[Cause]) -> None:
+def check_node_status(obj: Obj, causes: Causes) -> None:
     status = obj.get("status") or {}
     for field in ("capacity", "allocatable"):
         for name, value in (status.get(field) or {}).items():
             check_amount(name, value, f"status.{field}[{name}]", causes)
 
 
-def check_node_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_node_update(new: Obj, old: Obj, causes: Causes) -> None:
     check_node(new, causes)
     now, was = (new.get("spec") or {}), (old.get("spec") or {})
     if was.get("providerID") and now.get("providerID") != was["providerID"]:
         why = 'node updates may not change providerID except from "" to valid'
-        causes.append(forbidden("spec.providerID", why))
+        causes.forbidden("spec.providerID", why)
     if was.get("podCIDRs") and now.get("podCIDRs") != was["podCIDRs"]:
-        causes.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
+        causes.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
 
 
-def check_priority_class(obj: Obj, causes: list[Cause]) -> None:
+def check_priority_class(obj: Obj, causes: Causes) -> None:
     name, value = obj["metadata"].get("name") or "", obj.get("value", 0)
     if name.startswith("system-"):
         if SYSTEM_PRIORITIES.get(name) != value:
@@ -70,34 +55,32 @@ def check_priority_class(obj: Obj, causes: list[Cause]) -> None:
                 else f"value of {name} PriorityClass must be {known}"
             )
             why = f"priority class names with 'system-' prefix are reserved for system use only. error: {error}"
-            causes.append(forbidden("metadata.name", why))
+            causes.forbidden("metadata.name", why)
     elif value > HIGHEST_USER_PRIORITY:
         why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        causes.append(forbidden("value", why))
-    check_one_of(obj.get("preemptionPolicy"), ("Never", "PreemptLowerPriority"), "preemptionPolicy", causes)
+        causes.forbidden("value", why)
+    causes.check_one_of(obj.get("preemptionPolicy"), ("Never", "PreemptLowerPriority"), "preemptionPolicy")
 
 
-def check_priority_class_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_priority_class_update(new: Obj, old: Obj, causes: Causes) -> None:
     if new.get("value", 0) != old.get("value", 0):
-        causes.append(forbidden("value", "may not be changed in an update."))
-    check_immutable(new.get("preemptionPolicy"), old.get("preemptionPolicy"), "preemptionPolicy", causes)
+        causes.forbidden("value", "may not be changed in an update.")
+    causes.check_immutable(new.get("preemptionPolicy"), old.get("preemptionPolicy"), "preemptionPolicy")
 
 
-def check_lease(obj: Obj, causes: list[Cause]) -> None:
+def check_lease(obj: Obj, causes: Causes) -> None:
     spec = obj.get("spec") or {}
     duration = spec.get("leaseDurationSeconds")
     if duration is not None and duration <= 0:
-        causes.append(invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0"))
-    transitions = spec.get("leaseTransitions")
-    if transitions is not None and transitions < 0:
-        causes.append(invalid_value("spec.leaseTransitions", transitions, NOT_NEGATIVE))
+        causes.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    causes.check_not_negative(spec.get("leaseTransitions"), "spec.leaseTransitions")
 
 
-def check_quota(obj: Obj, causes: list[Cause]) -> None:
+def check_quota(obj: Obj, causes: Causes) -> None:
     for part, amounts in (("spec.hard", (obj.get("spec") or {}).get("hard")), *_quota_status(obj)):
         for name, value in (amounts or {}).items():
             where = f"{part}[{name}]"
-            causes.extend(invalid_value(where, name, problem) for problem in quota_resource_problems(name))
+            causes.check_format(name, quota_resource_problems, where)
             bare = name.removeprefix("requests.")
             whole = name in COUNTED or name.startswith(_COUNT) or ("/" in bare and "kubernetes.io/" not in bare)
             check_amount(name, value, where, causes, whole=whole)
@@ -108,138 +91,136 @@ def _quota_status(obj: Obj) -> tuple[tuple[str, Obj | None], ...]:
     return ("status.hard", status.get("hard")), ("status.used", status.get("used"))
 
 
-def check_budget(obj: Obj, causes: list[Cause]) -> None:
+def check_budget(obj: Obj, causes: Causes) -> None:
     spec = obj.get("spec") or {}
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        causes.append(invalid_value("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+        causes.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for field in ("minAvailable", "maxUnavailable"):
         value = spec.get(field)
         if isinstance(value, int):
-            check_not_negative(value, f"spec.{field}", causes)
+            causes.check_not_negative(value, f"spec.{field}")
         elif isinstance(value, str) and not (value.endswith("%") and value[:-1].isdecimal()):
             why = (
                 "a valid percent string must be a numeric string followed by an ending '%' "
                 "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
             )
-            causes.append(invalid_value(f"spec.{field}", value, why))
-    check_selector(spec.get("selector"), "spec.selector", causes)
+            causes.invalid(f"spec.{field}", value, why)
+    causes.check_selector(spec.get("selector"), "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None:
-        check_one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy", causes)
+        causes.check_one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy")
 
 
-def check_service(obj: Obj, causes: list[Cause]) -> None:
+def check_service(obj: Obj, causes: Causes) -> None:
     spec = obj.get("spec") or {}
-    check_one_of(spec.get("type"), _SERVICE_TYPES, "spec.type", causes)
+    causes.check_one_of(spec.get("type"), _SERVICE_TYPES, "spec.type")
     headless = spec.get("clusterIP") == "None"
     if not spec.get("ports") and not headless and spec.get("type") != "ExternalName":
-        causes.append(required("spec.ports"))
+        causes.required("spec.ports")
     ports = spec.get("ports") or ()
     for index, port in enumerate(ports):
         where = f"spec.ports[{index}]"
         if len(ports) > 1 and not port.get("name"):
-            causes.append(required(f"{where}.name"))
+            causes.required(f"{where}.name")
         number = port.get("port", 0)
-        if not 1 <= number <= 65535:
-            causes.append(invalid_value(f"{where}.port", number, "must be between 1 and 65535, inclusive"))
-        check_one_of(port.get("protocol"), ("SCTP", "TCP", "UDP"), f"{where}.protocol", causes)
-    check_labels(spec.get("selector"), "spec.selector", causes)
+        causes.check_range(number, 1, 65535, f"{where}.port")
+        causes.check_one_of(port.get("protocol"), ("SCTP", "TCP", "UDP"), f"{where}.protocol")
+    causes.check_labels(spec.get("selector"), "spec.selector")
 
 
-def check_service_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_service_update(new: Obj, old: Obj, causes: Causes) -> None:
     check_service(new, causes)
     now, was = new["spec"].get("clusterIPs"), old["spec"].get("clusterIPs")
     if was and now != was and new["spec"].get("type") == old["spec"].get("type") != "ExternalName":
-        causes.append(invalid_value("spec.clusterIPs[0]", now, "may not change once set"))
+        causes.invalid("spec.clusterIPs[0]", now, "may not change once set")
 
 
-def check_keys(obj: Obj, causes: list[Cause]) -> None:
+def check_keys(obj: Obj, causes: Causes) -> None:
     """The keys of a ConfigMap or a Secret."""
     for part in ("data", "binaryData"):
         for key in obj.get(part) or ():
-            causes.extend(invalid_value(f"{part}[{key}]", key, problem) for problem in config_key_problems(key))
+            causes.check_format(key, config_key_problems, f"{part}[{key}]")
 
 
-def check_keys_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_keys_update(new: Obj, old: Obj, causes: Causes) -> None:
     check_keys(new, causes)
     if "type" in old:
-        check_immutable(new.get("type"), old.get("type"), "type", causes)
+        causes.check_immutable(new.get("type"), old.get("type"), "type")
     if old.get("immutable"):
         if not new.get("immutable"):
-            causes.append(forbidden("immutable", "field is immutable when `immutable` is set"))
+            causes.forbidden("immutable", "field is immutable when `immutable` is set")
         changed = [part for part in ("data", "binaryData") if new.get(part) != old.get(part)]
         causes.extend(forbidden(part, "field is immutable when `immutable` is set") for part in changed)
 
 
-def check_claim(obj: Obj, causes: list[Cause]) -> None:
+def check_claim(obj: Obj, causes: Causes) -> None:
     spec = obj.get("spec") or {}
     if not spec.get("accessModes"):
-        causes.append(required("spec.accessModes", "at least 1 access mode is required"))
+        causes.required("spec.accessModes", "at least 1 access mode is required")
     requests = (spec.get("resources") or {}).get("requests") or {}
     if "storage" not in requests:
-        causes.append(required("spec.resources[storage]"))
+        causes.required("spec.resources[storage]")
     else:
         check_amount("storage", requests["storage"], "spec.resources[storage]", causes)
 
 
-def check_claim_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_claim_update(new: Obj, old: Obj, causes: Causes) -> None:
     check_claim(new, causes)
     mutable = ("resources", "volumeAttributesClassName")
-    now = {key: value for key, value in new["spec"].items() if key not in mutable}
-    was = {key: value for key, value in old["spec"].items() if key not in mutable}
+    now, was = without(new["spec"], mutable), without(old["spec"], mutable)
     if not was.get("volumeName"):
         now.pop("volumeName", None)
     if now != was:
         but = "resources.requests and volumeAttributesClassName for bound claims"
         why = f"spec is immutable after creation except {but}\n"
-        causes.append(forbidden("spec", why))
+        causes.forbidden("spec", why)
 
 
-def check_role_binding(obj: Obj, causes: list[Cause]) -> None:
+def check_role_binding(obj: Obj, causes: Causes) -> None:
     role = obj.get("roleRef") or {}
-    check_one_of(role.get("kind", ""), _role_kinds(obj), "roleRef.kind", causes)
+    causes.check_one_of(role.get("kind", ""), _role_kinds(obj), "roleRef.kind")
     if not role.get("name"):
-        causes.append(required("roleRef.name"))
+        causes.required("roleRef.name")
     for index, subject in enumerate(obj.get("subjects") or ()):
         if not subject.get("name"):
-            causes.append(required(f"subjects[{index}].name"))
-        check_one_of(subject.get("kind", ""), ("ServiceAccount", "User", "Group"), f"subjects[{index}].kind", causes)
+            causes.required(f"subjects[{index}].name")
+        causes.check_one_of(subject.get("kind", ""), ("ServiceAccount", "User", "Group"), f"subjects[{index}].kind")
 
 
 def _role_kinds(obj: Obj) -> tuple[str, ...]:
     return ("ClusterRole",) if obj.get("kind") == "ClusterRoleBinding" else ("Role", "ClusterRole")
 
 
-def check_role_binding_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_role_binding_update(new: Obj, old: Obj, causes: Causes) -> None:
     check_role_binding(new, causes)
     if new.get("roleRef") != old.get("roleRef"):
-        causes.append(invalid_value("roleRef", new.get("roleRef"), "cannot change roleRef"))
+        causes.invalid("roleRef", new.get("roleRef"), "cannot change roleRef")
 
 
-def check_storage_class(obj: Obj, causes: list[Cause]) -> None:
+def check_storage_class(obj: Obj, causes: Causes) -> None:
     if not obj.get("provisioner"):
-        causes.append(required("provisioner"))
-    check_one_of(obj.get("reclaimPolicy"), ("Delete", "Retain"), "reclaimPolicy", causes)
+        causes.required("provisioner")
+    causes.check_one_of(obj.get("reclaimPolicy"), ("Delete", "Retain"), "reclaimPolicy")
     modes = ("Immediate", "WaitForFirstConsumer")
-    check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode", causes)
+    causes.check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode")
 
 
-def check_storage_class_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_storage_class_update(new: Obj, old: Obj, causes: Causes) -> None:
     changed = [field for field in ("parameters", "provisioner", "reclaimPolicy") if new.get(field) != old.get(field)]
     causes.extend(forbidden(field, f"updates to {field} are forbidden.") for field in changed)
-    check_immutable(new.get("volumeBindingMode"), old.get("volumeBindingMode"), "volumeBindingMode", causes)
+    causes.check_immutable(new.get("volumeBindingMode"), old.get("volumeBindingMode"), "volumeBindingMode")
 
 
-def check_namespace(obj: Obj, causes: list[Cause]) -> None:
+def check_namespace(obj: Obj, causes: Causes) -> None:
     for index, name in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
         where = f"spec.finalizers[{index}]"
-        causes.extend(invalid_value(where, name, problem) for problem in qualified_name_problems(name))
+        causes.check_format(name, qualified_name_problems, where)
 
 
-def check_csi_node(obj: Obj, causes: list[Cause]) -> None:
+def check_csi_node(obj: Obj, causes: Causes) -> None:
     for index, driver in enumerate((obj.get("spec") or {}).get("drivers") or ()):
         name = driver.get("name") or ""
         where = f"spec.drivers[{index}]"
-        causes.extend(invalid_value(f"{where}.name", name, problem) for problem in subdomain_problems(name))
+        causes.check_format(name, subdomain_problems, f"{where}.name")
         if not driver.get("nodeID"):
-            causes.append(required(f"{where}.nodeID"))
+            causes.required(f"{where}.nodeID")

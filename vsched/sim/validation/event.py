@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.sim.store.field_checks import check_immutable, invalid_value, qualified_name_problems, required
+from vsched.sim.store.causes import Causes, invalid_value
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause
+from vsched.sim.store.names import qualified_name_problems
 
 _NEWER = "events.k8s.io/"
 _NOTE_BYTES = 1024
@@ -49,7 +49,7 @@ def _read(obj: Obj, name: str) -> Any:
     return obj.get(_NAMES.get(name, name) if _is_newer(obj) else name)
 
 
-def check_event(obj: Obj, causes: list[Cause]) -> None:
+def check_event(obj: Obj, causes: Causes) -> None:
     """A new event: loose rules, or strict ones for those of the newer API and those with an eventTime."""
     timed = obj.get("eventTime") is not None
     _check_namespace(obj, causes, timed=timed)
@@ -59,16 +59,16 @@ def check_event(obj: Obj, causes: list[Cause]) -> None:
         return
     _check_series(obj.get("series"), causes)
     if not timed:
-        causes.append(required("eventTime"))
+        causes.required("eventTime")
     type_ = obj.get("type") or ""
     if type_ not in ("Normal", "Warning"):
-        causes.append(invalid_value("type", "", f"has invalid value: {type_}"))
+        causes.invalid("type", "", f"has invalid value: {type_}")
     if _is_newer(obj):
         unset = [older for older, newer in _OF_THE_OLDER if obj.get(newer)]
         causes.extend(invalid_value(name, "", "needs to be unset") for name in unset)
 
 
-def _check_namespace(obj: Obj, causes: list[Cause], *, timed: bool) -> None:
+def _check_namespace(obj: Obj, causes: Causes, *, timed: bool) -> None:
     namespace = (_read(obj, "involvedObject") or {}).get("namespace") or ""
     event_namespace = obj["metadata"].get("namespace") or ""
     if namespace:
@@ -77,36 +77,36 @@ def _check_namespace(obj: Obj, causes: list[Cause], *, timed: bool) -> None:
         # What has no namespace is spoken about in the default one; the strict rules allow one more.
         misplaced = event_namespace not in (*_SYSTEM_NAMESPACES, *(["kube-system"] if timed else ()))
     if misplaced:
-        causes.append(invalid_value("involvedObject.namespace", namespace, "does not match event.namespace"))
+        causes.invalid("involvedObject.namespace", namespace, "does not match event.namespace")
 
 
-def _check_words(obj: Obj, causes: list[Cause]) -> None:
+def _check_words(obj: Obj, causes: Causes) -> None:
     """Who reports what, for events with an eventTime."""
     where = "reportingController" if _is_newer(obj) else "reportingComponent"
     controller = _read(obj, "reportingComponent") or ""
     if not controller:
-        causes.append(required(where))
-    causes.extend(invalid_value(where, controller, problem) for problem in qualified_name_problems(controller))
+        causes.required(where)
+    causes.check_format(controller, qualified_name_problems, where)
     for name in ("reportingInstance", "action", "reason"):
         value = obj.get(name) or ""
         if not value:
-            causes.append(required(name))
+            causes.required(name)
         elif len(value.encode()) > _WORD_BYTES:
-            causes.append(invalid_value(name, "", f"can have at most {_WORD_BYTES} characters"))
+            causes.invalid(name, "", f"can have at most {_WORD_BYTES} characters")
     if len((_read(obj, "message") or "").encode()) > _NOTE_BYTES:
-        causes.append(invalid_value("message", "", f"can have at most {_NOTE_BYTES} characters"))
+        causes.invalid("message", "", f"can have at most {_NOTE_BYTES} characters")
 
 
-def _check_series(series: Obj | None, causes: list[Cause]) -> None:
+def _check_series(series: Obj | None, causes: Causes) -> None:
     if series is None:
         return
     if series.get("count", 0) < _FEWEST_IN_SERIES:
-        causes.append(invalid_value("series.count", "", f"should be at least {_FEWEST_IN_SERIES}"))
+        causes.invalid("series.count", "", f"should be at least {_FEWEST_IN_SERIES}")
     if series.get("lastObservedTime") is None:
-        causes.append(required("series.lastObservedTime"))
+        causes.required("series.lastObservedTime")
 
 
-def check_event_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_event_update(new: Obj, old: Obj, causes: Causes) -> None:
     """Once eventTime is set only the series may change."""
     timed = new.get("eventTime") is not None
     _check_namespace(new, causes, timed=timed)
@@ -117,4 +117,4 @@ def check_event_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
     if new.get("series") != old.get("series"):
         _check_series(new.get("series"), causes)
     for name in _FIXED:
-        check_immutable(_read(new, name), _read(old, name), name, causes)
+        causes.check_immutable(_read(new, name), _read(old, name), name)

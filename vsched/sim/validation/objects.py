@@ -9,34 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vsched.sim.objects.conform import unknown_fields
-from vsched.sim.store.field_checks import (
-    check_annotations,
-    check_immutable,
-    check_labels,
-    forbidden,
-    invalid_value,
+from vsched.sim.store.causes import Causes
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.names import (
     label_1035_problems,
     label_problems,
     path_segment_problems,
     qualified_name_problems,
-    required,
     subdomain_problems,
 )
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause
 from vsched.sim.validation import cluster, event, pod_update, workload
 from vsched.sim.validation.pod import check_pod_spec
 from vsched.sim.webhooks.configuration import check_webhooks
 
 __all__ = ["unknown_fields", "validate_create", "validate_metadata", "validate_update"]
 
-Check = Callable[[Obj, list[Cause]], None]
-UpdateCheck = Callable[[Obj, Obj, list[Cause]], None]
+Check = Callable[[Obj, Causes], None]
+UpdateCheck = Callable[[Obj, Obj, Causes], None]
 
 _FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
-def validate_create(kind: Kind, obj: Obj) -> list[Cause]:
+def validate_create(kind: Kind, obj: Obj) -> Causes:
     """The causes to refuse a new object for; empty if there are none."""
     causes = validate_metadata(kind, obj)
     check = None if kind.custom else _CREATE.get(kind.storage)
@@ -45,9 +39,9 @@ def validate_create(kind: Kind, obj: Obj) -> list[Cause]:
     return causes
 
 
-def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> list[Cause]:
+def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> Causes:
     """The causes to refuse the replacement of ``old`` by ``new`` for."""
-    causes: list[Cause] = []
+    causes = Causes()
     if new["metadata"] is not old["metadata"]:
         if not _same_metadata(new["metadata"], old["metadata"]):
             causes = validate_metadata(kind, new)
@@ -67,21 +61,19 @@ def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> li
     return causes
 
 
-def validate_metadata(kind: Kind, obj: Obj) -> list[Cause]:
+def validate_metadata(kind: Kind, obj: Obj) -> Causes:
     """The name, labels, annotations, finalizers and owners of any object."""
-    causes: list[Cause] = []
+    causes = Causes()
     metadata = obj["metadata"]
     name = metadata.get("name")
     if not name:
-        causes.append(required("metadata.name", "name or generateName is required"))
+        causes.required("metadata.name", "name or generateName is required")
     else:
-        problems = _NAMES.get(kind.storage, subdomain_problems)(name)
-        if problems:
-            causes.extend(invalid_value("metadata.name", name, problem) for problem in problems)
+        causes.check_format(name, _NAMES.get(kind.storage, subdomain_problems), "metadata.name")
     if "labels" in metadata:
-        check_labels(metadata["labels"], "metadata.labels", causes)
+        causes.check_labels(metadata["labels"], "metadata.labels")
     if "annotations" in metadata:
-        check_annotations(metadata["annotations"], "metadata.annotations", causes)
+        causes.check_annotations(metadata["annotations"], "metadata.annotations")
     for finalizer in metadata.get("finalizers") or ():
         _check_finalizer(finalizer, causes)
     if "ownerReferences" in metadata:
@@ -89,42 +81,39 @@ def validate_metadata(kind: Kind, obj: Obj) -> list[Cause]:
     return causes
 
 
-def _check_finalizer(finalizer: str, causes: list[Cause]) -> None:
+def _check_finalizer(finalizer: str, causes: Causes) -> None:
     where = "metadata.finalizers"
-    problems = qualified_name_problems(finalizer)
-    causes.extend(invalid_value(where, finalizer, problem) for problem in problems)
-    if not problems and "/" not in finalizer and finalizer not in _FINALIZERS:
+    qualified = causes.check_format(finalizer, qualified_name_problems, where)
+    if qualified and "/" not in finalizer and finalizer not in _FINALIZERS:
         why = "name is neither a standard finalizer name nor is it fully qualified"
-        causes.append(invalid_value(where, finalizer, why))
+        causes.invalid(where, finalizer, why)
 
 
-def _check_owners(owners: list[Obj], causes: list[Cause]) -> None:
+def _check_owners(owners: list[Obj], causes: Causes) -> None:
     controllers = 0
     where = "metadata.ownerReferences"
     for owner in owners:
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
                 why = "version must not be empty" if field == "apiVersion" else f"{field} must not be empty"
-                causes.append(invalid_value(f"{where}.{field}", owner.get(field) or "", why))
+                causes.invalid(f"{where}.{field}", owner.get(field) or "", why)
         if owner.get("kind") == "Event" and owner.get("apiVersion") in ("v1", "events.k8s.io/v1"):
-            causes.append(
-                invalid_value(where, owner, f"{owner['apiVersion']}, Kind=Event is disallowed from being an owner")
-            )
+            causes.invalid(where, owner, f"{owner['apiVersion']}, Kind=Event is disallowed from being an owner")
         controllers += bool(owner.get("controller"))
     if controllers > 1:
         named = [owner.get("name") for owner in owners if owner.get("controller")]
         why = f"Only one reference can have Controller set to true. Found {controllers} controllers: {named}"
-        causes.append(invalid_value(where, owners, why))
+        causes.invalid(where, owners, why)
 
 
 def _same_metadata(new: Obj, old: Obj) -> bool:
     return all(new.get(field) == old.get(field) for field in ("labels", "annotations", "finalizers", "ownerReferences"))
 
 
-def _check_metadata_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def _check_metadata_update(new: Obj, old: Obj, causes: Causes) -> None:
     for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if new.get(field, "") != old.get(field, ""):
-            check_immutable(new.get(field), old.get(field), f"metadata.{field}", causes)
+            causes.check_immutable(new.get(field), old.get(field), f"metadata.{field}")
     if old.get("deletionTimestamp"):
         before = old.get("finalizers") or ()
         added = [one for one in new.get("finalizers") or () if one not in before]
@@ -134,22 +123,22 @@ def _check_metadata_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
                 "no new finalizers can be added if the object is being deleted,"
                 f" found new finalizers []string{{{listed}}}"
             )
-            causes.append(forbidden("metadata.finalizers", why))
+            causes.forbidden("metadata.finalizers", why)
 
 
-def _check_pod(obj: Obj, causes: list[Cause]) -> None:
+def _check_pod(obj: Obj, causes: Causes) -> None:
     check_pod_spec(obj["spec"], "spec", causes)
 
 
-def _check_pod_template(obj: Obj, causes: list[Cause]) -> None:
+def _check_pod_template(obj: Obj, causes: Causes) -> None:
     workload.check_template(obj.get("template"), "template", causes)
 
 
-def _check_node_status(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def _check_node_status(new: Obj, old: Obj, causes: Causes) -> None:
     cluster.check_node_status(new, causes)
 
 
-def _check_quota_status(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def _check_quota_status(new: Obj, old: Obj, causes: Causes) -> None:
     cluster.check_quota(new, causes)
 
 

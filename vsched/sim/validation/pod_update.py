@@ -6,18 +6,10 @@ from ipaddress import ip_address
 from typing import Any
 
 from vsched.sim.objects.defaults_pod import quality_of_service
-from vsched.sim.store.field_checks import (
-    check_immutable,
-    forbidden,
-    invalid_value,
-    label_problems,
-    required,
-    shown,
-    subdomain_problems,
-)
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause
-from vsched.sim.validation.pod import check_toleration
+from vsched.sim.store.causes import Causes, shown
+from vsched.sim.store.kinds import Obj, without
+from vsched.sim.store.names import label_problems, subdomain_problems
+from vsched.sim.validation.pod import INT32_MAX, check_toleration
 from vsched.sim.validation.resources import check_resources
 
 _MAY_NOT = (
@@ -28,14 +20,14 @@ _MAY_NOT = (
 _CONTAINER_LISTS = ("containers", "initContainers")
 
 
-def check_pod_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_pod_update(new: Obj, old: Obj, causes: Causes) -> None:
     """The spec of a stored pod against the one that shall replace it."""
     now, was = new["spec"], old["spec"]
     if now is was or now == was:
         return
     for field in _CONTAINER_LISTS:
         if len(now.get(field) or ()) != len(was.get(field) or ()):
-            causes.append(forbidden(f"spec.{field}", "pod updates may not add or remove containers"))
+            causes.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
             return
         _check_images(now.get(field) or (), field, causes)
     if not _check_deadline(now.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds"), causes):
@@ -44,72 +36,66 @@ def check_pod_update(new: Obj, old: Obj, causes: list[Cause]) -> None:
     _check_gates(now, was, causes)
     before = _class_of(old)
     if quality_of_service(now) != before:
-        causes.append(invalid_value("metadata", before, "Pod QoS is immutable"))
+        causes.invalid("metadata", before, "Pod QoS is immutable")
     allowed = _with_allowed_changes(now, was)
     if was.get("schedulingGates"):
         allowed = _narrowed(allowed, was, causes)
     if allowed != was:
-        causes.append(forbidden("spec", _MAY_NOT + difference(was, allowed)))
+        causes.forbidden("spec", _MAY_NOT + difference(was, allowed))
 
 
 def _class_of(pod: Obj) -> str:
     return (pod.get("status") or {}).get("qosClass") or quality_of_service(pod["spec"])
 
 
-def _check_tolerations(now: Obj, was: Obj, causes: list[Cause]) -> None:
+def _check_tolerations(now: Obj, was: Obj, causes: Causes) -> None:
     for toleration in was.get("tolerations") or ():
         if not _kept(toleration, now.get("tolerations") or ()):
-            causes.append(
-                forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
-            )
+            causes.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
             break
     for index, toleration in enumerate(now.get("tolerations") or ()):
         check_toleration(toleration, f"spec.tolerations[{index}]", causes)
 
 
-def _check_images(now: Any, field: str, causes: list[Cause]) -> None:
+def _check_images(now: Any, field: str, causes: Causes) -> None:
     for index, container in enumerate(now):
         image = container.get("image") or ""
         if not image:
-            causes.append(required(f"spec.{field}[{index}].image"))
+            causes.required(f"spec.{field}[{index}].image")
         elif image.strip() != image:
             why = "must not have leading or trailing whitespace"
-            causes.append(invalid_value(f"spec.{field}[{index}].image", image, why))
+            causes.invalid(f"spec.{field}[{index}].image", image, why)
 
 
-def _check_deadline(now: int | None, was: int | None, causes: list[Cause]) -> bool:
+def _check_deadline(now: int | None, was: int | None, causes: Causes) -> bool:
     """Set once, then only lowered; False if that is the end of it."""
-    where, most = "spec.activeDeadlineSeconds", (1 << 31) - 1
+    where = "spec.activeDeadlineSeconds"
     if now is None:
         if was is not None:
-            causes.append(invalid_value(where, None, "must not update from a positive integer to nil value"))
+            causes.invalid(where, None, "must not update from a positive integer to nil value")
         return True
-    if not 1 <= now <= most:
-        causes.append(invalid_value(where, now, f"must be between 1 and {most}, inclusive"))
-    if not 0 <= now <= most:
-        causes.append(invalid_value(where, now, f"must be between 0 and {most}, inclusive"))
+    causes.check_range(now, 1, INT32_MAX, where)
+    if not 0 <= now <= INT32_MAX:
+        causes.check_range(now, 0, INT32_MAX, where)
         return False
     if was is not None and now > was:
-        causes.append(invalid_value(where, now, "must be less than or equal to previous value"))
+        causes.invalid(where, now, "must be less than or equal to previous value")
         return False
     return True
 
 
-def _check_gates(now: Obj, was: Obj, causes: list[Cause]) -> None:
+def _check_gates(now: Obj, was: Obj, causes: Causes) -> None:
     before = {gate["name"] for gate in was.get("schedulingGates") or ()}
     for gate in now.get("schedulingGates") or ():
         name = gate.get("name", "")
         if name not in before:
             why = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            causes.append(forbidden("spec.schedulingGates", why))
+            causes.forbidden("spec.schedulingGates", why)
 
 
 def _kept(toleration: Obj, candidates: Any) -> bool:
-    def identity(one: Obj) -> Obj:
-        return {key: value for key, value in one.items() if key != "tolerationSeconds"}
-
-    wanted = identity(toleration)
-    return any(identity(candidate) == wanted for candidate in candidates)
+    wanted = without(toleration, ("tolerationSeconds",))
+    return any(without(candidate, ("tolerationSeconds",)) == wanted for candidate in candidates)
 
 
 def _with_allowed_changes(now: Obj, was: Obj) -> Obj:
@@ -136,24 +122,23 @@ def _put_back(spec: Obj, was: Obj, field: str) -> None:
         spec.pop(field, None)
 
 
-def _narrowed(spec: Obj, was: Obj, causes: list[Cause]) -> Obj:
+def _narrowed(spec: Obj, was: Obj, causes: Causes) -> Obj:
     """A gated pod may be confined to fewer nodes than before, never to more: the spec with that put back."""
     spec = dict(spec)
     selector, before = spec.get("nodeSelector") or {}, was.get("nodeSelector") or {}
     if any(selector.get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        causes.append(invalid_value("spec.nodeSelector", selector, why))
+        causes.invalid("spec.nodeSelector", selector, why)
     _put_back(spec, was, "nodeSelector")
     affinity, old_affinity = spec.get("affinity") or {}, was.get("affinity") or {}
     if affinity.get("nodeAffinity") != old_affinity.get("nodeAffinity"):
         _check_node_terms(affinity.get("nodeAffinity") or {}, old_affinity.get("nodeAffinity") or {}, causes)
-        rest = {key: value for key, value in affinity.items() if key != "nodeAffinity"}
-        if rest == {key: value for key, value in old_affinity.items() if key != "nodeAffinity"}:
+        if without(affinity, ("nodeAffinity",)) == without(old_affinity, ("nodeAffinity",)):
             _put_back(spec, was, "affinity")
     return spec
 
 
-def _check_node_terms(now: Obj, was: Obj, causes: list[Cause]) -> None:
+def _check_node_terms(now: Obj, was: Obj, causes: Causes) -> None:
     """Each of the terms there were may only become stricter; where there were none, any will do."""
     field = "requiredDuringSchedulingIgnoredDuringExecution"
     before = (was.get(field) or {}).get("nodeSelectorTerms") or []
@@ -163,12 +148,12 @@ def _check_node_terms(now: Obj, was: Obj, causes: list[Cause]) -> None:
         return
     if len(terms) != len(before):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        causes.append(invalid_value(where, terms, why))
+        causes.invalid(where, terms, why)
         return
     for index, (term, old_term) in enumerate(zip(terms, before, strict=True)):
         if not all(_begins_with(term.get(part), old_term.get(part)) for part in ("matchExpressions", "matchFields")):
             why = "only additions are allowed (no mutations or deletions)"
-            causes.append(invalid_value(f"{where}[{index}]", term, why))
+            causes.invalid(f"{where}[{index}]", term, why)
 
 
 def _begins_with(now: list[Obj] | None, was: list[Obj] | None) -> bool:
@@ -197,24 +182,24 @@ def _as_go(value: Any) -> str:
     return "nil" if value is None else shown(value)
 
 
-def check_pod_status(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_pod_status(new: Obj, old: Obj, causes: Causes) -> None:
     """A written status: any phase will do, but the class of service stays and names are names."""
     now, was = new.get("status") or {}, old.get("status") or {}
     # A status without the class is taken as no change.
     if now.get("qosClass"):
-        check_immutable(now["qosClass"], was.get("qosClass"), "status.qosClass", causes)
+        causes.check_immutable(now["qosClass"], was.get("qosClass"), "status.qosClass")
     if old["spec"].get("restartPolicy") != "Always":
         _check_ends(now, was, old["spec"], causes)
     for index, one in enumerate(now.get("podIPs") or ()):
         if not _is_address(one.get("ip", "")):
             why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-            causes.append(invalid_value(f"status.podIPs[{index}]", one.get("ip", ""), why))
+            causes.invalid(f"status.podIPs[{index}]", one.get("ip", ""), why)
     name = now.get("nominatedNodeName")
     if name and name != was.get("nominatedNodeName"):
-        causes.extend(invalid_value("status.nominatedNodeName", name, problem) for problem in subdomain_problems(name))
+        causes.check_format(name, subdomain_problems, "status.nominatedNodeName")
 
 
-def _check_ends(now: Obj, was: Obj, spec: Obj, causes: list[Cause]) -> None:
+def _check_ends(now: Obj, was: Obj, spec: Obj, causes: Causes) -> None:
     """A container that has ended and is not to be started again stays as it ended."""
     field = "containerStatuses"
     after = {one.get("name"): one for one in now.get(field) or ()}
@@ -225,7 +210,7 @@ def _check_ends(now: Obj, was: Obj, spec: Obj, causes: list[Cause]) -> None:
         later = after.get(one.get("name"))
         if later is not None and (later.get("state") or {}).get("terminated") is None:
             why = "may not be transitioned to non-terminated state"
-            causes.append(forbidden(f"status.{field}[{index}].state", why))
+            causes.forbidden(f"status.{field}[{index}].state", why)
 
 
 def _is_address(text: str) -> bool:
@@ -236,25 +221,25 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def check_resize(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_resize(new: Obj, old: Obj, causes: Causes) -> None:
     """New resources of the containers; the class of service may not change by them."""
     for field in _CONTAINER_LISTS:
         for index, container in enumerate(new["spec"].get(field) or ()):
             check_resources(container.get("resources") or {}, f"spec.{field}[{index}].resources", causes)
     before = _class_of(old)
     if quality_of_service(new["spec"]) != before:
-        causes.append(invalid_value("spec", before, "Pod QOS Class may not change as a result of resizing"))
+        causes.invalid("spec", before, "Pod QOS Class may not change as a result of resizing")
 
 
-def check_ephemeral(new: Obj, old: Obj, causes: list[Cause]) -> None:
+def check_ephemeral(new: Obj, old: Obj, causes: Causes) -> None:
     """Ephemeral containers may be added, not changed or removed."""
     now = {one.get("name"): one for one in new["spec"].get("ephemeralContainers") or ()}
     where = "spec.ephemeralContainers"
     for name in now:
-        causes.extend(invalid_value(where, name, problem) for problem in label_problems(name or ""))
+        causes.check_format(name, label_problems, where)
     for one in old["spec"].get("ephemeralContainers") or ():
         after = now.get(one["name"])
         if after is None:
-            causes.append(forbidden(where, f'existing ephemeral containers "{one["name"]}" may not be removed\n'))
+            causes.forbidden(where, f'existing ephemeral containers "{one["name"]}" may not be removed\n')
         elif after != one:
-            causes.append(forbidden(where, f'existing ephemeral containers "{one["name"]}" may not be changed\n'))
+            causes.forbidden(where, f'existing ephemeral containers "{one["name"]}" may not be changed\n')

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from vsched.sim.store import quantities
-from vsched.sim.store.field_checks import forbidden, invalid_value, qualified_name_problems, required
+from vsched.sim.store.causes import NOT_NEGATIVE, Causes
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Cause
+from vsched.sim.store.names import qualified_name_problems
 
 _CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
 COUNTED = frozenset(
@@ -42,7 +42,6 @@ _HUGE = "hugepages-"
 _REQUESTS = "requests."
 
 NOT_INTEGER = "must be an integer"
-NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def _is_native(name: str) -> bool:
@@ -84,54 +83,50 @@ def quota_resource_problems(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_amount(name: str, value: str, path: str, causes: list[Cause], *, whole: bool | None = None) -> None:
+def check_amount(name: str, value: str, path: str, causes: Causes, *, whole: bool | None = None) -> None:
     """Not negative, and whole where the resource comes in pieces."""
     amount = quantities.amount(value)
     if amount < 0:
-        causes.append(invalid_value(path, value, NOT_NEGATIVE))
+        causes.invalid(path, value, NOT_NEGATIVE)
     if whole is None:
         whole = not _is_native(name) or name in ("pods", "services", "secrets", "configmaps", "resourcequotas")
     if whole and amount != amount.to_integral_value():
-        causes.append(invalid_value(path, value, NOT_INTEGER))
+        causes.invalid(path, value, NOT_INTEGER)
 
 
-def check_resources(resources: Obj, path: str, causes: list[Cause]) -> None:
+def check_resources(resources: Obj, path: str, causes: Causes) -> None:
     limits: Obj = resources.get("limits") or {}
     requests: Obj = resources.get("requests") or {}
     for kind, amounts in (("limits", limits), ("requests", requests)):
         for name, value in amounts.items():
-            problems = container_resource_problems(name)
-            if problems:
-                causes.extend(invalid_value(f"{path}.{kind}[{name}]", name, problem) for problem in problems)
+            causes.check_format(name, container_resource_problems, f"{path}.{kind}[{name}]")
             if not _plain(name, value):
                 check_amount(name, value, f"{path}.{kind}[{name}]", causes)
     for name, value in requests.items():
         _check_request(name, value, limits, path, causes)
     named = limits.keys() | requests.keys()
     if not named & {"cpu", "memory"} and any(name.startswith(_HUGE) for name in named):
-        causes.append(forbidden(path, "HugePages require cpu or memory"))
+        causes.forbidden(path, "HugePages require cpu or memory")
 
 
 @lru_cache(maxsize=16384)
 def _plain(name: str, value: str) -> bool:
     """True for an amount there is nothing to say about."""
-    causes: list[Cause] = []
+    causes = Causes()
     check_amount(name, value, "", causes)
     return not causes
 
 
-def _check_request(name: str, value: str, limits: Obj, path: str, causes: list[Cause]) -> None:
+def _check_request(name: str, value: str, limits: Obj, path: str, causes: Causes) -> None:
     limit = limits.get(name)
     if limit is None:
         if not _may_overcommit(name):
-            causes.append(required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
+            causes.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
         return
     if limit == value:
         return
     requested, limited = quantities.amount(value), quantities.amount(limit)
     if requested != limited and not _may_overcommit(name):
-        causes.append(invalid_value(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
+        causes.invalid(f"{path}.requests", value, f"must be equal to {name} limit of {limit}")
     elif requested > limited:
-        causes.append(
-            invalid_value(f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}")
-        )
+        causes.invalid(f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}")

@@ -17,12 +17,12 @@ from vsched.sim.controllers.objects import (
     is_ready,
     pod_from,
     reference_to,
-    selects,
     template_hash,
     tolerates,
     whole_or_percent,
 )
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import matches_label_selector
 
 REVISION_LABEL = "controller-revision-hash"
 BURST = 100
@@ -79,7 +79,9 @@ def fits(daemon_set: Obj, node: Obj) -> bool:
         (spec.get("affinity") or {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
     )
     terms = required.get("nodeSelectorTerms")
-    if terms and not any(selects({"matchExpressions": each.get("matchExpressions")}, labels) for each in terms):
+    if terms and not any(
+        matches_label_selector({"matchExpressions": each.get("matchExpressions")}, labels) for each in terms
+    ):
         return False
     tolerations = _tolerations(spec)
     hard = [each for each in node["spec"].get("taints") or () if each.get("effect") in ("NoSchedule", "NoExecute")]

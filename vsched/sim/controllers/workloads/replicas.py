@@ -19,10 +19,10 @@ from vsched.sim.controllers.objects import (
     pod_from,
     reference_to,
     replicas_of,
-    selects,
     with_owners,
 )
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import matches_label_selector
 
 BURST = 100
 """Pods made or deleted before others have their turn."""
@@ -33,13 +33,13 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 def reconcile(replica_set: Obj, pods: Sequence[Obj], orphans: Sequence[Obj], now: datetime) -> list[Action]:
     """``pods`` are those the set controls, ``orphans`` those of the namespace that nobody does."""
     uid, spec = replica_set["metadata"]["uid"], replica_set["spec"]
-    mine = [pod for pod in pods if selects(spec.get("selector"), pod["metadata"].get("labels"))]
+    mine = [pod for pod in pods if matches_label_selector(spec.get("selector"), pod["metadata"].get("labels"))]
     actions: list[Action] = [_release(pod, uid) for pod in pods if pod not in mine and not is_deleting(pod)]
     if is_deleting(replica_set):
         return [*actions, *_status(replica_set, mine, now)]
     reference = reference_to(replica_set, "apps/v1", "ReplicaSet")
     for pod in orphans:
-        if is_active(pod) and selects(spec.get("selector"), pod["metadata"].get("labels")):
+        if is_active(pod) and matches_label_selector(spec.get("selector"), pod["metadata"].get("labels")):
             actions.append(Update("pods", with_owners(pod, [*_references(pod), reference])))
             mine.append(pod)
     active = [pod for pod in mine if is_active(pod)]

@@ -18,13 +18,13 @@ from vsched.sim.controllers.objects import (
     reference_to,
     replicas_of,
     seconds_since,
-    selects,
     template_hash,
     whole_or_percent,
     with_condition,
     with_owners,
 )
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.times import format_time
 
 HASH_LABEL = "pod-template-hash"
@@ -62,7 +62,9 @@ def reconcile(deployment: Obj, sets: Sequence[Obj], pods_of_old: int, now: datet
     adopted = [
         each
         for each in sets
-        if controller_of(each) is None and not is_deleting(each) and selects(selector, each["metadata"].get("labels"))
+        if controller_of(each) is None
+        and not is_deleting(each)
+        and matches_label_selector(selector, each["metadata"].get("labels"))
     ]
     if adopted:
         return [_adopt(deployment, each) for each in adopted]

@@ -1,19 +1,12 @@
-"""The words of field errors, and the checks that many kinds share: names, labels, keys, numbers.
+"""The formats of names in Kubernetes: DNS labels and subdomains, label keys and values, keys of ConfigMaps.
 
-Each check gives the problems of one value as texts, or appends causes to a list; what is checked where is decided by
-the validation modules.
+Each function takes a text and gives what is wrong with it, in the words of the API server; nothing for a good one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
-
-import orjson
-
-from vsched.sim.store.status import Cause
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -28,38 +21,6 @@ _IS_QUALIFIED = re.compile(_QUALIFIED)
 _IS_VALUE = re.compile(_VALUE)
 _IS_ENV_NAME = re.compile(r"[\x21-\x3c\x3e-\x7e]+")
 _IS_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
-
-ANNOTATIONS_BYTES = 256 * 1024
-
-
-def invalid_value(path: str, value: Any, why: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {why}", path)
-
-
-def required(path: str, why: str = "") -> Cause:
-    return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", path)
-
-
-def forbidden(path: str, why: str) -> Cause:
-    return Cause("FieldValueForbidden", f"Forbidden: {why}", path)
-
-
-def duplicate(path: str, value: Any) -> Cause:
-    return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", path)
-
-
-def not_found_value(path: str, value: Any) -> Cause:
-    return Cause("FieldValueNotFound", f"Not found: {shown(value)}", path)
-
-
-def not_supported(path: str, value: Any, supported: Iterable[str]) -> Cause:
-    listed = ", ".join(f'"{one}"' for one in supported)
-    return Cause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {listed}", path)
-
-
-def shown(value: Any) -> str:
-    """A bad value as an error repeats it: JSON, which quotes strings; what is missing is the text null."""
-    return orjson.dumps("null" if value is None else value).decode()
 
 
 def _expected(rule: str, pattern: str, *examples: str) -> str:
@@ -197,56 +158,3 @@ def config_key_problems(key: str) -> tuple[str, ...]:
     if key in (".", "..") or key.startswith(".."):
         return ("must not be '.', '..' or start with '..'",)
     return () if _IS_CONFIG_KEY.fullmatch(key) else (_CONFIG_KEY_RULE,)
-
-
-def check_labels(labels: Mapping[str, str] | None, path: str, causes: list[Cause]) -> None:
-    """Keys and values; the errors name the map rather than the key, as the server's do."""
-    for key, value in (labels or {}).items():
-        causes.extend(invalid_value(path, key, problem) for problem in qualified_name_problems(key))
-        causes.extend(invalid_value(path, value, problem) for problem in label_value_problems(value))
-
-
-def check_annotations(annotations: Mapping[str, str] | None, path: str, causes: list[Cause]) -> None:
-    size = 0
-    for key, value in (annotations or {}).items():
-        # Upper case is tolerated in the prefix of an annotation's key.
-        causes.extend(invalid_value(path, key, problem) for problem in qualified_name_problems(key.lower()))
-        size += len(key) + len(value)
-    if size > ANNOTATIONS_BYTES:
-        causes.append(Cause("FieldValueTooLong", f"Too long: may not be more than {ANNOTATIONS_BYTES} bytes", path))
-
-
-def check_not_negative(value: int | None, path: str, causes: list[Cause]) -> None:
-    if value is not None and value < 0:
-        causes.append(invalid_value(path, value, "must be greater than or equal to 0"))
-
-
-def check_immutable(new: Any, old: Any, path: str, causes: list[Cause]) -> None:
-    if new != old:
-        causes.append(invalid_value(path, new, "field is immutable"))
-
-
-def check_one_of(value: Any, supported: Iterable[str], path: str, causes: list[Cause]) -> None:
-    if value not in supported:
-        causes.append(not_supported(path, value, supported))
-
-
-def check_selector(selector: Any, path: str, causes: list[Cause]) -> None:
-    """A label selector with matchLabels and matchExpressions."""
-    if not selector:
-        return
-    check_labels(selector.get("matchLabels"), f"{path}.matchLabels", causes)
-    for index, one in enumerate(selector.get("matchExpressions") or ()):
-        where = f"{path}.matchExpressions[{index}]"
-        operator, values = one.get("operator"), one.get("values")
-        if operator in ("In", "NotIn"):
-            if not values:
-                causes.append(required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                causes.append(forbidden(f"{where}.values", why))
-        else:
-            causes.append(invalid_value(f"{where}.operator", operator, "not a valid selector operator"))
-        key = one.get("key", "")
-        causes.extend(invalid_value(f"{where}.key", key, problem) for problem in qualified_name_problems(key))
