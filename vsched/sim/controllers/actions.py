@@ -66,6 +66,19 @@ Action = Create | Update | SetStatus | Delete | After
 _GONE, _CONFLICT = 404, 409
 
 
+def delete(resource: str, obj: Obj, *, grace_seconds: int | None = None, propagation: str = "Background") -> Delete:
+    """The deletion of this object, and of no later one of its name."""
+    meta = obj["metadata"]
+    return Delete(resource, meta.get("namespace", ""), meta["name"], meta["uid"], grace_seconds, propagation)
+
+
+def set_status(resource: str, obj: Obj, status: Obj) -> list[Action]:
+    """The write of an object's status; nothing where it says so already."""
+    meta = obj["metadata"]
+    same = status == (obj.get("status") or {})
+    return [] if same else [SetStatus(resource, meta.get("namespace", ""), meta["name"], status)]
+
+
 def perform(store: Store, client: LocalClient, action: Create | Update | SetStatus | Delete) -> Obj | None:
     """Carries out one action; the created object is returned, an object that is gone is no error."""
     if isinstance(action, Create):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from vsched.errors import BadObject
-from vsched.sim.controllers.actions import Action, After, SetStatus
+from vsched.sim.controllers.actions import Action, After, set_status
 from vsched.sim.controllers.objects import (
     controller_of,
     is_deleting,
@@ -51,12 +51,8 @@ def reconcile(budget: Obj, pods: Sequence[Obj], scale: Scale, now: datetime) -> 
     }
     if disrupted:
         status["disruptedPods"] = disrupted
-    actions: list[Action] = []
-    if status != old:
-        actions.append(SetStatus("policy/poddisruptionbudgets", meta["namespace"], meta["name"], status))
-    if wait:
-        actions.append(After(wait))
-    return actions
+    waits = [After(wait)] if wait else []
+    return [*set_status("policy/poddisruptionbudgets", budget, status), *waits]
 
 
 def _condition(budget: Obj, allowed: int) -> Obj:
@@ -121,4 +117,4 @@ def _failed(budget: Obj, message: str, now: datetime) -> list[Action]:
         "observedGeneration": meta.get("generation", 0),
         "conditions": with_condition(old.get("conditions"), failed, now),
     }
-    return [] if status == old else [SetStatus("policy/poddisruptionbudgets", meta["namespace"], meta["name"], status)]
+    return set_status("policy/poddisruptionbudgets", budget, status)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Delete, Update
+from vsched.sim.controllers.actions import Action, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting, split_key, with_owners, without_finalizer
 from vsched.sim.controllers.roster import Roster
@@ -63,10 +63,9 @@ def decide(
         return []
     if solid:
         return [Update(resource, with_owners(obj, solid))]
-    meta = obj["metadata"]
     waited_for = any(state is Owner.WAITING for _, state in states)
     propagation = "Foreground" if (waited_for and has_dependents) or FOREGROUND in finalizers_of(obj) else "Background"
-    return [Delete(resource, meta.get("namespace", ""), meta["name"], uid=meta["uid"], propagation=propagation)]
+    return [delete(resource, obj, propagation=propagation)]
 
 
 def _blocks(dependent: Obj, owner: Obj) -> bool:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Delete, Update
+from vsched.sim.controllers.actions import Action, After, Create, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.roster import Roster
@@ -23,11 +23,7 @@ def empty(namespace: Obj, contents: Iterable[tuple[str, Obj]]) -> list[Action]:
     if not burst:
         spec = {**(namespace.get("spec") or {}), "finalizers": []}
         return [Update("namespaces", {**namespace, "spec": spec}, "finalize")]
-    actions: list[Action] = [
-        Delete(resource, meta["namespace"], meta["name"], uid=meta["uid"])
-        for resource, meta in ((resource, obj["metadata"]) for resource, obj in burst)
-        if not meta.get("deletionTimestamp")
-    ]
+    actions: list[Action] = [delete(resource, obj) for resource, obj in burst if not is_deleting(obj)]
     return [*actions, After(0.0)] if actions else []
 
 

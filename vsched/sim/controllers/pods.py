@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from vsched.errors import BadInput
-from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
+from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.load import usage_problem
 from vsched.sim.controllers.objects import (
     TERMINAL,
@@ -105,7 +105,7 @@ def _start(pod: Obj, host: Host, wait: float, now: datetime, new_ip: Callable[[]
     if wait > 0:
         return [After(wait)]
     pod_ip = host.ip if pod["spec"].get("hostNetwork") else new_ip()
-    return [_set_status(pod, running_status(pod, host.ip, pod_ip, now))]
+    return set_status("pods", pod, running_status(pod, host.ip, pod_ip, now))
 
 
 def _finish(pod: Obj, elapsed: float, now: datetime, times: PodTimes) -> list[Action]:
@@ -118,8 +118,8 @@ def _finish(pod: Obj, elapsed: float, now: datetime, times: PodTimes) -> list[Ac
     if elapsed < duration:
         return [After(duration - elapsed)]
     if exit_code and policy == "OnFailure":
-        return [_set_status(pod, restarted_status(pod, exit_code, now))]
-    return [_set_status(pod, finished_status(pod, exit_code, now))]
+        return set_status("pods", pod, restarted_status(pod, exit_code, now))
+    return set_status("pods", pod, finished_status(pod, exit_code, now))
 
 
 def _end(pod: Obj, elapsed: float, now: datetime, times: PodTimes) -> list[Action]:
@@ -130,14 +130,10 @@ def _end(pod: Obj, elapsed: float, now: datetime, times: PodTimes) -> list[Actio
         return [After(wait)]
     actions: list[Action] = []
     if meta.get("finalizers") and not is_finished(pod):
-        actions.append(_set_status(pod, finished_status(pod, KILLED_EXIT_CODE, now)))
+        actions += set_status("pods", pod, finished_status(pod, KILLED_EXIT_CODE, now))
     if grace > 0 or not meta.get("finalizers"):
-        actions.append(Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"], grace_seconds=0))
+        actions.append(delete("pods", pod, grace_seconds=0))
     return actions
-
-
-def _set_status(pod: Obj, status: Obj) -> SetStatus:
-    return SetStatus("pods", pod["metadata"]["namespace"], pod["metadata"]["name"], status)
 
 
 def _script(pod: Obj, times: PodTimes) -> tuple[float | None, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from vsched.sim.admission.quota import in_scope, usage
-from vsched.sim.controllers.actions import Action, SetStatus
+from vsched.sim.controllers.actions import Action, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import is_deleting, is_finished, key_of
 from vsched.sim.store import quantities
@@ -52,12 +52,9 @@ class Quotas(Controller):
         quota = self.find(key)
         if quota is None or is_deleting(quota):
             return ()
-        metadata = quota["metadata"]
         hard = (quota.get("spec") or {}).get("hard") or {}
         status = {"hard": hard, "used": self._used(quota, hard)} if hard else {}
-        if status == (quota.get("status") or {}):
-            return ()
-        return (SetStatus(self.primary, metadata["namespace"], metadata["name"], status),)
+        return set_status(self.primary, quota, status)
 
     def _used(self, quota: Obj, hard: Obj) -> dict[str, str]:
         found: dict[str, list[str]] = {name: ["0"] for name in hard}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, SetStatus, Update
+from vsched.sim.controllers.actions import Action, Update, set_status
 from vsched.sim.controllers.objects import condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import format_micro_time, format_time
@@ -91,7 +91,7 @@ def is_registered(node: Obj) -> bool:
 def register(node: Obj, address: str, version: str, now: datetime) -> list[Action]:
     if is_registered(node):
         return []
-    return [SetStatus("nodes", "", node["metadata"]["name"], ready_status(node, address, version, now))]
+    return set_status("nodes", node, ready_status(node, address, version, now))
 
 
 def is_node_ready(node: Obj) -> bool:

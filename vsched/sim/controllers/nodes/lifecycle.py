@@ -7,7 +7,7 @@ from time import monotonic
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Delete, SetStatus
+from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.health import retaint
 from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates, with_condition
@@ -79,8 +79,7 @@ class TaintEviction(Controller):
         for pod in self._pods_on(key):
             left = self._left(pod, key, taints, now)
             if left is not None and left <= 0:
-                meta = pod["metadata"]
-                actions.append(Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"]))
+                actions.append(delete("pods", pod))
             elif left is not None:
                 waits.append(left)
         return [*actions, *([After(min(waits))] if waits else [])]
@@ -151,7 +150,7 @@ def _remove(pod: Obj) -> list[Action]:
         }
         old = pod.get("status") or {}
         status = {**old, "phase": "Failed", "conditions": with_condition(old.get("conditions"), why, now)}
-        actions.append(SetStatus("pods", meta["namespace"], meta["name"], status))
+        actions += set_status("pods", pod, status)
     if not (is_deleting(pod) and meta.get("deletionGracePeriodSeconds") == 0):
-        actions.append(Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"], grace_seconds=0))
+        actions.append(delete("pods", pod, grace_seconds=0))
     return actions

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus
+from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
 from vsched.sim.controllers.objects import is_true, reference_to
 from vsched.sim.schedules import newest_before, next_after
 from vsched.sim.store.kinds import Obj
@@ -32,16 +32,13 @@ def reconcile(cron_job: Obj, jobs: Sequence[Obj], now: datetime) -> list[Action]
         scheduled = None
     if scheduled is not None:
         if spec.get("concurrencyPolicy") == "Replace":
-            actions += [_delete(job) for job in active]
+            actions += [delete("batch/jobs", job) for job in active]
             active = []
         job = _job(cron_job, scheduled)
         if all(each["metadata"]["name"] != job["metadata"]["name"] for each in jobs):
             actions.append(Create("batch/jobs", job))
     status = _status(old, active, jobs, scheduled)
-    if status != old:
-        metadata = cron_job["metadata"]
-        actions.append(SetStatus("batch/cronjobs", metadata["namespace"], metadata["name"], status))
-    return actions
+    return [*actions, *set_status("batch/cronjobs", cron_job, status)]
 
 
 def _due(cron_job: Obj, now: datetime) -> datetime | None:
@@ -94,17 +91,12 @@ def _too_old(spec: Obj, jobs: Sequence[Obj]) -> list[Action]:
     for end, limit in (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit")):
         ended = sorted((job for job in jobs if _ended(job) == end), key=_age)
         keep = spec.get(limit, len(ended))
-        actions += [_delete(job) for job in ended[: max(0, len(ended) - keep)]]
+        actions += [delete("batch/jobs", job) for job in ended[: max(0, len(ended) - keep)]]
     return actions
 
 
 def _age(job: Obj) -> tuple[str, str]:
     return str((job.get("status") or {}).get("startTime", "")), str(job["metadata"]["name"])
-
-
-def _delete(job: Obj) -> Delete:
-    metadata = job["metadata"]
-    return Delete("batch/jobs", metadata["namespace"], metadata["name"], uid=metadata["uid"])
 
 
 def _status(old: Obj, active: Sequence[Obj], jobs: Sequence[Obj], scheduled: datetime | None) -> Obj:

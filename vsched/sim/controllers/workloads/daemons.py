@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus
+from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
 from vsched.sim.controllers.objects import (
     is_available,
     is_deleting,
@@ -99,7 +99,7 @@ def _moves(daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequenc
     for name, pods in by_node.items():
         alive = [pod for pod in pods if not is_finished(pod)]
         keep = alive[:1] if name in wanted else []
-        actions += [_delete(pod) for pod in pods if pod not in keep and not is_deleting(pod)]
+        actions += [delete("pods", pod) for pod in pods if pod not in keep and not is_deleting(pod)]
     return actions
 
 
@@ -116,7 +116,7 @@ def _renew(daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequenc
     old = [pod for pod in pods if not _is_current(daemon_set, pod) and not is_deleting(pod)]
     sick = [pod for pod in old if pod not in well]
     budget = max(0, budget - (len(wanted) - len(well)))
-    return [_delete(pod) for pod in [*sick, *[pod for pod in old if pod in well][:budget]]]
+    return [delete("pods", pod) for pod in [*sick, *[pod for pod in old if pod in well][:budget]]]
 
 
 def _is_current(daemon_set: Obj, pod: Obj) -> bool:
@@ -140,11 +140,6 @@ def _create(daemon_set: Obj, node: str) -> Create:
     return Create("pods", pod)
 
 
-def _delete(pod: Obj) -> Delete:
-    meta = pod["metadata"]
-    return Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"])
-
-
 def _status(
     daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequence[Obj]], now: datetime
 ) -> list[Action]:
@@ -164,9 +159,5 @@ def _status(
         "numberReady": sum(is_ready(pod) for pod in placed),
         **{key: count for key, count in counts.items() if count},
     }
-    actions: list[Action] = []
-    if status != (daemon_set.get("status") or {}):
-        actions.append(SetStatus("apps/daemonsets", meta["namespace"], meta["name"], status))
-    if available < status["numberReady"]:
-        actions.append(After(1.0))
-    return actions
+    waits = [After(1.0)] if available < status["numberReady"] else []
+    return [*set_status("apps/daemonsets", daemon_set, status), *waits]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus
+from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
 from vsched.sim.controllers.objects import (
     is_available,
     is_deleting,
@@ -38,11 +38,9 @@ def revision_of(stateful_set: Obj) -> str:
 def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
     """``pods`` are those the set controls, ``claims`` the volume claims of the namespace by name."""
     by_ordinal = {ordinal_of(pod): pod for pod in pods}
-    status, wait = _status(stateful_set, pods, now)
-    if is_deleting(stateful_set):
-        return status
-    moves = _moves(stateful_set, by_ordinal, claims, now)
-    return [*moves, *status, *wait]
+    status = _status(stateful_set, pods, now)
+    moves = [] if is_deleting(stateful_set) else _moves(stateful_set, by_ordinal, claims, now)
+    return [*moves, *status]
 
 
 def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
@@ -58,15 +56,15 @@ def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], n
         if pod is None:
             actions += _birth(stateful_set, ordinal, pods, claims)
         elif is_finished(pod) and not is_deleting(pod):
-            actions.append(_delete(pod))
+            actions.append(delete("pods", pod))
         elif is_available(pod, min_ready, now) and not is_deleting(pod):
             continue
         if in_order:
             return actions
     doomed = [pods[ordinal] for ordinal in sorted(pods, reverse=True) if ordinal not in wanted]
     if in_order and doomed:
-        return [*actions, *([] if is_deleting(doomed[0]) else [_delete(doomed[0])])]
-    actions += [_delete(pod) for pod in doomed if not is_deleting(pod)]
+        return [*actions, *([] if is_deleting(doomed[0]) else [delete("pods", doomed[0])])]
+    actions += [delete("pods", pod) for pod in doomed if not is_deleting(pod)]
     return actions or _renew(stateful_set, pods, wanted, now)
 
 
@@ -82,15 +80,10 @@ def _renew(stateful_set: Obj, pods: dict[int, Obj], wanted: range, now: datetime
         if ordinal < partition:
             return []
         if pod["metadata"].get("labels", {}).get(REVISION_LABEL) != revision:
-            return [] if is_deleting(pod) else [_delete(pod)]
+            return [] if is_deleting(pod) else [delete("pods", pod)]
         if is_deleting(pod) or not is_available(pod, min_ready, now):
             return []
     return []
-
-
-def _delete(pod: Obj) -> Delete:
-    meta = pod["metadata"]
-    return Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"])
 
 
 def _birth(stateful_set: Obj, ordinal: int, pods: Mapping[int, Obj], claims: Mapping[str, Obj]) -> list[Action]:
@@ -129,7 +122,7 @@ def _claim(stateful_set: Obj, template: Obj, name: str) -> Obj:
     }
 
 
-def _status(stateful_set: Obj, pods: Sequence[Obj], now: datetime) -> tuple[list[Action], list[Action]]:
+def _status(stateful_set: Obj, pods: Sequence[Obj], now: datetime) -> list[Action]:
     """The status to write, and the wait for pods that are ready but not yet for long enough."""
     meta, old = stateful_set["metadata"], stateful_set.get("status") or {}
     update = revision_of(stateful_set)
@@ -154,7 +147,5 @@ def _status(stateful_set: Obj, pods: Sequence[Obj], now: datetime) -> tuple[list
         "updateRevision": update,
         "collisionCount": 0,
     }
-    wait: list[Action] = [After(1.0)] if len(available) < len(ready) else []
-    if status == old:
-        return [], wait
-    return [SetStatus("apps/statefulsets", meta["namespace"], meta["name"], status)], wait
+    waits = [After(1.0)] if len(available) < len(ready) and not is_deleting(stateful_set) else []
+    return [*set_status("apps/statefulsets", stateful_set, status), *waits]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus, Update
+from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.objects import (
     controller_of,
     controller_uid,
@@ -65,15 +65,10 @@ def _scale(replica_set: Obj, active: Sequence[Obj]) -> list[Action]:
         actions = [Create("pods", pod)] * min(missing, BURST)
     else:
         surplus = sorted(active, key=deletion_rank)[:-missing] if missing else []
-        actions = [_delete(pod) for pod in surplus[:BURST]]
+        actions = [delete("pods", pod) for pod in surplus[:BURST]]
     if abs(missing) > BURST:
         actions.append(After(0))
     return actions
-
-
-def _delete(pod: Obj) -> Delete:
-    meta = pod["metadata"]
-    return Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"])
 
 
 def deletion_rank(pod: Obj) -> tuple[bool, bool, bool, int, str, str]:
@@ -114,12 +109,8 @@ def _status(replica_set: Obj, mine: Sequence[Obj], now: datetime) -> list[Action
     old = replica_set.get("status") or {}
     if old.get("conditions"):
         status["conditions"] = old["conditions"]
-    actions: list[Action] = []
-    if status != old:
-        actions.append(SetStatus("apps/replicasets", meta["namespace"], meta["name"], status))
-    if len(available) < len(ready):
-        actions.append(After(1.0))
-    return actions
+    waits = [After(1.0)] if len(available) < len(ready) else []
+    return [*set_status("apps/replicasets", replica_set, status), *waits]
 
 
 def owned_by(objects: Sequence[Obj], owner: Obj) -> list[Obj]:

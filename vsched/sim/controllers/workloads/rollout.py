@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus, Update
+from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.objects import (
     by_age,
     condition,
@@ -248,10 +248,7 @@ def _clean_up(deployment: Obj, old: list[Obj]) -> list[Action]:
     idle = [each for each in old if not replicas_of(each) and not (each.get("status") or {}).get("replicas")]
     idle = [each for each in idle if not is_deleting(each)]
     surplus = sorted(idle, key=_revision)[: max(0, len(idle) - limit)]
-    return [
-        Delete("apps/replicasets", meta["namespace"], meta["name"], uid=meta["uid"])
-        for meta in (each["metadata"] for each in surplus)
-    ]
+    return [delete("apps/replicasets", each) for each in surplus]
 
 
 def _status(deployment: Obj, current: Obj | None, owned: Sequence[Obj], now: datetime) -> list[Action]:
@@ -276,12 +273,8 @@ def _status(deployment: Obj, current: Obj | None, owned: Sequence[Obj], now: dat
         progress, wait = _progress(deployment, current, status, now)
         conditions = _with_progress(conditions, progress, now)
     status["conditions"] = conditions
-    actions: list[Action] = []
-    if status != old_status:
-        actions.append(SetStatus("apps/deployments", meta["namespace"], meta["name"], status))
-    if wait is not None:
-        actions.append(After(wait))
-    return actions
+    waits = [] if wait is None else [After(wait)]
+    return [*set_status("apps/deployments", deployment, status), *waits]
 
 
 def _availability(deployment: Obj, available: int) -> Obj:

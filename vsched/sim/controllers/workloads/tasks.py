@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus, Update
+from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.objects import (
     is_active,
     is_deleting,
@@ -191,9 +191,7 @@ def _deadline(job: Obj, now: datetime) -> float | None:
 
 
 def _stop(active: Sequence[Obj]) -> list[Action]:
-    return [
-        Delete("pods", meta["namespace"], meta["name"], uid=meta["uid"]) for meta in (pod["metadata"] for pod in active)
-    ]
+    return [delete("pods", pod) for pod in active]
 
 
 def _expire(job: Obj, now: datetime) -> list[Action]:
@@ -205,10 +203,9 @@ def _expire(job: Obj, now: datetime) -> list[Action]:
         each for each in (job.get("status") or {}).get("conditions") or () if each["type"] in ("Complete", "Failed")
     ]
     left = ttl - max((seconds_since(each.get("lastTransitionTime"), now) for each in ended), default=0.0)
-    meta = job["metadata"]
     if left > 0 or not ended:
         return [After(max(left, 0.0))]
-    return [Delete("batch/jobs", meta["namespace"], meta["name"], uid=meta["uid"], propagation="Foreground")]
+    return [delete("batch/jobs", job, propagation="Foreground")]
 
 
 def _starts(
@@ -281,7 +278,7 @@ def _pod(job: Obj, index: int | None) -> Obj:
 
 
 def _status(job: Obj, tally: Tally, conditions: Sequence[Obj], now: datetime) -> list[Action]:
-    meta, old = job["metadata"], job.get("status") or {}
+    old = job.get("status") or {}
     counts: Counter[str] = Counter(
         active=len(tally.active),
         ready=sum(is_ready(pod) for pod in tally.active),
@@ -307,4 +304,4 @@ def _status(job: Obj, tally: Tally, conditions: Sequence[Obj], now: datetime) ->
         status["completionTime"] = old["completionTime"]
     elif any(each["type"] == "Complete" for each in conditions):
         status["completionTime"] = format_time(now)
-    return [] if status == old else [SetStatus("batch/jobs", meta["namespace"], meta["name"], status)]
+    return set_status("batch/jobs", job, status)
