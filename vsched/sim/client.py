@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author
-from vsched.sim.store.store import Behind, Record, object_key
+from vsched.sim.store.store import Behind, Record, key_of
 from vsched.sim.writes import WriteOptions, Writer
 
 Change = tuple[str, Obj, Obj | None]
@@ -38,11 +38,10 @@ class LocalClient:
         return self._store.registry.resource(resource)
 
     def get(self, resource: str, namespace: str, name: str) -> Obj | None:
-        record = self._store.get(self.kind(resource), namespace, name)
-        return None if record is None else record.obj
+        return self._store.find(resource, namespace, name)
 
     def list(self, resource: str, namespace: str = "") -> list[Obj]:
-        return [record.obj for record in self._store.items(self.kind(resource), namespace)]
+        return self._store.objects(resource, namespace)
 
     def create(self, resource: str, obj: Obj) -> Obj:
         return self._writer.create(self.kind(resource), obj["metadata"].get("namespace", ""), obj, self._options())
@@ -103,7 +102,7 @@ class LocalClient:
 
 def _difference(known: dict[str, Obj], records: list[Record]) -> list[Change]:
     """The changes that lead from what a reader knows to what is there; brings what it knows up to date."""
-    current = {object_key(record.obj): record.obj for record in records}
+    current = {key_of(record.obj): record.obj for record in records}
     changes: list[Change] = [("DELETED", known[key], known[key]) for key in known.keys() - current.keys()]
     for key, obj in current.items():
         old = known.get(key)

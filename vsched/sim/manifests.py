@@ -130,26 +130,25 @@ def apply_all(client: LocalClient, registry: KindRegistry, manifests: Iterable[M
         if kind is None:
             version, name = manifest.obj["apiVersion"], manifest.obj["kind"]
             raise BadObject(f'{manifest.where}: no kind "{name}" is served in version "{version}"')
-        resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
         try:
-            obj = _apply(client, kind, resource, manifest.obj)
+            obj = _apply(client, kind, manifest.obj)
         except Failure as failure:
             raise BadObject(f"{manifest.where}: {failure.message}") from None
         if old_uid := manifest.obj["metadata"].get("uid"):
             uids[old_uid] = obj["metadata"]["uid"]
         if manifest.obj["metadata"].get("ownerReferences"):
-            made.append((manifest, resource, obj))
+            made.append((manifest, kind.path, obj))
     for manifest, resource, obj in made:
         _relink(client, resource, obj, manifest.obj["metadata"]["ownerReferences"], uids)
 
 
-def _apply(client: LocalClient, kind: Kind, resource: str, obj: Obj) -> Obj:
+def _apply(client: LocalClient, kind: Kind, obj: Obj) -> Obj:
     given = obj["metadata"]
     metadata = {key: value for key, value in given.items() if key not in (*_SERVER_OWNED, "ownerReferences")}
     if kind.namespaced:
         metadata.setdefault("namespace", "default")
     wanted = {**obj, "metadata": metadata}
-    namespace = metadata.get("namespace", "")
+    namespace, resource = metadata.get("namespace", ""), kind.path
     old = client.get(resource, namespace, metadata["name"]) if metadata.get("name") else None
     if old is None:
         stored = client.create(resource, wanted)

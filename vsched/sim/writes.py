@@ -82,7 +82,6 @@ class Writer:
     def __init__(self, store: Store, *, now: Clock = utc_now, seed: int | None = None) -> None:
         self.store = store
         self.now = now
-        self.lookup = admission.Lookup(store)
         self._random = random.Random(seed)
         self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
         self.custom = crds.CustomKinds(store, now)
@@ -99,10 +98,10 @@ class Writer:
         elif kind.has_status and "status" in obj:
             obj = {field: value for field, value in obj.items() if field != "status"}
         shown = given.get("name") or given.get("generateName") or ""
-        obj = admission.admit_create(kind, obj, self.lookup, name=shown)
+        obj = admission.admit_create(kind, obj, self.store, name=shown)
         self._refuse(kind, obj, self._create_causes(kind, obj))
         self._review("CREATE", kind, given.get("name") or "", obj, None, options)
-        charged = admission.charge_quotas(kind, obj, self.lookup)
+        charged = admission.charge_quotas(kind, obj, self.store)
         stored = self._stored_kind(kind)
         converted = conversion.to_stored(kind, stored, obj)
         if options.dry_run:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, NODE, POD, WIDGET, container, pod
-from vsched.sim.admission.objects import Lookup, admit_create, charge_quotas, topology_labels
+from vsched.sim.admission.objects import admit_create, charge_quotas
+from vsched.sim.admission.pod import topology_labels
 from vsched.sim.objects.conform import conform
 from vsched.sim.objects.defaults import default_on_create
 from vsched.sim.store.kinds import Kind
@@ -30,7 +31,7 @@ def _made(kind: Kind, obj: Obj) -> Obj:
 
 
 def _admitted(obj: Obj, *objects: tuple[str, Obj]) -> Obj:
-    return admit_create(POD, _made(POD, obj), Lookup(_store(*objects)))
+    return admit_create(POD, _made(POD, obj), _store(*objects))
 
 
 def _priority_class(name: str, value: int, **more: Any) -> tuple[str, Obj]:
@@ -96,9 +97,9 @@ def test_a_missing_namespace_is_not_found() -> None:
 
 def test_nothing_new_in_a_namespace_that_goes() -> None:
     going = {"metadata": {"name": "g", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    lookup = Lookup(_store(("/Namespace", going)))
+    store = _store(("/Namespace", going))
     with pytest.raises(Failure) as failure:
-        admit_create(WIDGET, {"metadata": {"name": "w", "namespace": "g"}}, lookup)
+        admit_create(WIDGET, {"metadata": {"name": "w", "namespace": "g"}}, store)
     assert failure.value.code == 403
     assert failure.value.details is not None
     assert failure.value.details["causes"][0]["reason"] == "NamespaceTerminating"
@@ -110,15 +111,15 @@ def test_pods_take_over_where_their_node_is() -> None:
     obj = pod(nodeName="n")
     obj["metadata"]["labels"] = {zone: "mine", "a": "b"}
     assert _admitted(obj, ("/Node", node))["metadata"]["labels"] == {zone: "z1", "a": "b"}
-    assert topology_labels(Lookup(_store(("/Node", node))), "n") == {zone: "z1"}
-    assert topology_labels(Lookup(_store()), "n") == {}
+    assert topology_labels(_store(("/Node", node)), "n") == {zone: "z1"}
+    assert topology_labels(_store(), "n") == {}
 
 
 def test_new_nodes_are_not_ready() -> None:
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    node = admit_create(NODE, _made(NODE, {"metadata": {"name": "n"}}), Lookup(_store()))
+    node = admit_create(NODE, _made(NODE, {"metadata": {"name": "n"}}), _store())
     assert node["spec"]["taints"] == [taint]
-    assert admit_create(NODE, node, Lookup(_store()))["spec"]["taints"] == [taint]
+    assert admit_create(NODE, node, _store())["spec"]["taints"] == [taint]
 
 
 def _limit_range(**limits: Any) -> tuple[str, Obj]:
@@ -141,7 +142,7 @@ def _quota(hard: Obj, used: Obj | None = None, **spec: Any) -> tuple[str, Obj]:
 
 
 def _charged(obj: Obj, *quotas: tuple[str, Obj]) -> list[Obj]:
-    return charge_quotas(POD, _made(POD, obj), Lookup(_store(*quotas)))
+    return charge_quotas(POD, _made(POD, obj), _store(*quotas))
 
 
 _ASKING = pod(containers=[container(resources={"requests": {"cpu": "2", "memory": "1Gi"}})])
@@ -184,5 +185,5 @@ def test_other_kinds_are_counted() -> None:
     config_map = KINDS["/ConfigMap"]
     obj = {"metadata": {"name": "c", "namespace": "d"}}
     quota = _quota({"count/configmaps": "3", "configmaps": "3"})
-    (charged,) = charge_quotas(config_map, obj, Lookup(_store(quota)))
+    (charged,) = charge_quotas(config_map, obj, _store(quota))
     assert charged["status"]["used"] == {"count/configmaps": "1", "configmaps": "1"}

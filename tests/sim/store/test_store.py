@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vsched.sim.store.history import Behind
 from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.status import Failure
-from vsched.sim.store.store import Store, object_key
+from vsched.sim.store.store import Store, key_of
 
 Obj = dict[str, Any]
 KIND = KindRegistry().resource("configmaps")
@@ -24,7 +24,7 @@ def thing(name: str, namespace: str = "default", value: int = 0) -> Obj:
 
 
 def names(store: Store, namespace: str = "") -> list[str]:
-    return [object_key(record.obj) for record in store.items(KIND, namespace)]
+    return [key_of(record.obj) for record in store.items(KIND, namespace)]
 
 
 def write(store: Store, name: str, value: int | None) -> None:
@@ -48,7 +48,7 @@ def test_the_history_leads_from_any_state_to_the_present_one(writes: list[tuple[
     states: dict[int, dict[str, Obj]] = {store.revision: {}}
     for name, value in writes:
         write(store, name, value)
-        states[store.revision] = {object_key(record.obj): record.obj for record in store.items(KIND)}
+        states[store.revision] = {key_of(record.obj): record.obj for record in store.items(KIND)}
     for revision, state in states.items():
         keys, records = store.page(KIND, "", revision)
         assert {key: records[key].obj for key in keys} == state

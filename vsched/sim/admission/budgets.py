@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions, check_preconditions, delete
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import matches_label_selector
@@ -89,7 +90,7 @@ def _spent(budget: Obj, pod: Obj, now: datetime) -> Obj:
     if allowed == 1:
         condition = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}
         condition["observedGeneration"] = status.get("observedGeneration", 0)
-        status["conditions"] = set_condition(status.get("conditions"), condition, now)
+        status["conditions"] = with_condition(status.get("conditions"), condition, now)
     return {**budget, "status": status}
 
 
@@ -120,20 +121,8 @@ def _announced(store: Store, kind: Kind, record: Record, now: datetime) -> Recor
         "message": "Eviction API: evicting",
     }
     status = obj.get("status", {})
-    status = {**status, "conditions": set_condition(status.get("conditions"), condition, now)}
+    status = {**status, "conditions": with_condition(status.get("conditions"), condition, now)}
     store.replace(kind, {**obj, "status": status}, record)
     metadata = obj["metadata"]
     current = store.get(kind, metadata["namespace"], metadata["name"])
     return current if current is not None else record
-
-
-def set_condition(conditions: list[Obj] | None, new: Obj, now: datetime) -> list[Obj]:
-    """The conditions with one set in its place; its transition time moves only when its status does."""
-    kept = list(conditions or ())
-    for index, old in enumerate(kept):
-        if old.get("type") == new["type"]:
-            same = old.get("status") == new["status"]
-            since = old.get("lastTransitionTime") if same else format_time(now)
-            kept[index] = {**new, "lastTransitionTime": since}
-            return kept
-    return [*kept, {**new, "lastTransitionTime": format_time(now)}]

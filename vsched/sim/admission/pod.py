@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vsched.sim.store import quantities
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import forbidden
+from vsched.sim.store.store import Store
 from vsched.sim.validation.cluster import SYSTEM_PRIORITIES
-
-if TYPE_CHECKING:
-    from vsched.sim.admission.objects import Lookup
-
 
 TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _PREEMPT = "PreemptLowerPriority"
@@ -23,41 +18,41 @@ _DEFAULT_TOLERATIONS = {
 }
 
 
-def admit_pod(kind: Kind, obj: Obj, lookup: Lookup, name: str) -> Obj:
+def admit_pod(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
     """The pod with what admission adds to it; raises Failure."""
     metadata = obj["metadata"]
     spec = {**obj["spec"]}
-    _set_priority(kind, name, spec, lookup)
+    _set_priority(kind, name, spec, store)
     tolerations = with_default_tolerations(spec.get("tolerations"))
     if tolerations:
         spec["tolerations"] = tolerations
     if spec.get("runtimeClassName"):
-        _set_overhead(kind, name, spec, lookup)
+        _set_overhead(kind, name, spec, store)
     obj = {**obj, "spec": spec}
     if spec.get("nodeName"):
-        labels = topology_labels(lookup, spec["nodeName"])
+        labels = topology_labels(store, spec["nodeName"])
         if labels:
             obj["metadata"] = {**metadata, "labels": {**metadata.get("labels", {}), **labels}}
     return obj
 
 
-def topology_labels(lookup: Lookup, node_name: str) -> dict[str, str]:
+def topology_labels(store: Store, node_name: str) -> dict[str, str]:
     """Zone and region of a node, which its pods take over when they are bound."""
-    node = lookup.get("nodes", "", node_name)
+    node = store.find("nodes", "", node_name)
     labels = (node or {}).get("metadata", {}).get("labels") or {}
     return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
 
 
-def _set_priority(kind: Kind, pod_name: str, spec: Obj, lookup: Lookup) -> None:
+def _set_priority(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
     name = spec.get("priorityClassName")
     if name:
-        found = lookup.get("scheduling.k8s.io/priorityclasses", "", name)
+        found = store.find("scheduling.k8s.io/priorityclasses", "", name)
         if found is None and name in SYSTEM_PRIORITIES:
             found = {"value": SYSTEM_PRIORITIES[name]}
         if found is None:
             raise forbidden(kind, pod_name, f"no PriorityClass with name {name} was found")
     else:
-        found = _default_class(lookup)
+        found = _default_class(store)
         if found is not None:
             spec["priorityClassName"] = found["metadata"]["name"]
     priority = found.get("value", 0) if found else 0
@@ -79,9 +74,9 @@ def _computed(kind: str, field: str, given: object, computed: object) -> str:
     )
 
 
-def _default_class(lookup: Lookup) -> Obj | None:
+def _default_class(store: Store) -> Obj | None:
     """The global default; of several, which nobody prevents, the lowest."""
-    defaults = [one for one in lookup.list("scheduling.k8s.io/priorityclasses") if one.get("globalDefault")]
+    defaults = [one for one in store.objects("scheduling.k8s.io/priorityclasses") if one.get("globalDefault")]
     return min(defaults, key=lambda one: int(one.get("value", 0))) if defaults else None
 
 
@@ -96,9 +91,9 @@ def _covers(toleration: Obj, key: str) -> bool:
     return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", "NoExecute")
 
 
-def _set_overhead(kind: Kind, pod_name: str, spec: Obj, lookup: Lookup) -> None:
+def _set_overhead(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
     name = spec["runtimeClassName"]
-    found = lookup.get("node.k8s.io/runtimeclasses", "", name)
+    found = store.find("node.k8s.io/runtimeclasses", "", name)
     if found is None:
         raise forbidden(kind, pod_name, f'pod rejected: RuntimeClass "{name}" not found')
     overhead = (found.get("overhead") or {}).get("podFixed")

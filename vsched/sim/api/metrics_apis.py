@@ -18,7 +18,7 @@ from vsched.sim.requests.request import Call, Path
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
 from vsched.sim.store.quantities import canonical
 from vsched.sim.store.status import Failure, method_not_allowed, not_found, unknown_path
-from vsched.sim.store.store import Store, object_key
+from vsched.sim.store.store import Store, key_of
 from vsched.sim.store.times import format_time
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class MetricsApis:
         items = [
             {**_head(node, now), "usage": _usage(found)}
             for node in nodes
-            if (found := measured.get(object_key(node))) is not None
+            if (found := measured.get(key_of(node))) is not None
         ]
         return _listed(kind, path.name, items)
 
@@ -93,7 +93,7 @@ class MetricsApis:
         items = [
             {**_head(pod, now), "containers": _containers(pod, found)}
             for pod in pods
-            if (found := measured.get(object_key(pod))) is not None
+            if (found := measured.get(key_of(pod))) is not None
         ]
         return _listed(kind, path.name, items)
 

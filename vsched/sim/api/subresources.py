@@ -8,11 +8,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from vsched.sim.admission import budgets
-from vsched.sim.admission.objects import Lookup, check_open, topology_labels
+from vsched.sim.admission.objects import check_open
+from vsched.sim.admission.pod import topology_labels
 from vsched.sim.objects import bodies
 from vsched.sim.objects.decoding import decoded
 from vsched.sim.requests.request import Call
 from vsched.sim.store.causes import Causes
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import label_selector_text
@@ -29,7 +31,7 @@ def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptio
     body = decoded(bodies.BINDING, body, options.field_validation, options.warnings)
     metadata = body.get("metadata") or {}
     given = metadata.get("name", "")
-    check_open(pods, namespace, metadata, Lookup(store), name=name or given)
+    check_open(pods, namespace, metadata, store, name=name or given)
     if name and given != name:
         raise bad_request("name in URL does not match name in Binding object")
     node_name = _binding_target(body)
@@ -90,7 +92,7 @@ def _check_binding(kind: Kind, pod: Obj, wanted: Obj) -> None:
 def _merged_metadata(store: Store, metadata: Obj, wanted: Obj, node_name: str) -> Obj:
     """Labels and annotations of the binding win, and the node's topology labels win over those."""
     merged = metadata
-    labels = {**(wanted.get("labels") or {}), **topology_labels(Lookup(store), node_name)}
+    labels = {**(wanted.get("labels") or {}), **topology_labels(store, node_name)}
     if labels:
         merged = {**merged, "labels": {**(metadata.get("labels") or {}), **labels}}
     if wanted.get("annotations"):
@@ -99,7 +101,7 @@ def _merged_metadata(store: Store, metadata: Obj, wanted: Obj, node_name: str) -
 
 
 def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
-    return budgets.set_condition(conditions, {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now)
+    return with_condition(conditions, {"type": "PodScheduled", "status": "True", "lastProbeTime": None}, now)
 
 
 def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
@@ -109,7 +111,7 @@ def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOpti
     body = decoded(bodies.EVICTION, body, options.field_validation, options.warnings)
     pods = store.registry.resource("pods")
     metadata = body.get("metadata") or {}
-    check_open(pods, namespace, metadata, Lookup(store), name=name)
+    check_open(pods, namespace, metadata, store, name=name)
     if metadata.get("name", "") != name:
         raise bad_request("name in URL does not match name in Eviction object")
     wanted = body.get("deleteOptions") or {}

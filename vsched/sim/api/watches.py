@@ -20,7 +20,7 @@ from vsched.sim.store import conversion
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.selectors import Selector
 from vsched.sim.store.status import Failure, expired
-from vsched.sim.store.store import Behind, Event, Record, Store, Subscription
+from vsched.sim.store.store import Behind, Event, Record, Store, Subscription, key_of
 from vsched.sim.store.times import Clock
 from vsched.sim.tables import rendering as tables
 
@@ -158,16 +158,11 @@ async def run_watch(watch: Watch, send: Send) -> None:
 async def _send_initial(watch: Watch, records: list[Record], send: Send) -> None:
     for start in range(0, len(records), _BATCH_EVENTS):
         batch = records[start : start + _BATCH_EVENTS]
-        events = (Event("ADDED", _key(record), record, None) for record in batch)
+        events = (Event("ADDED", key_of(record.obj), record, None) for record in batch)
         if lines := b"".join(watch.lines(events)):
             await send(lines)
     if watch.initial_bookmark:
         await send(watch.bookmark(initial_end=True))
-
-
-def _key(record: Record) -> str:
-    metadata = record.obj["metadata"]
-    return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
 
 
 async def _follow(watch: Watch, subscription: Subscription, deadline: float, send: Send) -> None:

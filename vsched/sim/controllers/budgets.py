@@ -17,8 +17,8 @@ from vsched.sim.controllers.objects import (
     is_ready,
     seconds_since,
     whole_or_percent,
-    with_condition,
 )
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 
 DISRUPTED_SECONDS = 120.0

@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action
-from vsched.sim.controllers.objects import key_of, split_key
+from vsched.sim.controllers.objects import split_key
 from vsched.sim.controllers.queue import WorkQueue
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
 
 EVERYTHING = "*"
 """A controller that watches this is told of every kind, those of custom resources included."""

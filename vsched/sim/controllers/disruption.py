@@ -11,9 +11,10 @@ from typing import ClassVar
 from vsched.sim.controllers import budgets
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, key_of, replicas_of
+from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, replicas_of
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.label_selectors import matches_label_selector
+from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 SCALED = {

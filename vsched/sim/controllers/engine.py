@@ -34,11 +34,6 @@ RETRY_SECONDS, RETRY_LIMIT_SECONDS = 0.05, 30.0
 RESTART_SECONDS, RESTART_LIMIT_SECONDS = 0.1, 10.0
 
 
-def resource_of(kind: Kind) -> str:
-    """``pods``, ``apps/deployments``: how the in-process client names a resource."""
-    return f"{kind.group}/{kind.plural}" if kind.group else kind.plural
-
-
 class Engine:
     """Owns the controllers' tasks from start to close."""
 
@@ -89,7 +84,7 @@ class Engine:
         self._served = registry.changes
         wanted = {"pods", *self._sinks} - {EVERYTHING}
         if self._sinks.get(EVERYTHING):
-            wanted |= {resource_of(kind) for kind in registry if "watch" in kind.verbs}
+            wanted |= {kind.path for kind in registry if "watch" in kind.verbs}
         storages: set[str] = set()
         for resource in sorted(wanted - UNWATCHED):
             group, _, plural = resource.rpartition("/")

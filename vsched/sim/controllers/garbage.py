@@ -158,16 +158,14 @@ class GarbageCollector(Controller):
             kind = self._registry.of(reference["apiVersion"], reference["kind"])
             if kind is not None:
                 namespace = meta.get("namespace", "") if kind.namespaced else ""
-                resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
-                found.append(f"{resource}|{namespace}/{reference['name']}")
+                found.append(f"{kind.path}|{namespace}/{reference['name']}")
         return found
 
     def _owner(self, reference: Obj, namespace: str) -> Owner:
         kind = self._registry.of(reference["apiVersion"], reference["kind"])
         if kind is None:
             return Owner.UNKNOWN
-        resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
-        owner = self.client.get(resource, namespace if kind.namespaced else "", reference["name"])
+        owner = self.client.get(kind.path, namespace if kind.namespaced else "", reference["name"])
         if owner is None or owner["metadata"]["uid"] != reference["uid"]:
             return Owner.ABSENT
         waiting = is_deleting(owner) and FOREGROUND in finalizers_of(owner) and reference.get("blockOwnerDeletion")

@@ -72,12 +72,11 @@ class Namespaces(Controller):
             if not kind.namespaced or "delete" not in kind.verbs or kind.storage in seen:
                 continue
             seen.add(kind.storage)
-            resource = f"{kind.group}/{kind.plural}" if kind.group else kind.plural
-            for obj in self.client.list(resource, namespace):
+            for obj in self.client.list(kind.path, namespace):
                 if is_deleting(obj):
-                    leaving.append((resource, obj))
+                    leaving.append((kind.path, obj))
                 else:
-                    yield resource, obj
+                    yield kind.path, obj
         yield from leaving
 
 

@@ -15,17 +15,10 @@ import orjson
 from vsched.errors import BadInput, BadObject
 from vsched.settings.durations import parse_duration
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import format_time, parse_time
+from vsched.sim.store.times import parse_time
 
 TERMINAL = frozenset({"Succeeded", "Failed"})
 _SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-
-
-def key_of(obj: Obj) -> str:
-    """``namespace/name``, or the name alone for a cluster-scoped object."""
-    meta = obj["metadata"]
-    namespace = meta.get("namespace")
-    return f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -95,18 +88,6 @@ def is_available(pod: Obj, min_ready_seconds: float, now: datetime) -> bool:
         return False
     since = found.get("lastTransitionTime")
     return not min_ready_seconds or not since or (now - parse_time(since)).total_seconds() >= min_ready_seconds
-
-
-def with_condition(conditions: Sequence[Obj] | None, new: Obj, now: datetime) -> list[Obj]:
-    """The conditions with one set; its transition time moves only when its status does."""
-    kept = list(conditions or ())
-    for index, old in enumerate(kept):
-        if old.get("type") == new["type"]:
-            moved = old.get("status") != new["status"]
-            since = format_time(now) if moved else old.get("lastTransitionTime", format_time(now))
-            kept[index] = {**old, **new, "lastTransitionTime": since}
-            return kept
-    return [*kept, {**new, "lastTransitionTime": format_time(now)}]
 
 
 def seconds_since(text: str | None, now: datetime) -> float:

@@ -14,13 +14,8 @@ from typing import Any
 from vsched.errors import BadInput
 from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.load import usage_problem
-from vsched.sim.controllers.objects import (
-    TERMINAL,
-    condition,
-    duration_seconds,
-    is_finished,
-    with_condition,
-)
+from vsched.sim.controllers.objects import TERMINAL, condition, duration_seconds, is_finished
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import format_time, parse_time
 
@@ -199,7 +194,8 @@ def finished_status(pod: Obj, exit_code: int, now: datetime) -> Obj:
     reason = "Error" if exit_code else "PodCompleted"
     conditions: list[Obj] = list(pod.get("status", {}).get("conditions") or ())
     for type_ in ("Ready", "ContainersReady"):
-        conditions = with_condition(conditions, {"type": type_, "status": "False", "reason": reason}, now)
+        ended = {"type": type_, "status": "False", "lastProbeTime": None, "reason": reason}
+        conditions = with_condition(conditions, ended, now)
     return {
         **pod.get("status", {}),
         "phase": "Failed" if exit_code else "Succeeded",

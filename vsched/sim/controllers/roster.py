@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.objects import controller_uid, key_of, split_key
+from vsched.sim.controllers.objects import controller_uid, split_key
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
 
 
 class Roster:

@@ -94,6 +94,11 @@ class Kind:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property
+    def path(self) -> str:
+        """``pods``, ``apps/deployments``: how the registry, the store and the client in this process call it."""
+        return f"{self.group}/{self.plural}" if self.group else self.plural
+
+    @property
     def has_status(self) -> bool:
         return any(sub.name == "status" for sub in self.subresources)
 

@@ -17,20 +17,21 @@ from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.managed_fields import Author, Trail, entries_of
 from vsched.sim.store.status import already_exists, not_found
 
-__all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "object_key"]
+__all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "storage_key"]
 
 HISTORY_REVISIONS = 65_536
 """How far back watches and lists of the past reach at least, whatever kind they are of."""
 
 
-def key_of(namespace: str, name: str) -> str:
+def storage_key(namespace: str, name: str) -> str:
     """The storage key: lists are ordered by this string, not by the pair."""
     return f"{namespace}/{name}" if namespace else name
 
 
-def object_key(obj: Obj) -> str:
+def key_of(obj: Obj) -> str:
+    """``namespace/name``, or the name alone for a cluster-scoped object."""
     metadata = obj["metadata"]
-    return key_of(metadata.get("namespace", ""), metadata["name"])
+    return storage_key(metadata.get("namespace", ""), metadata["name"])
 
 
 class Shelf:
@@ -109,12 +110,21 @@ class Store:
         return shelf
 
     def get(self, kind: Kind, namespace: str, name: str) -> Record | None:
-        return self.shelf(kind).records.get(key_of(namespace, name))
+        return self.shelf(kind).records.get(storage_key(namespace, name))
 
     def items(self, kind: Kind, namespace: str = "") -> list[Record]:
         """The objects of a kind, ordered by "namespace/name"."""
         shelf = self.shelf(kind)
         return [shelf.records[key] for key in shelf.keys(namespace)]
+
+    def find(self, resource: str, namespace: str, name: str) -> Obj | None:
+        """The object of a resource, which is named ``pods`` or ``group/plural``."""
+        record = self.get(self.registry.resource(resource), namespace, name)
+        return None if record is None else record.obj
+
+    def objects(self, resource: str, namespace: str = "") -> list[Obj]:
+        """As items, for a resource by name; without what the store keeps beside the objects."""
+        return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
 
     def eldest(self, kind: Kind, count: int) -> list[Record]:
         """The objects that were created first."""
@@ -132,8 +142,7 @@ class Store:
 
     def create(self, kind: Kind, obj: Obj, *, author: Author | None = None) -> Obj:
         """Stores a new object under the next revision."""
-        metadata = obj["metadata"]
-        key = key_of(metadata.get("namespace", ""), metadata["name"])
+        metadata, key = obj["metadata"], key_of(obj)
         shelf = self.shelf(kind)
         if key in shelf.records:
             raise already_exists(kind, metadata["name"])
@@ -151,7 +160,7 @@ class Store:
         if obj is old or _says_the_same(obj, old):
             return old
         shelf = self.shelf(kind)
-        key = object_key(old)
+        key = key_of(old)
         trail = previous.trail
         if trail is not None:
             trail = None if entries_of(obj) else trail.extended(kind, author, old)
@@ -162,14 +171,14 @@ class Store:
 
     def untrack(self, kind: Kind, obj: Obj) -> None:
         """Nobody wrote this object, for all that is known: its books were thrown away."""
-        record = self.shelf(kind).records.get(object_key(obj))
+        record = self.shelf(kind).records.get(key_of(obj))
         if record is not None:
             record.trail = None
 
     def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
         """Takes an object out; what is left of it carries the revision of its deletion."""
         shelf = self.shelf(kind)
-        key = key_of(namespace, name)
+        key = storage_key(namespace, name)
         previous = shelf.records.get(key)
         if previous is None:
             raise not_found(kind, name)

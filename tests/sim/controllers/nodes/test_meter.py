@@ -10,9 +10,9 @@ from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.load import UsageSettings
 from vsched.sim.controllers.nodes.meter import Measured, Meter
-from vsched.sim.controllers.objects import key_of
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.fleet.nodes import uniform_fleet
+from vsched.sim.store.store import key_of
 from vsched.sim.writes import Writer
 
 Obj = dict[str, Any]

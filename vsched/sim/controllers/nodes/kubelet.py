@@ -22,10 +22,11 @@ from vsched.sim.controllers.nodes.health import (
     register,
 )
 from vsched.sim.controllers.notices import KUBELET
-from vsched.sim.controllers.objects import key_of, seconds_since
+from vsched.sim.controllers.objects import seconds_since
 from vsched.sim.controllers.pods import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 JUST_NOW_SECONDS = 2.0

@@ -17,9 +17,9 @@ from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.load import Floats, Stay, UsageSettings, capacity_of, node_load, pod_load, sums, window
 from vsched.sim.controllers.nodes.health import is_node_ready
-from vsched.sim.controllers.objects import key_of
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
 from vsched.sim.store.times import parse_time
 
 Clock = Callable[[], float]

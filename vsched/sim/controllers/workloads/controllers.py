@@ -12,17 +12,11 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import (
-    controller_of,
-    controller_uid,
-    is_deleting,
-    key_of,
-    split_key,
-    without_finalizer,
-)
+from vsched.sim.controllers.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
 from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.workloads import cron, daemons, ordinals, replicas, rollout, tasks
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 _POD = "pod:"

@@ -20,9 +20,9 @@ from vsched.sim.controllers.objects import (
     seconds_since,
     template_hash,
     whole_or_percent,
-    with_condition,
     with_owners,
 )
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.times import format_time

@@ -21,11 +21,11 @@ from vsched.sim.controllers.objects import (
     pod_from,
     reference_to,
     seconds_since,
-    with_condition,
     without_finalizer,
 )
 from vsched.sim.controllers.pods import restarts_of
 from vsched.sim.controllers.workloads.failures import FAIL_JOB, IGNORE, verdict_on
+from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import format_time
 
