@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import secrets
+import ssl
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import yaml
 
@@ -24,7 +25,6 @@ from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.server import ApiServer, Gate
 from vsched.sim.auth.access import Access
 from vsched.sim.authentication import ADMIN, Tokens
-from vsched.sim.certificate import make_certificate
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
@@ -34,6 +34,9 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.writes import Writer
+
+if TYPE_CHECKING:
+    import trustme
 
 Authorization = Literal["none", "rbac"]
 CONTEXT = "vsched-cluster"
@@ -86,7 +89,7 @@ class Cluster:
         self.tokens = Tokens(self.store)
         """Who is who, where anybody has to say so; its static ones may be changed at any time."""
         self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
-        self.certificate = make_certificate() if self._settings.tls else None
+        self._authority = _make_authority() if self._settings.tls else None
         access = None
         if self.admin_token:
             self.tokens.static[self.admin_token] = ADMIN
@@ -105,8 +108,7 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         try:
-            tls = self.certificate.context() if self.certificate is not None else None
-            await self._server.start(self._host, self._port, tls)
+            await self._server.start(self._host, self._port, self._tls())
             await self._settle_residents()
             if self._settings.controllers is not None:
                 self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter)
@@ -124,6 +126,14 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def _tls(self) -> ssl.SSLContext | None:
+        """What the server presents its certificate with."""
+        if self._authority is None:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._authority.issue_cert("localhost", "127.0.0.1", "::1").configure_cert(context)
+        return context
 
     async def _settle_residents(self) -> None:
         """Before the controllers start: they would only fall behind."""
@@ -169,8 +179,8 @@ class Cluster:
     def kubeconfig(self) -> Obj:
         """A kubeconfig for this cluster, with the token of an administrator where one is needed."""
         cluster, user = {"server": self.url}, {}
-        if self.certificate is not None:
-            cluster["certificate-authority-data"] = b64encode(self.certificate.certificate.encode()).decode()
+        if self._authority is not None:
+            cluster["certificate-authority-data"] = b64encode(self._authority.cert_pem.bytes()).decode()
         if self.admin_token:
             user["token"] = self.admin_token
         return {
@@ -192,6 +202,14 @@ class Cluster:
             path.write_text(yaml.safe_dump(self.kubeconfig(), sort_keys=False), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _make_authority() -> trustme.CA:
+    """An authority for this cluster alone, made anew each time."""
+    # Imported where it is needed: it takes 0.15 s, and few clusters serve over TLS.
+    import trustme
+
+    return trustme.CA()
 
 
 def _check_loopback(host: str) -> None:

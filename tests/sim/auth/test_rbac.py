@@ -22,7 +22,6 @@ from vsched.kube.config import load_connection
 from vsched.kube.connection import Connection
 from vsched.sim.auth.rbac import covers
 from vsched.sim.authentication import ADMIN, AUDIENCE, AUTHENTICATED, Tokens, User, account_of, account_user
-from vsched.sim.certificate import G, N, P, add, times
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.attributes import Attributes
 from vsched.sim.store.store import Store
@@ -483,10 +482,3 @@ async def test_over_tls_our_own_client_trusts_the_kubeconfig_and_nobody_else_the
         async with ApiClient(Connection(cluster.url)) as stranger:
             with pytest.raises(Unavailable, match="TLS handshake failed"):
                 await stranger.get("/version")
-
-
-@given(st.integers(0, 300), st.integers(0, 300))
-@settings(max_examples=15, deadline=None)
-def test_points_of_the_curve_add_up(one: int, other: int) -> None:
-    assert add(times(one, G), times(other, G)) == times(one + other, G)
-    assert times(N - one, G) == (None if one == 0 else (times(one, G)[0], P - times(one, G)[1]))
