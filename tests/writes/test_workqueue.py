@@ -7,12 +7,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.writes.recording_server import until
-from vsched.writes.limits import Attempts, Recent, TokenBucket
+from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FAST = WorkqueueSettings(workers=2, per_second=1e6, burst=1e6)
@@ -145,15 +144,3 @@ def test_a_back_off_never_exceeds_its_bounds(failures: int, asked: float, ceilin
     back_off = Attempts(first_seconds=0.05, ceiling_seconds=ceiling).back_off()
     for _ in range(failures):
         assert 0.025 <= back_off.next_seconds(asked) <= 5.0 * ceiling
-
-
-@pytest.mark.parametrize("used", [True, False], ids=["the one used last stays", "the oldest goes"])
-def test_a_bounded_map_drops_what_is_unused_for_longest(used: bool) -> None:
-    recent: Recent[str, int] = Recent(2)
-    recent.put("a", 1)
-    recent.put("b", 2)
-    if used:
-        assert recent.get("a") == 1
-    recent.put("c", 3)
-    assert len(recent) == 2
-    assert recent.get("a") == (1 if used else None)

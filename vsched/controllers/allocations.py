@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.controllers.allocation_bodies import (
@@ -27,7 +28,7 @@ from vsched.controllers.allocation_bodies import (
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
-from vsched.writes.limits import Attempts, Recent
+from vsched.writes.limits import Attempts
 from vsched.writes.podgroup_status import version_of
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Writer, WriteResult
@@ -78,12 +79,12 @@ class AllocationWriter:
         self._worry = worry
         self._settings = settings or AllocationSettings()
         self._clock = clock
-        self._sent: Recent[Key, _Sent] = Recent(self._settings.remembered)
+        self._sent: LRUCache[Key, _Sent] = LRUCache(self._settings.remembered)
         self._made: set[Key] = set()
         """Objects that were made and that no round has seen yet."""
-        self._said: Recent[tuple[Key, str], tuple[str, str]] = Recent(self._settings.remembered)
+        self._said: LRUCache[tuple[Key, str], tuple[str, str]] = LRUCache(self._settings.remembered)
         """The last Event about each object by reason: on what it was decided, and its message."""
-        self._back_offs: Recent[Key, tuple[BackOff, float]] = Recent(self._settings.remembered)
+        self._back_offs: LRUCache[Key, tuple[BackOff, float]] = LRUCache(self._settings.remembered)
         """Of objects whose writes failed, with the time of the next attempt."""
         self._worried: set[tuple[str, int]] = set()
         """What was complained of, by kind and code, until a write of that kind succeeds."""
@@ -119,7 +120,7 @@ class AllocationWriter:
             self._made.discard(key)
             sent = self._sent.get(key)
             if sent is not None and not sent.mark:
-                self._sent.drop(key)
+                self._sent.pop(key, None)
 
     def _is_under_way(self, key: Key, mark: str) -> bool:
         """Whether what this was decided on is outdated by a write that the watch does not show yet."""
@@ -136,7 +137,7 @@ class AllocationWriter:
         said = (mark, remark.message)
         if mark and self._said.get((key, remark.reason)) == said:
             return
-        self._said.put((key, remark.reason), said)
+        self._said[key, remark.reason] = said
         severity = WARNING if remark.warning else NORMAL
         self._events.record(about(*key, remark.uid), severity, remark.reason, remark.message)
 
@@ -150,8 +151,8 @@ class AllocationWriter:
         if answer.code == NOT_PERMITTED:
             return
         if answer.done or _is_old_news(answer):
-            self._back_offs.drop(key)
-            self._sent.put(key, _Sent(mark, self._clock() + self._settings.unseen_seconds))
+            self._back_offs.pop(key, None)
+            self._sent[key] = _Sent(mark, self._clock() + self._settings.unseen_seconds)
             if not mark and answer.code != 404:
                 self._made.add(key)
             self._worried = {told for told in self._worried if told[0] != key[0]}
@@ -189,7 +190,7 @@ class AllocationWriter:
     def _failed(self, key: Key, answer: WriteResult) -> None:
         """Leave the object alone for a while, and say once what the matter is."""
         back_off, _ = self._back_offs.get(key) or (BackOff(self._settings.retry), 0.0)
-        self._back_offs.put(key, (back_off, self._clock() + back_off.next_seconds(answer.asked_seconds)))
+        self._back_offs[key] = (back_off, self._clock() + back_off.next_seconds(answer.asked_seconds))
         kind, namespace, name = key
         if (kind, answer.code) not in self._worried:
             self._worried.add((kind, answer.code))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 import orjson
+from cachetools import LRUCache
 
 from vsched.controllers.podgroup_records import Member, PodGroupRecords
 from vsched.controllers.podgroups import Owner, PodGroupState, content_of, correction, creation
@@ -26,7 +27,7 @@ from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.model.resources import ResourceAxis
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder
-from vsched.writes.limits import Attempts, Recent
+from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer, WriteResult
 
@@ -81,11 +82,11 @@ class PodGroupController:
         self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be looked at, each once."""
         self._wake = asyncio.Event()
-        self._made: Recent[str, float] = Recent(self._settings.remembered)
+        self._made: LRUCache[str, float] = LRUCache(self._settings.remembered)
         """When PodGroups were made that the watch does not show yet, by the steady clock."""
         self._back_offs: dict[str, BackOff] = {}
         """Of PodGroups and pods that are there and for which something failed, by key."""
-        self._blamed: Recent[str, tuple[str, ...]] = Recent(self._settings.remembered)
+        self._blamed: LRUCache[str, tuple[str, ...]] = LRUCache(self._settings.remembered)
         """What was said of annotations, by key of the PodGroup."""
         self._worried: set[tuple[str, int]] = set()
         """What was complained of, by method and code, until such a write succeeds."""
@@ -115,7 +116,7 @@ class PodGroupController:
             self._forget(key)
 
     def _forget(self, key: str) -> None:
-        self._made.drop(key)
+        self._made.pop(key, None)
         self._back_offs.pop(key, None)
         self.groups.discard(key)
 
@@ -144,7 +145,7 @@ class PodGroupController:
         """What is to be written about a PodGroup now, None where it is as it should be."""
         group = self._records.group(key)
         if group is not None:
-            self._made.drop(key)
+            self._made.pop(key, None)
             if group.made and group.owned and self._records.is_stale(key):
                 return _deletion(key, group)
         live = next((member for member in self._records.members(key).values() if member.live), None)
@@ -174,7 +175,7 @@ class PodGroupController:
         if answer.done or there or (write.method == "DELETE" and answer.code == 404):
             self._succeeded(key, write)
             if write.method == "POST" and self._records.group(key) is None and self._records.is_known(key):
-                self._made.put(key, self._clock())
+                self._made[key] = self._clock()
                 self._touched(key)
         elif answer.code != NOT_PERMITTED:
             self._failed(key, write, answer)
@@ -200,9 +201,9 @@ class PodGroupController:
 
     def _complain(self, key: str, owner: Owner, remarks: tuple[str, ...]) -> None:
         """Say once on the workload, or on the pod where it has none, that annotations cannot be used."""
-        if remarks == (self._blamed.get(key) or ()):
+        if remarks == self._blamed.get(key, ()):
             return
-        self._blamed.put(key, remarks)
+        self._blamed[key] = remarks
         if remarks:
             about = Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
             self._events.record(about, WARNING, "BadAnnotation", "; ".join(remarks))

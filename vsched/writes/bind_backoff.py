@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vsched.writes.limits import Recent
+from cachetools import LRUCache
+
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
@@ -20,19 +21,19 @@ class BindBackoff:
 
     def __init__(self, forget: Callable[[str], object], remembered: int = 50_000) -> None:
         self._forget = forget
-        self._failures: Recent[str, int] = Recent(remembered)
+        self._failures: LRUCache[str, int] = LRUCache(remembered)
         self.lane: Workqueue[str, None] = Workqueue(
             WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write
         )
 
     def clear(self, uid: str) -> None:
         """The pod was bound, or is gone: earlier failures no longer count."""
-        self._failures.drop(uid)
+        self._failures.pop(uid, None)
 
     def failed(self, uid: str) -> None:
         """A placement failed; the pod is free to be decided again now, or after a wait."""
-        failures = (self._failures.get(uid) or 0) + 1
-        self._failures.put(uid, failures)
+        failures = self._failures.get(uid, 0) + 1
+        self._failures[uid] = failures
         if failures == 1 or not self.lane.put(uid, None, wait_seconds(failures)):
             self._forget(uid)
 

@@ -11,11 +11,12 @@ from collections import Counter
 from typing import NamedTuple
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.writes.bodies import Reference, event_count, event_create
-from vsched.writes.limits import Attempts, Recent, TokenBucket
+from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
@@ -82,7 +83,7 @@ class EventRecorder:
         self._writer = writer
         self._settings = settings
         self._clock = clock
-        self._known: Recent[EventKey, Known] = Recent(settings.remembered)
+        self._known: LRUCache[EventKey, Known] = LRUCache(settings.remembered)
         self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
         bounds = WorkqueueSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
         self.lane: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write)
@@ -113,7 +114,7 @@ class EventRecorder:
         if again and waiting is None and known is None:
             return
         if cause and known and self._clock.monotonic() - known.at < self._settings.reword_seconds:
-            self._known.put(key, known._replace(unsaid=known.unsaid + 1))
+            self._known[key] = known._replace(unsaid=known.unsaid + 1)
             return
         occurrence = Occurrence(about, severity, message, 1 if waiting is None else waiting.times + 1, once)
         wait_seconds = self._settings.repeat_seconds if known else 0.0
@@ -139,7 +140,7 @@ class EventRecorder:
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             if not occurrence.once:
-                self._known.put(key, Known(name, occurrence.times, occurrence.message, self._clock.monotonic()))
+                self._known[key] = Known(name, occurrence.times, occurrence.message, self._clock.monotonic())
         else:
             self.dropped[key.reason] += occurrence.times
 
@@ -150,7 +151,7 @@ class EventRecorder:
         write = event_count(key.namespace, known.name, count, self._clock.now(), news)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._known.put(key, Known(known.name, count, occurrence.message, self._clock.monotonic()))
+            self._known[key] = Known(known.name, count, occurrence.message, self._clock.monotonic())
             return True
-        self._known.drop(key)
+        self._known.pop(key, None)
         return answer.code != 404

@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Protocol
 
 import msgspec
+from cachetools import LRUCache
 
-from vsched.writes.limits import Recent
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
@@ -54,13 +54,13 @@ class EvictionBackoff:
     def __init__(self, mirror: EvictionMirror, settings: EvictionBackoffSettings) -> None:
         self._mirror = mirror
         self._settings = settings
-        self._refusals: Recent[str, int] = Recent(settings.remembered)
+        self._refusals: LRUCache[str, int] = LRUCache(settings.remembered)
         bounds = WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0)
         self._lane: Workqueue[str, Due] = Workqueue(bounds, self._write)
 
     def granted(self, uid: str) -> None:
         """The eviction was carried out, or the pod is gone: the watch will show it."""
-        self._refusals.drop(uid)
+        self._refusals.pop(uid, None)
         self._wait(uid, Due.CONFIRMATION, self._settings.unconfirmed_seconds)
 
     def doubted(self, uid: str) -> None:
@@ -69,8 +69,8 @@ class EvictionBackoff:
 
     def refused(self, uid: str, asked_seconds: float) -> None:
         """The pod stays; it is no victim until its wait is over, or as long as the API server asks if that is more."""
-        refusals = (self._refusals.get(uid) or 0) + 1
-        self._refusals.put(uid, refusals)
+        refusals = self._refusals.get(uid, 0) + 1
+        self._refusals[uid] = refusals
         if self._wait(uid, Due.END_OF_REPRIEVE, spared_seconds(self._settings, refusals, asked_seconds)):
             self._mirror.spare(uid)
         self._mirror.forget(uid)

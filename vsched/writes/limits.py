@@ -1,4 +1,4 @@
-"""Bounds on what leaves for the API server: a token bucket, attempts, and a map that forgets its oldest entries.
+"""Bounds on what leaves for the API server: a token bucket, and attempts.
 
 Knows nothing of Kubernetes and starts no tasks.
 """
@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable
 
 import msgspec
 
 from vsched.kube.backoff import BackOff, BackOffSettings
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
 
 class TokenBucket:
-    """At most ``burst`` at once and ``per_second`` in the long run; those who wait are served in order."""
+    """At most ``burst`` at once and ``per_second`` in the long run; those who wait are served in order.
+
+    aiolimiter has no counterpart of ``try_take``: it always waits, and only by the clock of a running event loop.
+    """
 
     __slots__ = ("_clock", "_tokens", "_updated", "burst", "per_second")
 
@@ -63,34 +61,3 @@ class Attempts(msgspec.Struct, frozen=True):
     def back_off(self) -> BackOff:
         """The waits of one write; a server that asks for more patience is given five times the ceiling at most."""
         return BackOff(BackOffSettings(self.first_seconds, self.ceiling_seconds, 5.0 * self.ceiling_seconds))
-
-
-class Recent(Generic[K, V]):
-    """A map of bounded size that drops the entry unused for longest."""
-
-    __slots__ = ("_entries", "limit")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._entries: OrderedDict[K, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def get(self, key: K) -> V | None:
-        """The value of ``key``, which counts as used, or None."""
-        value = self._entries.get(key)
-        if value is not None:
-            self._entries.move_to_end(key)
-        return value
-
-    def put(self, key: K, value: V) -> None:
-        """Set ``key``, making room if need be."""
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self.limit:
-            self._entries.popitem(last=False)
-
-    def drop(self, key: K) -> V | None:
-        """Remove ``key``; its value, or None where it was not there."""
-        return self._entries.pop(key, None)

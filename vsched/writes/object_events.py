@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
+from cachetools import LRUCache
+
 from vsched.clock import Clock
 from vsched.errors import VschedError
 from vsched.kube.paths import is_name
@@ -17,7 +19,7 @@ from vsched.mirror.resources import RESOURCES
 from vsched.writes.bodies import Reference, podgroup_complaint
 from vsched.writes.containment import tell
 from vsched.writes.events import WARNING, EventRecorder
-from vsched.writes.limits import Attempts, Recent
+from vsched.writes.limits import Attempts
 from vsched.writes.served import Served
 from vsched.writes.writer import Writer
 
@@ -41,7 +43,7 @@ class Complaints:
         self._served = served
         self._events = events
         self._clock = clock
-        self._told: Recent[tuple[str, str, str, str], str] = Recent(10_000)
+        self._told: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
 
     async def run(self) -> None:
         """Look for new ones now and then, until cancelled."""
@@ -57,7 +59,7 @@ class Complaints:
         identity = (broken.kind, broken.namespace, broken.name, broken.uid)
         if not broken.name or self._told.get(identity) == broken.message:
             return
-        self._told.put(identity, broken.message)
+        self._told[identity] = broken.message
         about = Reference(RESOURCES[broken.kind].api_version, broken.kind, broken.namespace, broken.name, broken.uid)
         self._events.record(about, WARNING, broken.reason, broken.message)
         can_be_written = is_name(broken.name) and is_name(broken.namespace)

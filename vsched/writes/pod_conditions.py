@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.model.advice import about
@@ -16,7 +17,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.writes.bodies import pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
-from vsched.writes.limits import Attempts, Recent
+from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import RETRIED, Writer
 
@@ -68,7 +69,7 @@ class PodConditions:
         self._events = events
         self._settings = settings
         self._clock = clock
-        self._written: Recent[str, Written] = Recent(settings.remembered)
+        self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
         self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
@@ -84,7 +85,7 @@ class PodConditions:
 
     def placed(self, uid: str) -> None:
         """The pod waits no more: what it was told last is of no use."""
-        self._written.drop(uid)
+        self._written.pop(uid, None)
 
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
@@ -123,7 +124,7 @@ class PodConditions:
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._written.put(key, Written(what.reason, what.message, self._clock.monotonic()))
+            self._written[key] = Written(what.reason, what.message, self._clock.monotonic())
             pod = pod_reference(what.namespace, what.name, what.uid)
             self._events.record(pod, WARNING, "FailedScheduling", what.message, cause=cause_of(what), again=due.again)
             return

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE, VschedError
@@ -18,7 +19,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
-from vsched.writes.limits import Attempts, Recent
+from vsched.writes.limits import Attempts
 from vsched.writes.served import Served
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer, WriteResult
@@ -163,8 +164,8 @@ class JobStatuses:
         self._settings = settings
         self._clock = clock
         self._told = told
-        self._written: Recent[str, Written] = Recent(settings.remembered)
-        self._failures: Recent[str, int] = Recent(settings.remembered)
+        self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
+        self._failures: LRUCache[str, int] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
         self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
@@ -200,8 +201,8 @@ class JobStatuses:
         """These jobs are gone: nothing is to be written of them, and nothing to be known."""
         for key in keys:
             self.lane.discard(key)
-            self._written.drop(key)
-            self._failures.drop(key)
+            self._written.pop(key, None)
+            self._failures.pop(key, None)
 
     def _may_look_yet(self) -> bool:
         """Whether this daemon, new as it is, may only not have found again what would help."""
@@ -222,14 +223,14 @@ class JobStatuses:
     async def _write(self, key: str, due: Due) -> None:
         answer = await self._send(due.outcome)
         if answer.done:
-            self._failures.drop(key)
-            self._written.put(key, Written(content_of(due.outcome), self._clock.monotonic()))
+            self._failures.pop(key, None)
+            self._written[key] = Written(content_of(due.outcome), self._clock.monotonic())
             self._say(due)
         else:
             if answer.code == 404:
                 # The object is gone, or its definition has changed under us.
                 self._served.forget()
-            self._failures.put(key, min(10, (self._failures.get(key) or 0) + 1))
+            self._failures[key] = min(10, self._failures.get(key, 0) + 1)
         self._told("PodGroup", key, version_of(answer))
 
     async def _send(self, outcome: JobOutcome) -> WriteResult:

@@ -6,8 +6,9 @@ decided anew. Evictions make room, and room is used within seconds of the last v
 
 from __future__ import annotations
 
+from cachetools import LRUCache
+
 from vsched.model.plan import Bind, CycleReport
-from vsched.writes.limits import Recent
 
 TRIES = 5
 """Decisions to bind one pod after which it looks wrong; failed ones are up to 30 s apart."""
@@ -22,7 +23,7 @@ class Stalling:
     """Looks at what sessions decide, one after another."""
 
     def __init__(self) -> None:
-        self._tries: Recent[str, int] = Recent(MOST_PODS)
+        self._tries: LRUCache[str, int] = LRUCache(MOST_PODS)
         """Decisions to bind a pod, by its uid."""
         self._evicting_since: float | None = None
         """When the first session was that evicted since one placed anybody, on a steady clock."""
@@ -49,9 +50,9 @@ class Stalling:
 
     def _tried(self, bind: Bind) -> bool:
         """Count a decision; whether there were so many that it looks wrong, from when on they are counted anew."""
-        tries = (self._tries.get(bind.uid) or 0) + 1
+        tries = self._tries.get(bind.uid, 0) + 1
         if tries >= TRIES:
-            self._tries.drop(bind.uid)
+            self._tries.pop(bind.uid, None)
             return True
-        self._tries.put(bind.uid, tries)
+        self._tries[bind.uid] = tries
         return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
+from cachetools import LRUCache
 from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.placing import ACTION as ARBITRATE
@@ -30,7 +31,7 @@ from vsched.web.metrics.gauges import Gauges
 from vsched.web.overview.history import History, session_row
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
-from vsched.writes.limits import Recent, TokenBucket
+from vsched.writes.limits import TokenBucket
 
 RESULTS = {
     BindOutcome.BOUND: "scheduled",
@@ -86,7 +87,7 @@ class Telemetry:
         self._log = logger("vsched")
         self._created: dict[str, float] = {}
         """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
-        self._accepted: Recent[str, float] = Recent(MOST_AWAITED)
+        self._accepted: LRUCache[str, float] = LRUCache(MOST_AWAITED)
         """When bindings were accepted that the watch does not show yet, by the pod's uid."""
         self._vain = Vain(task_of, self._useless)
         self.follows = self._vain.follows
@@ -241,11 +242,11 @@ class Telemetry:
 
     def awaiting(self, uid: str) -> None:
         """A binding was accepted, and the watch does not show it yet."""
-        self._accepted.put(uid, self._clock.monotonic())
+        self._accepted[uid] = self._clock.monotonic()
 
     def arrived(self, uid: str) -> None:
         """The watch shows what became of a pod that was to be bound."""
-        accepted_at = self._accepted.drop(uid)
+        accepted_at = self._accepted.pop(uid, None)
         if accepted_at is not None:
             self.metrics.watch_lag.observe(self._clock.monotonic() - accepted_at)
 

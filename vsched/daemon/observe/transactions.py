@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cachetools import LRUCache
+
 from vsched.model.plan import Evict
-from vsched.writes.limits import Recent
 
 MOST = 10_000
 """Evictions on their way whose transaction is known; beyond it the oldest is no longer."""
@@ -29,7 +30,7 @@ class Transactions:
     """The transactions with evictions on their way."""
 
     def __init__(self) -> None:
-        self._open: Recent[str, Transaction] = Recent(MOST)
+        self._open: LRUCache[str, Transaction] = LRUCache(MOST)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -41,11 +42,11 @@ class Transactions:
             about = (eviction.action, eviction.beneficiary)
             if about not in found:
                 found[about] = Transaction(eviction.action, session)
-            self._open.put(eviction.uid, found[about])
+            self._open[eviction.uid] = found[about]
 
     def answered(self, uid: str, *, evicted: bool) -> Transaction | None:
         """An eviction was carried out, or was not; None where no session is known to have decided it."""
-        transaction = self._open.drop(uid)
+        transaction = self._open.pop(uid, None)
         if transaction is not None:
             transaction.evicted += evicted
         return transaction

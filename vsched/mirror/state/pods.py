@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.errors import UNUSABLE
 from vsched.mirror import wire
@@ -25,7 +26,6 @@ from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.status import Status
 from vsched.model.task import Task
-from vsched.writes.limits import Recent
 
 TRIED_MAX = 10_000
 """So many pods whose bindings failed are remembered."""
@@ -61,7 +61,7 @@ class PodStore:
         """Told of a pod that was taken for bound, once the watch says what became of it."""
         self._on_foreign = on_foreign
         """Told of a pod of ours that somebody else has bound."""
-        self._tried: Recent[str, str] = Recent(TRIED_MAX)
+        self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
         """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
         a yes."""
         self._tasks: dict[str, Task] = {}
@@ -235,7 +235,7 @@ class PodStore:
         """A binding or an eviction failed; False where none was assumed."""
         task = self._tasks.get(uid)
         if task is not None and task.status is Status.BINDING:
-            self._tried.put(uid, task.node)
+            self._tried[uid] = task.node
         return self._show(self._assumed.end(uid))
 
     def spare(self, uid: str) -> None:

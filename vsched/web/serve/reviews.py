@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.errors import Unavailable
@@ -19,7 +20,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
 from vsched.web.serve.access import Person, Refusal, Telling
-from vsched.writes.limits import Recent, TokenBucket
+from vsched.writes.limits import TokenBucket
 
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
 ACCESS_REVIEWS = ApiResource("authorization.k8s.io", "v1", "subjectaccessreviews", namespaced=False)
@@ -52,8 +53,8 @@ class Answers(Generic[V]):
         self._clock = clock
         self._told = told
         self._what = what
-        self._yes: Recent[bytes, tuple[float, V]] = Recent(settings.remembered)
-        self._no: Recent[bytes, tuple[float, V]] = Recent(settings.remembered)
+        self._yes: LRUCache[bytes, tuple[float, V]] = LRUCache(settings.remembered)
+        self._no: LRUCache[bytes, tuple[float, V]] = LRUCache(settings.remembered)
         self._asking = tuple(asyncio.Lock() for _ in range(STRIPES))
         self._bucket = TokenBucket(settings.per_second, settings.at_once, clock.monotonic)
         self._silent = False
@@ -93,7 +94,7 @@ class Answers(Generic[V]):
             raise Refusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
         self._silent = False
         answers, seconds = (self._yes, settings.yes_seconds) if found else (self._no, settings.no_seconds)
-        answers.put(key, (self._clock.monotonic() + seconds, found))
+        answers[key] = (self._clock.monotonic() + seconds, found)
         return found
 
 
