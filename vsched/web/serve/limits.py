@@ -54,7 +54,7 @@ class Port:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[asyncio.BaseTransport, Connection] = {}
         """Those that are open, in the order in which they were last busy."""
         self.at_work = 0
         """Requests being answered."""
@@ -73,34 +73,35 @@ class Port:
 
     def make_room(self) -> bool:
         """Hang up on the one that has been idle for longest; whether there was one."""
-        idle = next((connection for connection in self.connections if not connection.busy), None)
+        idle = next((connection for connection in self.connections.values() if not connection.busy), None)
         if idle is not None:
-            self.connections.pop(idle)
             idle.close_soon()
         return idle is not None
 
 
-class Connection(web.RequestHandler):
-    """One connection, whose patience with silence ends."""
+def server_settings(port: Port, read_bytes: int) -> dict[str, Any]:
+    """What aiohttp itself bounds, in its words (the keywords of ``web.AppRunner``)."""
+    limits = port.limits
+    return {
+        "access_log": None,
+        "logger": Faults(port),
+        # Ours is over before: it ends connections whose other side does not even fetch the last answer.
+        "keepalive_timeout": 2.0 * limits.idle_seconds,
+        "lingering_time": LINGER_SECONDS,
+        "max_line_size": limits.line_bytes,
+        "max_field_size": limits.line_bytes,
+        "max_headers": limits.fields,
+        "read_bufsize": read_bytes,
+    }
 
-    __slots__ = ("_heading", "_made", "_port", "_socket", "_timer", "busy", "gone")
 
-    def __init__(self, port: Port, server: web.Server, read_bytes: int) -> None:
-        limits = port.limits
-        settings: dict[str, Any] = {
-            "access_log": None,
-            "logger": Faults(port),
-            # Ours is over before: it ends connections whose other side does not even fetch the last answer.
-            "keepalive_timeout": 2.0 * limits.idle_seconds,
-            "lingering_time": LINGER_SECONDS,
-            "max_line_size": limits.line_bytes,
-            "max_field_size": limits.line_bytes,
-            "max_headers": limits.fields,
-            "read_bufsize": read_bytes,
-        }
-        super().__init__(server, loop=asyncio.get_running_loop(), **settings)
+class Connection(asyncio.Protocol):
+    """One connection, whose patience with silence ends. What is said on it goes on to aiohttp's own protocol."""
+
+    def __init__(self, port: Port, http: asyncio.Protocol) -> None:
         self._port = port
-        self._socket: asyncio.Transport | None = None
+        self._http = http
+        self._transport: asyncio.Transport
         self._timer: asyncio.TimerHandle | None = None
         self._made = 0.0
         self._heading = True
@@ -111,26 +112,35 @@ class Connection(web.RequestHandler):
         """Done once the other side has hung up, or is hung up on."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
         # That of uvloop for TLS is one in all but name.
-        self._socket = cast("asyncio.Transport", transport)
-        self._port.connections[self] = None
+        self._transport = cast("asyncio.Transport", transport)
+        self._port.connections[transport] = self
         self._made = asyncio.get_running_loop().time()
         self._wait(self._port.limits.head_seconds)
+        self._http.connection_made(transport)
 
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._port.connections.pop(self, None)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._port.connections.pop(self._transport, None)
         self._port.left()
         self._stop_timer()
         if not self.gone.done():
             self.gone.set_result(None)
-        super().connection_lost(exc)
+        self._http.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        self._http.data_received(data)
         if not self.busy and not self._heading:
             self._heading = True
             self._wait(self._port.limits.head_seconds)
+
+    def eof_received(self) -> bool | None:
+        return self._http.eof_received()
+
+    def pause_writing(self) -> None:
+        self._http.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._http.resume_writing()
 
     def begin(self) -> None:
         """A head is complete."""
@@ -140,9 +150,8 @@ class Connection(web.RequestHandler):
     def end(self) -> None:
         """The request has been answered."""
         self.busy = self._heading = False
-        if self in self._port.connections:
-            del self._port.connections[self]
-            self._port.connections[self] = None
+        if self._port.connections.pop(self._transport, None) is not None:
+            self._port.connections[self._transport] = self
             self._wait(self._port.limits.idle_seconds)
             self._port.left()
 
@@ -153,13 +162,12 @@ class Connection(web.RequestHandler):
 
     def hang_up(self) -> None:
         """At once, whatever is on its way."""
-        if self._socket is not None:
-            self._socket.abort()
+        self._transport.abort()
 
     def close_soon(self) -> None:
-        """Once the other side has what was said, for which it has a moment."""
-        if self._socket is not None:
-            self._socket.close()
+        """Once the other side has what was said, for which it has a moment; its place is free at once."""
+        self._port.connections.pop(self._transport, None)
+        self._transport.close()
         self._wait(LINGER_SECONDS)
 
     def _wait(self, seconds: float) -> None:
@@ -208,8 +216,9 @@ def bounded(port: Port) -> Any:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        connection = request.protocol
-        assert isinstance(connection, Connection)
+        connection = port.connections.get(request.transport) if request.transport is not None else None
+        if connection is None:
+            return web.Response(status=503)  # which nobody is there to read
         connection.begin()
         port.at_work += 1
         try:

@@ -13,7 +13,7 @@ from aiohttp import web
 from vsched.errors import BadInput
 from vsched.web.serve.access import Access, Refusal, is_from_here
 from vsched.web.serve.lasting import Lasting
-from vsched.web.serve.limits import Connection, Limits, Port, bounded
+from vsched.web.serve.limits import Connection, Limits, Port, bounded, server_settings
 from vsched.web.serve.listener import Listener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
 
@@ -49,17 +49,18 @@ async def serving(
     host, number = parse_address(address, what)
     port = port or Port(Limits())
     guards = [bounded(port), guarding(access, routes) if access is not None else keeping_private(routes)]
-    runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0)
+    read_bytes = READ_BYTES_OF_PAGES if all(route.method == "GET" for route in routes) else READ_BYTES
+    settings = server_settings(port, read_bytes)
+    runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0, **settings)
     await runner.setup()
     try:
         server = runner.server
         assert server is not None
-        read_bytes = READ_BYTES_OF_PAGES if all(route.method == "GET" for route in routes) else READ_BYTES
         try:
             sockets = await listening_sockets(host, number)
         except OSError as error:
             raise BadInput(f"{what}: cannot listen on {address}: {error.strerror or error}") from error
-        listener = Listener(sockets, port, lambda: Connection(port, server, read_bytes), ssl)
+        listener = Listener(sockets, port, lambda: Connection(port, server()), ssl)
         try:
             yield int(sockets[0].getsockname()[1])
         finally:
