@@ -127,16 +127,6 @@ async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> N
         await until(lambda: len(outcomes) == 5)
 
 
-async def test_a_paused_writer_holds_everything_and_lets_it_pass_later() -> None:
-    async with dispatching() as (server, dispatcher, outcomes, writer):
-        writer.pause()
-        dispatcher.submit(bind(number) for number in range(5))
-        await until(lambda: dispatcher.in_flight == 4)
-        assert server.sent == []
-        writer.resume()
-        await until(lambda: len(outcomes) == 5)
-
-
 async def test_draining_waits_for_what_is_under_way() -> None:
     async with dispatching() as (_, dispatcher, outcomes, _):
         dispatcher.submit(bind(number) for number in range(50))

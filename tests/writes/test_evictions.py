@@ -157,12 +157,12 @@ async def test_no_more_are_in_flight_than_allowed_and_order_is_kept() -> None:
 
 
 async def test_what_is_decided_twice_is_sent_once() -> None:
-    async with evicting() as (server, evictor, outcomes, writer):
-        writer.pause()
+    async with evicting() as (server, evictor, outcomes, _):
+        server.open.clear()
         evictor.submit(evict(number) for number in range(8))
         await until(lambda: evictor.in_flight == 4)
         evictor.submit(evict(number) for number in range(4, 8))
-        writer.resume()
+        server.open.set()
         await until(lambda: not evictor.busy)
         assert len(outcomes) == len(server.of("/eviction")) == 8
 
@@ -174,17 +174,6 @@ async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> N
         assert {outcome.verdict for outcome in outcomes} == {EvictionVerdict.DROPPED}
         await until(lambda: not evictor.busy)
         assert len(server.of("/eviction")) == 2
-
-
-async def test_nothing_is_sent_while_the_writer_is_paused() -> None:
-    async with evicting() as (server, evictor, outcomes, writer):
-        writer.pause()
-        evictor.submit([evict()])
-        await until(lambda: evictor.in_flight)
-        await asyncio.sleep(0.02)
-        assert server.sent == []
-        writer.resume()
-        await until(lambda: outcomes)
 
 
 async def test_draining_waits_for_what_is_under_way() -> None:

@@ -1,4 +1,4 @@
-"""The way out for every write to the API server: one gate, one rate limit, one rule about what is tried again.
+"""The way out for every write to the API server: one rate limit, one permit, one rule about what is tried again.
 
 Knows paths and bytes, no objects and no decisions. What an answer means for the mirror is its caller's business.
 """
@@ -75,7 +75,7 @@ WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process does not lea
 
 
 class Writer:
-    """Sends writes: in turn for the rate limit, behind a gate, again where trying again makes sense."""
+    """Sends writes: in turn for the rate limit, as long as there is a permit, again where trying again makes sense."""
 
     def __init__(
         self,
@@ -88,20 +88,6 @@ class Writer:
         self._bucket = bucket
         self._tell = tell
         self._permit = permit
-        self._open = asyncio.Event()
-        self._open.set()
-
-    def pause(self) -> None:
-        """Hold every write from now on, those between two attempts included; requests on the wire finish."""
-        self._open.clear()
-
-    def resume(self) -> None:
-        """Let writes pass again."""
-        self._open.set()
-
-    @property
-    def paused(self) -> bool:
-        return not self._open.is_set()
 
     async def send(
         self, write: Write, attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
@@ -117,8 +103,6 @@ class Writer:
         return answer._replace(seconds=time.perf_counter() - began, attempts=made)
 
     async def _once(self, write: Write) -> WriteResult:
-        if not self._open.is_set():
-            await self._open.wait()
         await self._bucket.take()
         if not self._permit():  # asked last of all: every wait is behind us
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
