@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vsched.errors import BadInput
@@ -24,41 +24,38 @@ def content(
     """
     if below is not None and not _is_below(path, below):
         raise BadInput(f"{path}: is not in {' or '.join(map(str, below)) or 'a directory that is allowed'}")
-    try:
-        # A pipe that nobody writes to would be waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise BadInput(f"{path}: cannot be read: it is no regular file")
-            found = file.read(most_bytes + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
-        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if len(found) > most_bytes:
-        raise BadInput(f"{path}: is longer than {most_bytes >> 10} KiB")
-    return found
+    # A pipe that nobody writes to would be waited for.
+    longest = f"{most_bytes >> 10} KiB"
+    return _read(path, os.O_NONBLOCK, most_bytes, longest, lambda file: stat.S_ISREG(os.fstat(file).st_mode))
 
 
 def text(path: str | Path, *, most_bytes: int = INPUT_BYTES) -> str:
     """The text of a file or a pipe that a person named; raises BadInput, also for devices and for what never ends."""
-    try:
-        with open(path, "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or os.isatty(file.fileno()) or _is_nothing(mode, path)):
-                raise BadInput(f"{path}: cannot be read: it is no regular file")
-            found = file.read(most_bytes + 1)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(found) > most_bytes:
-        raise BadInput(f"{path}: is longer than {most_bytes >> 20} MiB")
+    found = _read(path, 0, most_bytes, f"{most_bytes >> 20} MiB", lambda file: _may_be_named(file, path))
     try:
         return found.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: byte {error.start} is not UTF-8 (expected YAML or JSON text)") from None
 
 
-def _is_nothing(mode: int, path: str | Path) -> bool:
-    """Whether it is the file that is always empty."""
-    return stat.S_ISCHR(mode) and os.path.realpath(path) == os.devnull
+def _read(path: str | Path, flags: int, most_bytes: int, longest: str, may_be_read: Callable[[int], bool]) -> bytes:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags), "rb") as file:
+            if not may_be_read(file.fileno()):
+                raise BadInput(f"{path}: cannot be read: it is no regular file")
+            found = file.read(most_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(found) > most_bytes:
+        raise BadInput(f"{path}: is longer than {longest}")
+    return found
+
+
+def _may_be_named(file: int, path: str | Path) -> bool:
+    """Whether it has an end: a file, a pipe, what somebody types, or the file that is always empty."""
+    mode = os.fstat(file).st_mode
+    nothing = stat.S_ISCHR(mode) and os.path.realpath(path) == os.devnull
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or os.isatty(file) or nothing
 
 
 def _is_below(path: str | Path, directories: Sequence[str | Path]) -> bool:

@@ -13,7 +13,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease_record import LeaseSettings
-from vsched.kube.paths import is_name
+from vsched.kube.paths import is_name, namespace_and_name
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 EvictionMode = Literal["eviction", "delete"]
@@ -134,19 +134,12 @@ def check(options: Options) -> None:
 
 def leader_service_of(options: Options) -> tuple[str, str]:
     """Namespace and name of the Service that leads to the leader; raises BadInput."""
-    return _namespace_and_name("--leader-endpoints", options.leader_endpoints)
+    return namespace_and_name("--leader-endpoints", options.leader_endpoints)
 
 
 def leader_pod_of(options: Options) -> tuple[str, str]:
     """Namespace and name of the pod that this process runs in; raises BadInput."""
-    return _namespace_and_name("--leader-pod", options.leader_pod)
-
-
-def _namespace_and_name(flag: str, text: str) -> tuple[str, str]:
-    namespace, _, name = text.partition("/")
-    if not namespace or not name or "/" in name:
-        raise BadInput(f"{flag}: {text!r} (expected NAMESPACE/NAME)")
-    return namespace, name
+    return namespace_and_name("--leader-pod", options.leader_pod)
 
 
 def port_of(options: Options) -> int:

@@ -88,3 +88,11 @@ def verb_of(method: str, path: str) -> str:
     if len(named) > 2 and named[0] == "namespaces":
         named = named[2:]
     return "LIST" if len(named) == 1 else "GET"
+
+
+def namespace_and_name(flag: str, text: str) -> tuple[str, str]:
+    """The two parts of ``NAMESPACE/NAME``, as a flag has it; raises BadInput."""
+    namespace, _, name = text.partition("/")
+    if not namespace or not name or "/" in name:
+        raise BadInput(f"{flag}: {text!r} (expected NAMESPACE/NAME)")
+    return namespace, name

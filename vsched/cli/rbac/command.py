@@ -10,7 +10,7 @@ import click
 import yaml
 
 from vsched.daemon.permissions import Right, needed
-from vsched.errors import BadInput
+from vsched.kube.paths import namespace_and_name
 from vsched.settings import Settings
 from vsched.settings.built_in import REGISTRY
 
@@ -30,9 +30,7 @@ Obj = dict[str, Any]
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 def command(account: str, name: str, flags: tuple[str, ...]) -> None:
     """Print the roles that ``vsched run`` with these FLAGS needs, and their bindings to a service account."""
-    namespace, _, who = account.partition("/")
-    if not namespace or not who:
-        raise BadInput(f"--account: {account!r} (expected NAMESPACE/NAME)")
+    namespace, who = namespace_and_name("--account", account)
     subject = {"kind": "ServiceAccount", "name": who, "namespace": namespace}
     click.echo(yaml.safe_dump_all(manifests(_needed(flags, namespace), name, subject), sort_keys=False), nl=False)
 
