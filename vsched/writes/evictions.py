@@ -1,12 +1,12 @@
 """Carries evictions out: one request a pod, some in flight, and the outcome back by callback.
 
-Decides nothing and keeps no copy of the mirror. Whether a disruption budget lets a pod go is the API server's to say.
+Whether a disruption budget lets a pod go is the API server's to say.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -15,7 +15,7 @@ from vsched.clock import Clock
 from vsched.model.plan import Evict
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
-from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.outgoing import Outgoing
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Writer, WriteResult, may_help
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
@@ -79,67 +79,36 @@ def judge(answer: WriteResult) -> EvictionVerdict:
     return EvictionVerdict.REFUSED
 
 
-class Evictor:
-    """A bounded line of evictions and the workers that send them."""
+class Evictor(Outgoing[Evict]):
+    """Sends evictions."""
+
+    what = "eviction"
 
     def __init__(
         self, writer: Writer, on_outcome: Callable[[EvictionOutcome], None], settings: EvictionSettings, clock: Clock
     ) -> None:
-        self._writer = writer
+        super().__init__(writer, settings.max_in_flight, settings.queue_limit)
         self._on_outcome = on_outcome
         self._settings = settings
         self._clock = clock
-        # The rate is the writer's business.
-        bounds = WorkqueueSettings(
-            settings.max_in_flight, per_second=10_000.0, burst=10_000.0, limit=settings.queue_limit
-        )
-        self._lane: Workqueue[str, Evict] = Workqueue(bounds, self._carry_out)
-        self.in_flight = 0
-        """Evictions a worker has in hand, waits between attempts included."""
 
-    @property
-    def depth(self) -> int:
-        """Evictions waiting for a worker."""
-        return len(self._lane)
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything waits or is in flight."""
-        return self._lane.busy
-
-    def submit(self, evictions: Iterable[Evict]) -> None:
-        """Queue evictions in order; those that find no room are dropped at once, with an outcome."""
-        for eviction in evictions:
-            if not self._lane.put(eviction.uid, eviction):
-                dropped = EvictionVerdict.DROPPED
-                self._on_outcome(EvictionOutcome(eviction, dropped, message="too many evictions are waiting"))
-
-    async def run(self) -> None:
-        """Send what is submitted, until cancelled."""
-        await self._lane.run()
-
-    async def drain(self, deadline_seconds: float) -> int:
-        """Carry out what was submitted; counts what is left at the deadline."""
-        return await self._lane.drain(deadline_seconds)
-
-    async def _carry_out(self, _: str, eviction: Evict) -> None:
-        self.in_flight += 1
-        try:
-            write = deletion_write(eviction) if self._settings.delete else eviction_write(eviction)
-            answer = await self._writer.send(write, self._settings.attempts, _in_doubt)
-            verdict = judge(answer)
-            self._on_outcome(
-                EvictionOutcome(
-                    eviction, verdict, answer.code, answer.message, answer.seconds, asked_seconds=answer.asked_seconds
-                )
+    async def _carry_out(self, item: Evict) -> None:
+        make = deletion_write if self._settings.delete else eviction_write
+        answer = await self._send(item, make, self._settings.attempts, _in_doubt)
+        verdict = judge(answer)
+        self._on_outcome(
+            EvictionOutcome(
+                item, verdict, answer.code, answer.message, answer.seconds, asked_seconds=answer.asked_seconds
             )
-            if verdict is EvictionVerdict.EVICTED:
-                # Only now: the eviction itself sets the same condition, with a reason that says less, and one set
-                # beforehand would have to be taken back from pods that stay. Pods without grace are gone already.
-                condition = disruption_write(eviction, self._clock.now())
-                await self._writer.send(condition, self._settings.condition_attempts)
-        finally:
-            self.in_flight -= 1
+        )
+        if verdict is EvictionVerdict.EVICTED:
+            # Only now: the eviction itself sets the same condition, with a reason that says less, and one set
+            # beforehand would have to be taken back from pods that stay. Pods without grace are gone already.
+            condition = disruption_write(item, self._clock.now())
+            await self._writer.send(condition, self._settings.condition_attempts)
+
+    def _drop(self, item: Evict, why: str) -> None:
+        self._on_outcome(EvictionOutcome(item, EvictionVerdict.DROPPED, message=why))
 
 
 def _in_doubt(answer: WriteResult) -> bool:

@@ -70,6 +70,11 @@ class Workqueue(Generic[K, V]):
         """Whether anything waits or is being written."""
         return bool(self._values or self._writing)
 
+    @property
+    def in_flight(self) -> int:
+        """Keys that are being written."""
+        return len(self._writing)
+
     def get(self, key: K) -> V | None:
         """The value that waits for ``key``, or None."""
         later = self._after.get(key)
@@ -105,6 +110,14 @@ class Workqueue(Generic[K, V]):
         self._values.pop(key, None)
         self._tickets.pop(key, None)
         self._after.pop(key, None)
+
+    def take_all(self) -> list[V]:
+        """Everything that waits, which is then forgotten."""
+        taken = [*self._values.values(), *(value for value, _ in self._after.values())]
+        self._values.clear()
+        self._tickets.clear()
+        self._after.clear()
+        return taken
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""

@@ -1,0 +1,91 @@
+"""A bounded queue of requests about pods, and the workers that send them: what bindings and evictions share.
+
+Decides nothing and keeps no copy of the mirror.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from vsched.errors import why_unreadable
+from vsched.writes.containment import tell
+from vsched.writes.limits import Attempts
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
+
+
+class AboutPod(Protocol):
+    """A decision about one pod."""
+
+    @property
+    def uid(self) -> str: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=AboutPod)
+
+
+class Outgoing(ABC, Generic[T]):
+    """Sends what is submitted in order, several at once. What is decided anew replaces what waits for the same pod."""
+
+    what: ClassVar[str]
+    """What is sent, for people."""
+
+    def __init__(self, writer: Writer, max_in_flight: int, queue_limit: int) -> None:
+        self._writer = writer
+        # The rate is the writer's business.
+        bounds = WorkqueueSettings(max_in_flight, per_second=1e6, burst=1e6, limit=queue_limit)
+        self._lane: Workqueue[str, T] = Workqueue(bounds, lambda _, item: self._carry_out(item))
+
+    @abstractmethod
+    async def _carry_out(self, item: T) -> None:
+        """Send the request, and say what became of it."""
+
+    @abstractmethod
+    def _drop(self, item: T, why: str) -> None:
+        """Say that it will not be sent."""
+
+    @property
+    def depth(self) -> int:
+        """How many wait for a worker."""
+        return len(self._lane)
+
+    @property
+    def in_flight(self) -> int:
+        """How many a worker has in hand, waits between attempts included."""
+        return self._lane.in_flight
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or is in flight."""
+        return self._lane.busy
+
+    def submit(self, items: Iterable[T]) -> None:
+        """Queue them in order; those that find no room are dropped at once, with an outcome."""
+        for item in items:
+            if not self._lane.put(item.uid, item):
+                self._drop(item, f"the queue of {self.what}s is full")
+
+    async def run(self) -> None:
+        """Send what is submitted, until cancelled."""
+        await self._lane.run()
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Carry out what was submitted; counts what is left at the deadline."""
+        return await self._lane.drain(deadline_seconds)
+
+    async def _send(
+        self, item: T, make: Callable[[T], Write], attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
+    ) -> WriteResult:
+        try:
+            return await self._writer.send(make(item), attempts, again)
+        except Exception as error:  # what one pod holds must not keep all the others waiting
+            tell(error, f"the {self.what} of {item.namespace}/{item.name} is dropped")
+            return WriteResult(UNSENT, f"not sent: {why_unreadable(error)}")
