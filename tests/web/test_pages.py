@@ -17,7 +17,7 @@ from vsched.errors import BadInput
 from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.status import Status
 from vsched.web.findings import Findings
-from vsched.web.metrics.gauges import Gauges
+from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, health_routes, public_routes
 from vsched.web.serve.server import parse_address, serving
@@ -66,9 +66,9 @@ def findings() -> Findings:
 async def pages(found: Findings) -> AsyncIterator[Any]:
     """The public pages and the health checks at one address; gives a function from a path to (code, JSON or text)."""
     registry = CollectorRegistry()
-    Gauges(
-        found, lambda: {"vsched_queue_depth": {"bindings": 3.0}, "vsched_watch_events_total": {"Pod": 7.0}}
-    ).register(registry)
+    registry.register(Gauges(found))
+    numbers = {"vsched_queue_depth": {"bindings": 3.0}, "vsched_watch_events_total": {"Pod": 7.0}}
+    registry.register(NumberGauges(lambda: numbers))
     health = Health(FakeClock(), lambda: {"Pod": True, "Node": True})
     sources = Sources(found, registry, lambda: {"generation": 4}, health)
     routes = [*public_routes(sources), *health_routes(sources)]
@@ -173,7 +173,7 @@ def test_the_limit_of_a_queue_and_what_it_comes_to_are_two_numbers() -> None:
     found.take(cluster.snapshot(), CycleReport(queues=outcomes))
     values = {
         (sample.name, sample.labels.get("queue_name")): sample.value
-        for family in Gauges(found, dict).collect()
+        for family in Gauges(found).collect()
         for sample in family.samples
     }
     assert values["volcano_queue_capacity_milli_cpu", "q"] == 9000

@@ -13,6 +13,7 @@ from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.crowding import Crowding
+from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.objects import (
@@ -67,8 +68,6 @@ class Cache(News):
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
         on_change: Callable[[], None] = lambda: None,
-        on_arrival: Callable[[str], None] = lambda uid: None,
-        on_foreign: Callable[[Task], None] = lambda task: None,
     ) -> None:
         super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
         self.axis = ResourceAxis()
@@ -96,6 +95,10 @@ class Cache(News):
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
+        self.on_arrival: Handlers[str] = Handlers()
+        """Told of a pod (by uid) that was taken for bound, once the watch says what became of it."""
+        self.on_foreign: Handlers[Task] = Handlers()
+        """Told of a pod of ours that somebody else has bound."""
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
@@ -107,8 +110,8 @@ class Cache(News):
             self._jobs,
             self._defaults.judge_pod,
             parties,
-            on_arrival,
-            on_foreign,
+            self.on_arrival,
+            self.on_foreign,
         )
         self._snapshots = 0
         self._previous = 0.0

@@ -80,7 +80,7 @@ class Desk:
 
     def __init__(self, text: str, settings: AdvisorSettings = QUICK) -> None:
         self._cache = mirror(manifests(text))
-        self.telemetry = Telemetry(FakeClock(), dict, lambda uid: None)
+        self.telemetry = Telemetry(FakeClock())
         self.lookout = SnapshotService(lambda: None)
         self.given: list[Mapping[str, Advice]] = []
         self.advisor = Advisor(self.lookout, REGISTRY, self._take, self.telemetry, settings)

@@ -226,7 +226,7 @@ def pending(texts: Mapping[str, dict[str, int]], *, gated: int = 0) -> dict[str,
     found = Findings()
     found.take(cluster.snapshot(), CycleReport(unschedulable=told))
     registry = CollectorRegistry()
-    Gauges(found, dict).register(registry)
+    registry.register(Gauges(found))
     [family] = [family for family in registry.collect() if family.name == "vsched_pending_pods"]
     return {sample.labels["reason"]: sample.value for sample in family.samples}
 
@@ -272,5 +272,5 @@ def test_a_pod_of_the_same_name_does_not_inherit_the_reason() -> None:
     old = Unschedulable("another uid", "ns", "p", "ns/g", "Unschedulable", "", {"Insufficient cpu": 1})
     found.take(cluster.snapshot(), CycleReport(unschedulable={"ns/p": old}))
     registry = CollectorRegistry()
-    Gauges(found, dict).register(registry)
+    registry.register(Gauges(found))
     assert registry.get_sample_value("vsched_pending_pods", {"reason": "not tried yet"}) == 1

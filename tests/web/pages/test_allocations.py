@@ -50,7 +50,7 @@ def findings(*namespaces: str, now: float = NOW) -> Findings:
 def series(found: Findings) -> dict[tuple[str, str, str], float]:
     """Values by metric, namespace and resource."""
     registry = CollectorRegistry()
-    Gauges(found, dict).register(registry)
+    registry.register(Gauges(found))
     return {
         (sample.name, sample.labels["namespace"], sample.labels.get("resource", "")): sample.value
         for family in text_string_to_metric_families(generate_latest(registry).decode())

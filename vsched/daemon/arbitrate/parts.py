@@ -5,46 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vsched.arbitrator.placing import Placing
-from vsched.clock import Clock
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.arbitrate.rounds import Arbiter
-from vsched.daemon.observe.telemetry import Telemetry
-from vsched.daemon.options import Options
+from vsched.daemon.base import Base
+from vsched.daemon.loop.write_path import WritePath
 from vsched.daemon.tasks import LongLived
-from vsched.framework.registry import Registry
-from vsched.mirror.cache import Cache
 from vsched.web.pages.extender import extender_routes
 from vsched.web.pages.webhook import webhook_routes
 from vsched.web.serve.routing import Route
-from vsched.writes.events import EventRecorder
-from vsched.writes.evictions import Evictor
-from vsched.writes.writer import Writer
 
 
 class Arbitration:
     """Rounds, what is written in consequence, and what others may ask."""
 
-    def __init__(
-        self,
-        options: Options,
-        cache: Cache,
-        evictor: Evictor,
-        writer: Writer,
-        events: EventRecorder,
-        registry: Registry,
-        clock: Clock,
-        telemetry: Telemetry,
-        nudge: Callable[[], None],
-        idle: Callable[[], str],
-        incomplete: Callable[[], str],
-    ) -> None:
-        self.writer = AllocationWriter(writer, events, telemetry.worry)
-        placing = Placing.of(registry)
-        self._admission = Admission(cache, telemetry.findings, clock, idle)
-        granted = self._admission.granted
-        self.arbiter = Arbiter(cache, self.writer, evictor, options.rules, placing, clock, telemetry, nudge, granted)
-        self._review = Review(cache, incomplete)
+    def __init__(self, base: Base, writes: WritePath, incomplete: Callable[[], str]) -> None:
+        self.writer = AllocationWriter(writes.writer, writes.events, base.telemetry.worry)
+        self._admission = Admission(base.cache, base.telemetry.findings, base.clock, base.idle)
+        self.arbiter = Arbiter(
+            base.cache,
+            self.writer,
+            writes.evictor,
+            base.options.rules,
+            Placing.of(base.registry),
+            base.clock,
+            base.telemetry,
+            base.trigger.pull,
+            self._admission.granted,
+        )
+        self._review = Review(base.cache, incomplete)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:

@@ -7,41 +7,31 @@ from collections.abc import Mapping
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
-from vsched.daemon.observe.telemetry import Telemetry
-from vsched.daemon.options import Options
+from vsched.daemon.base import Base
+from vsched.daemon.loop.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import Both
-from vsched.kube.client import ApiClient
 from vsched.kube.deltas import PartsSink
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
-from vsched.writes.events import EventRecorder
-from vsched.writes.writer import Writer
 
 
 class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
-    def __init__(
-        self,
-        options: Options,
-        client: ApiClient,
-        writer: Writer,
-        events: EventRecorder,
-        telemetry: Telemetry,
-        cache: Cache,
-    ) -> None:
+    def __init__(self, base: Base, writes: WritePath) -> None:
+        options, client, worry = base.options, base.client, base.telemetry.worry
+        writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
         self.podgroups: PodGroupController | None = None
         self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
-            self.queues = QueueController(client, writer, events, options.default_queue, namespaces, telemetry.worry)
+            self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
-            self.podgroups = PodGroupController(writer, events, cache, names, telemetry.worry)
+            self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
         if options.schedule and options.gate_controller:
-            self.gates = GateKeeper(writer, cache.ungate_failed, telemetry.worry)
+            self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:

@@ -30,10 +30,7 @@ class Teller(Protocol):
 
 
 class Outcomes:
-    """Takes answers from the hands, and passes them on to the mirror, to people and to numbers."""
-
-    teller: Teller
-    """Set by whoever puts the daemon together, before anything is sent."""
+    """Takes answers to placements and evictions, and passes them on to the mirror, to people and to numbers."""
 
     def __init__(
         self,
@@ -42,12 +39,14 @@ class Outcomes:
         setbacks: BindBackoff,
         reprieves: EvictionBackoff,
         confirmations: Confirmations,
+        teller: Teller,
     ) -> None:
         self._cache = cache
         self._telemetry = telemetry
         self._setbacks = setbacks
         self._reprieves = reprieves
         self._confirmations = confirmations
+        self._teller = teller
 
     def binding(self, outcome: Outcome) -> None:
         """A placement was carried out, or not."""
@@ -61,11 +60,11 @@ class Outcomes:
                     self._cache.found_bound(bind.uid, bind.node)
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
-                self.teller.bound(bind)
+                self._teller.bound(bind)
             case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
                 self._cache.refused.note(bind.uid, outcome.message)
                 self._setbacks.failed(bind.uid)
-                self.teller.bind_failed(bind, outcome.message)
+                self._teller.bind_failed(bind, outcome.message)
             case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._cache.forget(bind.uid)
@@ -82,17 +81,24 @@ class Outcomes:
         match outcome.verdict:
             case EvictionVerdict.EVICTED:
                 self._reprieves.granted(eviction.uid)
-                self.teller.evicted(eviction, self._cache.group_uid(eviction.job))
+                self._teller.evicted(eviction, self._cache.group_uid(eviction.job))
             case EvictionVerdict.GONE:
                 self._reprieves.granted(eviction.uid)
             case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
                 self._reprieves.refused(eviction.uid, outcome.asked_seconds)
-                self.teller.eviction_failed(eviction, outcome.message)
+                self._teller.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.GAVE_UP:
                 self._reprieves.doubted(eviction.uid)
-                self.teller.eviction_failed(eviction, outcome.message)
+                self._teller.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.DROPPED:
                 self._cache.forget(eviction.uid)
+
+
+class StatusOutcomes:
+    """Passes on to the mirror what became of what is written on pods and PodGroups."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
 
     def nomination(self, nomination: Nominate, version: str | None) -> None:
         """A nomination was written in this version; None where it cannot be."""

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from vsched.clock import Clock
+from vsched.daemon.base import Base
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.observe.picturing import Picturing
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
-from vsched.daemon.observe.telemetry import Telemetry
-from vsched.daemon.options import Options
-from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.tasks import LongLived
-from vsched.framework.registry import Registry
-from vsched.model.advice import Advice
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.streaming import picture_routes
 from vsched.web.pages.divisions import with_division
 from vsched.web.pages.dumps import dump_routes
-from vsched.web.pages.explanations import Unused, explanation_routes
+from vsched.web.pages.explanations import explanation_routes
 from vsched.web.pages.pods import Seen, pod_routes
 from vsched.web.pages.recording import Whose
 from vsched.web.pages.static import front, page_routes, read_files
@@ -31,32 +26,29 @@ from vsched.web.snapshots import FrozenSnapshot
 class Showing:
     """What a daemon has for people who ask; sessions do not wait for any of it."""
 
-    def __init__(
-        self,
-        options: Options,
-        registry: Registry,
-        clock: Clock,
-        telemetry: Telemetry,
-        pull: Callable[[], None],
-        policy: PolicyInForce,
-        role: Callable[[], str],
-        advise: Callable[[Mapping[str, Advice]], None],
-        unused: Unused,
-        seen: Seen,
-    ) -> None:
-        self.lookout = SnapshotService(pull, role)
+    def __init__(self, base: Base, role: Callable[[], str]) -> None:
+        """``role`` says what this process is for those who look on."""
+        options, registry, clock, telemetry, cache = (
+            base.options,
+            base.registry,
+            base.clock,
+            base.telemetry,
+            base.cache,
+        )
+        self.lookout = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            self._advisor = Advisor(self.lookout, registry, advise, telemetry)
+            self._advisor = Advisor(self.lookout, registry, cache.advise, telemetry)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(options.recordings, self.lookout, whose, clock, telemetry)
         self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
-        self._explanations = explanation_routes(self._look, registry, unused, self.lookout.at_rest.wait)
+        self._explanations = explanation_routes(self._look, registry, cache.unused, self.lookout.at_rest.wait)
+        seen = Seen(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
         self._feed = Feed(clock)
-        self._picturing = Picturing(self._feed, self.lookout, policy, registry, clock, telemetry, role)
+        self._picturing = Picturing(self._feed, self.lookout, base.policy, registry, clock, telemetry, role)
 
     @property
     def tasks(self) -> Sequence[LongLived]:

@@ -27,7 +27,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.counters import Metrics
-from vsched.web.metrics.gauges import Gauges
+from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.overview.history import History, session_row
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
@@ -73,12 +73,7 @@ class Timing(msgspec.Struct, frozen=True):
 class Telemetry:
     """Counts and logs what happens."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        numbers: Callable[[], Mapping[str, Mapping[str, float]]] = dict,
-        task_of: Callable[[str], Task | None] = lambda uid: None,
-    ) -> None:
+    def __init__(self, clock: Clock, task_of: Callable[[str], Task | None] = lambda uid: None) -> None:
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry)
         self.findings = Findings()
@@ -103,7 +98,11 @@ class Telemetry:
         self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
         self._unsaid = 0
         """Failed bindings and evictions that were counted only."""
-        Gauges(self.findings, numbers).register(self.registry)
+        self.registry.register(Gauges(self.findings))
+
+    def read_off(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        """Have these numbers among the metrics, asked for at every scrape: by name, then by the only label."""
+        self.registry.register(NumberGauges(numbers))
 
     # -- sessions
 

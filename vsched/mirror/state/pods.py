@@ -58,9 +58,7 @@ class PodStore:
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
         """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
-        """Told of a pod that was taken for bound, once the watch says what became of it."""
         self._on_foreign = on_foreign
-        """Told of a pod of ours that somebody else has bound."""
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
         """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
         a yes."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -22,25 +21,34 @@ from vsched.web.metrics.meanings import meaning_of
 Amounts = Mapping[str, int]
 
 
-class Gauges(Collector):
-    """What the last cycle found out, and a few numbers of its owner, as gauges."""
-
-    def __init__(self, findings: Findings, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
-        self._findings = findings
-        self._numbers = numbers
-
-    def register(self, registry: CollectorRegistry) -> None:
-        """Be asked at every scrape of this registry."""
-        registry.register(self)
+class Unannounced(Collector):
+    """A collector whose names are known only when it is asked."""
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: names are known only when collected, and nothing else may use them."""
+        """Nothing: nobody else may use its names."""
         return ()
+
+
+class NumberGauges(Unannounced):
+    """Numbers that their owner reads off its parts, by name and then by the only label."""
+
+    def __init__(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
         """Every family, fresh."""
         for name, by_label in self._numbers().items():
             yield _family(name, by_label)
+
+
+class Gauges(Unannounced):
+    """What the last cycle found out, as gauges."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family, fresh."""
         snapshot = self._findings.snapshot
         if snapshot is not None:
             yield from _queues(snapshot, self._findings.queues)

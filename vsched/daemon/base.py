@@ -1,0 +1,99 @@
+"""What every part of a daemon stands on: its options, the client, the policy, the mirror, telemetry, the election."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from vsched.clock import Clock
+from vsched.daemon.lead.election import Election, LeaseElection, NoElection
+from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.options import Options
+from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.policy.reload import PolicyInForce, policy_of
+from vsched.daemon.triggers import Trigger
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.kube.client import ApiClient
+from vsched.mirror.cache import Cache
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The parts that all others are made with."""
+
+    options: Options
+    client: ApiClient
+    registry: Registry
+    clock: Clock
+    policy: PolicyInForce
+    trigger: Trigger
+    """What starts the next session."""
+    cache: Cache
+    """The mirror of the cluster."""
+    telemetry: Telemetry
+    election: Election
+    stopping: asyncio.Event
+    """Set once the daemon is to end."""
+
+    def settings(self) -> Settings:
+        return self.policy.settings
+
+    def policy_of_sessions(self) -> Policy:
+        """The policy in force, with the plugin that keeps sessions to what arbitration allots."""
+        policy = self.policy.policy
+        return policy.with_plugin(ALLOCATION) if self.options.arbitrate else policy
+
+    def role(self) -> str:
+        """What this process is at the moment: ``leader`` acts, anything else only watches."""
+        return "stopping" if self.stopping.is_set() else self.election.role
+
+    def idle(self) -> str:
+        """Why this daemon does not act; empty where it does."""
+        return "" if self.election.holds() else f"this daemon does not lead: it is {self.role()}"
+
+
+def make_base(
+    options: Options,
+    client: ApiClient,
+    registry: Registry,
+    clock: Clock,
+    policy: PolicyInForce | None = None,
+    trigger: Trigger | None = None,
+) -> Base:
+    """The parts for these options; the policy is that of the policy file unless another is given."""
+    policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
+    trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
+    cache = Cache(
+        frozenset(options.scheduler_names if options.schedule else ()),
+        options.default_queue,
+        # Whoever looks after the states knows that a new queue is about to be opened.
+        open_without_state=options.queue_controller,
+        arbitrating=options.arbitrate,
+        queue_gates=options.gate_controller,
+        ignored=frozenset(options.ignored),
+        on_change=trigger.pull,
+    )
+    telemetry = Telemetry(clock, cache.task)
+    cache.on_arrival.add(telemetry.arrived)
+    client.on_answer = telemetry.answered
+    stopping = asyncio.Event()
+    election = make_election(options, client, telemetry, stopping)
+    return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, stopping)
+
+
+def make_election(options: Options, client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event) -> Election:
+    """The election that the options ask for; a daemon that loses its Lease is to end."""
+    if not options.leader_elect:
+        return NoElection()
+    return LeaseElection(
+        options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.answered
+    )
+
+
+def period_seconds(options: Options, policy: PolicyInForce) -> float:
+    """How long sessions may be apart: by the policy, else by the flag; rounds of arbitration go with them."""
+    seconds = policy.settings.period_seconds or options.period_seconds
+    return min(seconds, options.rules.interval_seconds) if options.arbitrate else seconds

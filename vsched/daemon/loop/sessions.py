@@ -1,0 +1,56 @@
+"""Sessions from their first: once the mirror is complete and this daemon leads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from vsched.daemon.base import Base
+from vsched.daemon.loop.following import Watches
+from vsched.daemon.loop.heartbeat import BEAT_SECONDS
+from vsched.daemon.loop.spine import Loop
+from vsched.web.pages.health import Health
+
+
+class Sessions:
+    """Waits for the first lists, and for the lead; then runs sessions."""
+
+    def __init__(
+        self, base: Base, watches: Watches, health: Health, loop: Loop, on_listed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._base = base
+        self._watches = watches
+        self._health = health
+        self._loop = loop
+        self._on_listed = on_listed
+
+    async def run(self) -> None:
+        """Until the daemon is to stop."""
+        base = self._base
+        for listed in self._watches.awaited():
+            if not await self._is_set(listed):
+                return
+        self._on_listed()
+        base.telemetry.note("mirror complete", **base.cache.describe())
+        if await self._is_set(base.election.leading, self._keep_warm):
+            base.cache.review()
+            await self._loop.run()
+
+    def _keep_warm(self) -> None:
+        """Work off what changed, as sessions would: it must not pile up, and the first session is to start at once."""
+        self._base.cache.snapshot(self._base.clock.now())
+        if self._base.options.arbitrate:
+            self._base.cache.arbitration()
+
+    async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], None] = lambda: None) -> bool:
+        """Wait for an event, alive meanwhile; False where the daemon is to stop before."""
+        while not event.is_set():
+            if self._base.stopping.is_set():
+                return False
+            self._health.turned()
+            meanwhile()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await event.wait()
+        return True
