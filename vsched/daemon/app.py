@@ -13,20 +13,20 @@ from typing import Any
 
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.arbitrate.parts import Arbitration
-from vsched.daemon.base import make_base, period_seconds
 from vsched.daemon.lead.election import led
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
-from vsched.daemon.loop.following import Watches
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
 from vsched.daemon.loop.spine import Hands, Loop
-from vsched.daemon.loop.write_path import make_write_path
 from vsched.daemon.observe.numbers import Numbers, of_hands, of_watches
-from vsched.daemon.observe.showing import Showing
 from vsched.daemon.options import Options, check
+from vsched.daemon.parts.base import make_base, period_seconds
+from vsched.daemon.parts.following import Watches
+from vsched.daemon.parts.showing import Showing
+from vsched.daemon.parts.write_path import make_write_path
 from vsched.daemon.policy.reload import PolicyInForce, Reading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
@@ -73,7 +73,7 @@ class Daemon:
             base.clock, watches.synced, watches.absent, self.usage.to_dict, base.role, self.rivals.to_dict
         )
         self.arbitration = Arbitration(base, writes, self._incomplete) if options.arbitrate else None
-        self.doors = Doors(base)
+        self.doors = Doors(options, client, base.clock, self.telemetry)
         self.showing = Showing(base, self._standing)
         self.caller = Caller()
         hands = Hands(

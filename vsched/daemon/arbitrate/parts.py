@@ -8,8 +8,8 @@ from vsched.arbitrator.placing import Placing
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.arbitrate.rounds import Arbiter
-from vsched.daemon.base import Base
-from vsched.daemon.loop.write_path import WritePath
+from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.web.pages.extender import extender_routes
 from vsched.web.pages.webhook import webhook_routes

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
-from vsched.daemon.base import Base
-from vsched.daemon.loop.write_path import WritePath
+from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import Both
 from vsched.kube.deltas import PartsSink

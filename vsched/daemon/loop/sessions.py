@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from vsched.daemon.base import Base
-from vsched.daemon.loop.following import Watches
 from vsched.daemon.loop.heartbeat import BEAT_SECONDS
 from vsched.daemon.loop.spine import Loop
+from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.following import Watches
 from vsched.web.pages.health import Health
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vsched.clock import Clock
 from vsched.daemon.access_options import AccessOptions, PortName
-from vsched.daemon.base import Base
+from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.errors import BadInput
@@ -46,11 +46,11 @@ class Doors:
     Probes are answered whoever asks, because kubelets do not say who they are.
     """
 
-    def __init__(self, base: Base) -> None:
-        self._telemetry = base.telemetry
-        self._contexts = _contexts(base.options)
+    def __init__(self, options: Options, client: ApiClient, clock: Clock, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._contexts = _contexts(options)
         self._table: TokenTable | None = None
-        self.access = self._access(base.options.access, base.client, base.clock)
+        self.access = self._access(options.access, client, clock)
         self._ports: dict[str, Port] = {}
 
     def _access(self, access: AccessOptions, client: ApiClient, clock: Clock) -> Access | None:

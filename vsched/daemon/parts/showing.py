@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from vsched.daemon.base import Base
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.observe.picturing import Picturing
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
+from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.streaming import picture_routes

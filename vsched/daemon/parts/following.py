@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from vsched.daemon.base import Base
 from vsched.daemon.observe.progress import Progress
+from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import ObjectSink, awaited, reflectors
 

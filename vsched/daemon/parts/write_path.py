@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vsched.daemon.base import Base
 from vsched.daemon.lead.leader_address import leader_signs
-from vsched.daemon.loop.outcomes import Outcomes, StatusOutcomes
 from vsched.daemon.observe.rival_schedulers import Rivals
+from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.writes.bind_backoff import BindBackoff
