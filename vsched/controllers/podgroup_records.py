@@ -12,7 +12,7 @@ from vsched.errors import BadQuantity
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name
-from vsched.mirror.ingest.objects import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
+from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
 from vsched.mirror.wire.objects import NetworkTopology
 from vsched.model.shared import shared
 

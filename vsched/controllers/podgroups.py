@@ -13,7 +13,7 @@ import msgspec
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
-from vsched.mirror.ingest.objects import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
+from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.mirror.resources import PODGROUPS
 from vsched.model.resources import format_amount, parse_amount
 

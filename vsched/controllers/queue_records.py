@@ -12,7 +12,7 @@ from vsched.errors import BadObject
 from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
-from vsched.mirror.ingest.objects import created_of
+from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP
 from vsched.mirror.wire.base import NAMES
 from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT

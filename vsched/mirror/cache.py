@@ -16,15 +16,11 @@ from vsched.mirror.crowding import Crowding
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
-from vsched.mirror.ingest.objects import (
-    class_of,
-    job_spec_of,
-    namespace_of,
-    node_of,
-    queue_of,
-    selected_by,
-)
+from vsched.mirror.ingest.nodes import node_of
+from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
+from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
 from vsched.mirror.notes import Broken, Notes, ObjectNotes
 from vsched.mirror.state.budgets import BudgetIndex

@@ -8,15 +8,11 @@ import pytest
 
 from tests.mirror import builders as make
 from vsched.errors import BadObject
-from vsched.mirror.ingest.objects import (
-    class_of,
-    job_spec_of,
-    namespace_of,
-    node_of,
-    queue_of,
-    selected_by,
-)
+from vsched.mirror.ingest.nodes import node_of
+from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
+from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodFacts, PodReader
+from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
 from vsched.model.job import Condition
 from vsched.model.nodes import Taint

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from tests.mirror import builders as make
-from vsched.mirror.ingest.objects import job_spec_of, queue_of
+from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
 from vsched.mirror.wire.objects import PodGroupSpec, QueueSpec
 from vsched.mirror.wire.pods import Container, PodSpec

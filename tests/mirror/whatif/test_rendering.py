@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from tests.support import clusters
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror import wire
-from vsched.mirror.ingest.objects import QueueFacts, job_spec_of, node_of, queue_of
+from vsched.mirror.ingest.nodes import node_of
+from vsched.mirror.ingest.podgroups import job_spec_of
+from vsched.mirror.ingest.queues import QueueFacts, queue_of
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.model.job import JobSpec
 from vsched.model.queue import Queue

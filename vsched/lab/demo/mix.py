@@ -15,7 +15,7 @@ from itertools import product
 from vsched.lab.gangs import as_gang
 from vsched.lab.outcomes import Gang
 from vsched.lab.sender import Obj
-from vsched.mirror.ingest.objects import QUEUE_NAME
+from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY

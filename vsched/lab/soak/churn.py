@@ -11,7 +11,7 @@ from vsched.kube.errors import NotFound
 from vsched.lab.gangs import create, key_of, owned_by
 from vsched.lab.sender import Obj, Sender
 from vsched.lab.soak.ledger import Ledger, Work
-from vsched.mirror.ingest.objects import QUEUE_NAME
+from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.sim.controllers.pods import DURATION
 from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang

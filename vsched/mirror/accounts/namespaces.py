@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,8 +24,6 @@ from vsched.model.job import Job
 from vsched.model.nodes import Ints
 from vsched.model.resources import Amounts, ResourceAxis, Vector
 from vsched.model.task import Task
-
-_TERMINATING = "Terminating"
 
 T = TypeVar("T")
 
@@ -75,54 +73,33 @@ class NamespaceAccounts:
         self._kept_changed: set[str] = set()
         self._moved: set[str] = set()
         """The same since somebody last asked who moved."""
+        self._kinds: Mapping[str, tuple[Callable[[Any], Any], Callable[[str, Any], bool]]] = {
+            "Consumer": (claim_of, self._put_claim),
+            "Allocation": (allocation_of, self._put_allocation),
+            "Bucket": (bucket_of, self._put_bucket),
+            "PersistentVolumeClaim": (volume_claim_of, self._put_volume_claim),
+            "PersistentVolume": (volume_of, self._storage.put_volume),
+            "CSIStorageCapacity": (capacity_of, self._storage.put_left),
+            "StorageClass": (is_static, self._storage.put_class),
+            "Namespace": (is_terminating, self._put_namespace),
+            "ResourceQuota": (limits_of_quota, self._put_quota),
+        }
+        """How each kind is read, and where what was read is kept; None is kept of an object that is gone."""
 
     # What the watch says
 
     def put(self, key: str, found: wire.Object) -> bool:
         """An object of any kind but Pod; True where it can change a division. Raises BadObject."""
-        match found:
-            case wire.Consumer():
-                return self._put_claim(key, claim_of(found))
-            case wire.Allocation():
-                return self._put_allocation(key, allocation_of(found))
-            case wire.Bucket():
-                return self._put_bucket(key, bucket_of(found))
-            case wire.PersistentVolumeClaim():
-                return self._put_volume_claim(key, volume_claim_of(found))
-            case wire.PersistentVolume():
-                return self._storage.put_volume(key, volume_of(found))
-            case wire.CSIStorageCapacity():
-                return self._storage.put_left(key, capacity_of(found))
-            case wire.StorageClass():
-                return self._storage.put_class(key, is_static(found))
-            case wire.Namespace():
-                return self._put_namespace(key, found)
-            case wire.ResourceQuota():
-                return self._put_quota(key, limits_of_quota(found))
-        return False
+        entry = self._kinds.get(type(found).__name__)
+        if entry is None:
+            return False
+        read, keep = entry
+        return keep(key, read(found))
 
     def drop(self, kind: str, key: str) -> bool:
         """An object is gone; True where it was known."""
-        match kind:
-            case "Consumer":
-                return self._put_claim(key, None)
-            case "Allocation":
-                return self._put_allocation(key, None)
-            case "Bucket":
-                return self._put_bucket(key, None)
-            case "PersistentVolumeClaim":
-                return self._put_volume_claim(key, None)
-            case "PersistentVolume":
-                return self._storage.put_volume(key, None)
-            case "CSIStorageCapacity":
-                return self._storage.put_left(key, None)
-            case "StorageClass":
-                return self._storage.put_class(key, None)
-            case "Namespace":
-                return self._put_namespace(key, None)
-            case "ResourceQuota":
-                return self._put_quota(key, None)
-        return False
+        entry = self._kinds.get(kind)
+        return entry is not None and entry[1](key, None)
 
     def leave_out(self, kind: str, key: str) -> None:
         """An object cannot be read and was dropped; a Consumer is not made anew for that."""
@@ -211,17 +188,15 @@ class NamespaceAccounts:
 
     # One object
 
-    def _put_namespace(self, name: str, found: wire.Namespace | None) -> bool:
-        terminating = found is not None and (
-            found.metadata.deletion_timestamp is not None or found.status.phase == _TERMINATING
-        )
+    def _put_namespace(self, name: str, terminating: bool | None) -> bool:
         record = self._records.get(name)
-        if record is None and found is None:
+        if record is None and terminating is None:
             return False
-        if record is not None and (record.exists, record.terminating) == (found is not None, terminating):
+        now = (terminating is not None, bool(terminating))
+        if record is not None and (record.exists, record.terminating) == now:
             return False
         record = self._noted(name)
-        record.exists, record.terminating = found is not None, terminating
+        record.exists, record.terminating = now
         self._discard_empty(name, record)
         return True
 
@@ -229,7 +204,7 @@ class NamespaceAccounts:
         namespace = _namespace(key)
         if namespace in self._records:
             self._dirty.add(namespace)  # quotas give weights, too
-        return self._put(key, _quotas, limits)
+        return self._put(key, lambda record: record.quotas, limits)
 
     def _put_claim(self, key: str, claim: Claim | None) -> bool:
         namespace = _namespace(key)
@@ -238,13 +213,13 @@ class NamespaceAccounts:
             self._noted(namespace).unreadable.discard(key)
             self._discard_empty(namespace, record)
         before = None if record is None else record.claims.get(key)
-        return self._put(key, _claims, claim) and (
+        return self._put(key, lambda record: record.claims, claim) and (
             before is None or claim is None or _as_asked(before) != _as_asked(claim)
         )
 
     def _put_allocation(self, key: str, found: AllocationRecord | None) -> bool:
         # The arbitrator writes these itself: only one that is gone has to be looked at before its time.
-        return self._put(key, _allocations, found) and found is None
+        return self._put(key, lambda record: record.allocations, found) and found is None
 
     def _put_bucket(self, name: str, bucket: Bucket | None) -> bool:
         before = self._buckets.get(name)
@@ -334,16 +309,9 @@ class NamespaceAccounts:
         )
 
 
-def _claims(record: _Record) -> dict[str, Claim]:
-    return record.claims
-
-
-def _allocations(record: _Record) -> dict[str, AllocationRecord]:
-    return record.allocations
-
-
-def _quotas(record: _Record) -> dict[str, Counted]:
-    return record.quotas
+def is_terminating(found: wire.Namespace) -> bool:
+    """Whether a namespace is being deleted."""
+    return found.metadata.deletion_timestamp is not None or found.status.phase == "Terminating"
 
 
 def _as_asked(found: Claim | Bucket) -> Claim | Bucket:

@@ -12,8 +12,8 @@ from typing import Annotated
 import msgspec
 
 from vsched.errors import UNREADABLE, BadObject
+from vsched.mirror.ingest.amounts import quantities
 from vsched.mirror.ingest.bounds import STRATEGY_MAX, read
-from vsched.mirror.ingest.requests import quantities
 from vsched.mirror.wire.base import Metadata, ResourceList, located
 from vsched.model.budget import JobBudget
 from vsched.model.resources import Amounts, ResourceAxis

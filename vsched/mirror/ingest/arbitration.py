@@ -15,7 +15,7 @@ import msgspec
 from vsched.errors import UNREADABLE, BadInput, BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
-from vsched.mirror.ingest.objects import created_of
+from vsched.mirror.ingest.metadata import created_of, naming
 from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
 from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
@@ -37,7 +37,7 @@ def claim_of(found: wire.Consumer) -> Claim:
     """What a Consumer says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
     standing = _standing(found.status)
-    try:
+    with naming("Consumer", metadata):
         return Claim(
             namespace=shared(metadata.namespace or "default"),
             name=metadata.name,
@@ -54,15 +54,13 @@ def claim_of(found: wire.Consumer) -> Claim:
             conditions=_told(standing.conditions),
             observed=standing.observed_generation or 0,
         )
-    except BadInput as error:
-        raise BadObject(f"{wire.named('Consumer', metadata)}: {error}") from None
 
 
 def bucket_of(found: wire.Bucket) -> Bucket:
     """What a Bucket says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
     standing = _standing(found.status)
-    try:
+    with naming("Bucket", metadata):
         return Bucket(
             name=shared(metadata.name),
             uid=metadata.uid,
@@ -77,8 +75,6 @@ def bucket_of(found: wire.Bucket) -> Bucket:
             conditions=_told(standing.conditions),
             observed=standing.observed_generation or 0,
         )
-    except BadInput as error:
-        raise BadObject(f"{wire.named('Bucket', metadata)}: {error}") from None
 
 
 def allocation_of(found: wire.Allocation) -> AllocationRecord:

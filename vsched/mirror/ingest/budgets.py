@@ -5,7 +5,9 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import QUOTA_LINES_MAX, read
-from vsched.mirror.ingest.rules import LabelSelector, decoded, selector_of
+from vsched.mirror.ingest.metadata import naming
+from vsched.mirror.ingest.rules import decoded, selector_of
+from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.budget import DisruptionBudget
 from vsched.model.quantity import parse_quantity
@@ -22,10 +24,8 @@ _OWN = "volcano.sh/namespace."
 def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
     """The budget as its status stands, None where it selects no pod: without a selector; an empty one selects all."""
     metadata, at = found.metadata, "spec.selector"
-    try:
+    with naming("PodDisruptionBudget", metadata):
         selector = selector_of(decoded(found.spec.selector, LabelSelector, at), at, {})
-    except BadObject as error:
-        raise BadObject(f"{wire.named('PodDisruptionBudget', metadata)}: {error}") from None
     if selector is None:
         return None
     status = found.status
@@ -59,7 +59,7 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
     at = "spec.hard" if status.hard is None else "status.hard"
     hard = (spec.hard if status.hard is None else status.hard) or {}
     used = status.used or {}
-    try:
+    with naming("ResourceQuota", found.metadata):
         read(hard, QUOTA_LINES_MAX, at)
         lines = tuple(
             QuotaLine(
@@ -71,8 +71,6 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
             for name, quantity in sorted(hard.items())
             if (resource := _limited_by(name))
         )
-    except BadObject as error:
-        raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {error}") from None
     return Quota(found.metadata.name, lines) if lines else None
 
 

@@ -15,7 +15,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, short
-from vsched.mirror.ingest.objects import (
+from vsched.mirror.ingest.metadata import (
     BOOLEANS,
     IMPLIED,
     PREEMPTABLE,

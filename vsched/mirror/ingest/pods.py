@@ -14,7 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
-from vsched.mirror.ingest.objects import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
+from vsched.mirror.ingest.metadata import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod

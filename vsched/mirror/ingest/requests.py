@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vsched.errors import BadObject, BadQuantity, NoColumn
+from vsched.mirror.ingest.amounts import Amount, quantities
 from vsched.mirror.ingest.bounds import RESOURCES_MAX, bounded, short
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.wire.base import Raw, ResourceList, Wire
 from vsched.mirror.wire.pods import Container, ContainerStatus, Pod
 from vsched.model.counted import LIMITS
 from vsched.model.quantity import MOST, MOST_HELD
-from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns, is_schedulable, parse_amount
+from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 """What scoring assumes of a container that asks for none: milli-cores and bytes."""
@@ -24,10 +24,6 @@ SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 _POD_LEVEL = ("cpu", "memory")
 _POD_LEVEL_PREFIX = "hugepages-"
 _NO_STATUSES: Mapping[str, ContainerStatus] = {}
-
-Amount = dict[int, int]
-"""By column, explicit zeros kept: a container that asks for zero is not one that asks for nothing."""
-
 
 ContainerReader = Callable[[Columns, Container, str, Mapping[str, ContainerStatus], bool], Amount]
 """Reads one container: where it is in the pod, what the kubelet has given, and whether a resize was refused."""
@@ -131,22 +127,6 @@ def resize_infeasible(pod: Pod) -> bool:
         if condition.type == "PodResizePending":
             return condition.status == "True" and condition.reason == "Infeasible"
     return False
-
-
-def quantities(axis: Columns, resources: ResourceList | None, at: str) -> Amount:
-    """A ResourceList by column, zeros kept; raises BadObject or NoColumn naming the resource."""
-    found: Amount = {}
-    for name, quantity in (resources or {}).items():
-        if is_schedulable(name):
-            try:
-                amount, column = parse_amount(name, quantity), axis.column(name)
-            except BadQuantity as error:
-                raise BadObject(f"{at}.{error}") from None
-            except NoColumn as error:
-                raise NoColumn(f"{at}.{error}") from None
-            if column is not None:
-                found[column] = amount
-    return found
 
 
 def bound_resources(pod: Pod) -> None:

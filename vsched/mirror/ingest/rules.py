@@ -22,7 +22,21 @@ from vsched.mirror.ingest.bounds import (
     VALUES_MAX,
     read,
 )
-from vsched.mirror.wire.base import Raw, Wire, located
+from vsched.mirror.ingest.metadata import choice_of
+from vsched.mirror.wire.affinity import (
+    Affinity,
+    Expression,
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    PodAffinityFields,
+    PodAffinityTerm,
+    PreferredTerm,
+    SpreadFields,
+    TolerationFields,
+    WeightedPodTerm,
+)
+from vsched.mirror.wire.base import Raw, located
 from vsched.model.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
 
 T = TypeVar("T")
@@ -35,109 +49,6 @@ EFFECTS = frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"})
 UNSATISFIABLE = {"DoNotSchedule": True, "ScheduleAnyway": False}
 _ABSENT = (b"", b"null")
 POLICIES = {"Honor": True, "Ignore": False}
-
-
-class Expression(Wire):
-    """An expression of a label selector or a node affinity term."""
-
-    key: str
-    operator: str
-    values: list[str] | None = None
-
-
-class LabelSelector(Wire):
-    """metav1.LabelSelector."""
-
-    match_labels: dict[str, str] | None = None
-    match_expressions: list[Expression] | None = None
-
-
-class NodeSelectorTerm(Wire):
-    """One term of a node affinity."""
-
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
-
-
-class NodeSelector(Wire):
-    """Required node affinity."""
-
-    node_selector_terms: list[NodeSelectorTerm] | None = None
-
-
-class PreferredTerm(Wire):
-    """A weighted node affinity term."""
-
-    weight: int
-    preference: NodeSelectorTerm
-
-
-class NodeAffinity(Wire):
-    """spec.affinity.nodeAffinity."""
-
-    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
-    preferred: list[PreferredTerm] | None = msgspec.field(
-        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
-class PodAffinityTerm(Wire):
-    """A pod (anti-)affinity term."""
-
-    topology_key: str
-    label_selector: LabelSelector | None = None
-    namespaces: list[str] | None = None
-    namespace_selector: LabelSelector | None = None
-    match_label_keys: list[str] | None = None
-    mismatch_label_keys: list[str] | None = None
-
-
-class WeightedPodTerm(Wire):
-    """A weighted pod (anti-)affinity term."""
-
-    weight: int
-    pod_affinity_term: PodAffinityTerm
-
-
-class PodAffinityFields(Wire):
-    """spec.affinity.podAffinity and podAntiAffinity."""
-
-    required: list[PodAffinityTerm] | None = msgspec.field(
-        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
-    preferred: list[WeightedPodTerm] | None = msgspec.field(
-        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
-class Affinity(Wire):
-    """spec.affinity."""
-
-    node_affinity: NodeAffinity | None = None
-    pod_affinity: PodAffinityFields | None = None
-    pod_anti_affinity: PodAffinityFields | None = None
-
-
-class TolerationFields(Wire):
-    """One of spec.tolerations."""
-
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-
-
-class SpreadFields(Wire):
-    """One of spec.topologySpreadConstraints."""
-
-    max_skew: int
-    topology_key: str
-    when_unsatisfiable: str
-    label_selector: LabelSelector | None = None
-    min_domains: int | None = None
-    node_affinity_policy: str | None = None
-    node_taints_policy: str | None = None
-    match_label_keys: list[str] | None = None
 
 
 def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
@@ -342,15 +253,9 @@ def _spread(fields: SpreadFields, at: str, labels: Mapping[str, str]) -> Spread:
     return Spread(
         fields.topology_key,
         fields.max_skew,
-        _choice(fields.when_unsatisfiable, UNSATISFIABLE, f"{at}.whenUnsatisfiable"),
+        choice_of(fields.when_unsatisfiable, UNSATISFIABLE, f"{at}.whenUnsatisfiable"),
         selector_of(fields.label_selector, f"{at}.labelSelector", labels, fields.match_label_keys or ()),
         fields.min_domains or 1,
-        _choice(fields.node_affinity_policy or "Honor", POLICIES, f"{at}.nodeAffinityPolicy"),
-        _choice(fields.node_taints_policy or "Ignore", POLICIES, f"{at}.nodeTaintsPolicy"),
+        choice_of(fields.node_affinity_policy or "Honor", POLICIES, f"{at}.nodeAffinityPolicy"),
+        choice_of(fields.node_taints_policy or "Ignore", POLICIES, f"{at}.nodeTaintsPolicy"),
     )
-
-
-def _choice(word: str, choices: Mapping[str, bool], at: str) -> bool:
-    if word not in choices:
-        raise BadObject(f"{at}: {word!r} is unknown (expected {' or '.join(choices)})")
-    return choices[word]

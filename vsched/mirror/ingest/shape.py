@@ -20,9 +20,10 @@ from vsched.mirror.ingest.bounds import (
     bounded,
     read,
 )
-from vsched.mirror.ingest.objects import is_revocable
+from vsched.mirror.ingest.metadata import is_revocable
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible
-from vsched.mirror.ingest.rules import Affinity, decoded, pod_affinity_of, rules_of, spread_of
+from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
+from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis

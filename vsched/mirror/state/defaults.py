@@ -9,8 +9,8 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from vsched.mirror.ingest.objects import QueueFacts
 from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
+from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.ingest.unsupported import asked_of_own_group, no_such_class
 from vsched.model.job import JobSpec, Judgement
 from vsched.model.queue import Namespace, PriorityClass, Queue

@@ -6,12 +6,12 @@ nothing else. Pods on a node that has not been seen hold nothing until it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from vsched.mirror.ingest.objects import NodeFacts
+from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
@@ -170,8 +170,8 @@ class NodeStore:
         if self._membership_changed:
             self._rearrange()
         elif self._attributes_changed:
-            table = self._table
-            self._table = _with(table, statics=NodeStatics(self._attributes(table.statics.names)))
+            statics = NodeStatics(self._attributes(self._table.statics.names))
+            self._table = _changed(self._table, lambda amounts: amounts, statics)
         if self._table.width < len(self.axis):
             self._widen()
         if self._dirty:
@@ -221,34 +221,13 @@ class NodeStore:
                 return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
             return np.ascontiguousarray(amounts[:, source])
 
-        self._table = NodeTable(
-            self.axis,
-            NodeStatics(self._attributes(names)),
-            carried(old.allocatable),
-            carried(old.idle),
-            carried(old.releasing),
-            np.zeros((old.width, len(names)), dtype=np.int64),
-            carried(old.requested),
-            carried(old.scoring),
-        )
+        self._table = _changed(old, carried, NodeStatics(self._attributes(names)))
 
     def _widen(self) -> None:
+        """A row of zeros for every column that is new; scoring has its own two rows."""
         old = self._table
         more = np.zeros((len(self.axis) - old.width, len(old)), dtype=np.int64)
-
-        def widened(amounts: Ints) -> Ints:
-            return np.concatenate((amounts, more))
-
-        self._table = NodeTable(
-            self.axis,
-            old.statics,
-            widened(old.allocatable),
-            widened(old.idle),
-            widened(old.releasing),
-            widened(old.pipelined),
-            widened(old.requested),
-            old.scoring,
-        )
+        self._table = _changed(old, lambda amounts: np.concatenate((amounts, more)), scoring=old.scoring)
 
     def _rewrite(self) -> None:
         table, row_of = self._table, self._table.statics.row
@@ -296,31 +275,24 @@ def _same_burden(old: Task, new: Task) -> bool:
     )
 
 
-def _with(table: NodeTable, statics: NodeStatics) -> NodeTable:
+def _changed(
+    old: NodeTable, change: Callable[[Ints], Ints], statics: NodeStatics | None = None, scoring: Ints | None = None
+) -> NodeTable:
+    """The table with every array changed."""
     return NodeTable(
-        table.axis,
-        statics,
-        table.allocatable,
-        table.idle,
-        table.releasing,
-        table.pipelined,
-        table.requested,
-        table.scoring,
+        old.axis,
+        old.statics if statics is None else statics,
+        change(old.allocatable),
+        change(old.idle),
+        change(old.releasing),
+        change(old.pipelined),
+        change(old.requested),
+        change(old.scoring) if scoring is None else scoring,
     )
 
 
 def _empty_table(axis: ResourceAxis) -> NodeTable:
-    def nothing(resources: int) -> Ints:
+    def nothing(resources: int = len(axis)) -> Ints:
         return np.zeros((resources, 0), dtype=np.int64)
 
-    width = len(axis)
-    return NodeTable(
-        axis,
-        NodeStatics(()),
-        allocatable=nothing(width),
-        idle=nothing(width),
-        releasing=nothing(width),
-        pipelined=nothing(width),
-        requested=nothing(width),
-        scoring=nothing(2),
-    )
+    return NodeTable(axis, NodeStatics(()), nothing(), nothing(), nothing(), nothing(), nothing(), nothing(2))

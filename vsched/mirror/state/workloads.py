@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.mirror import wire
-from vsched.mirror.ingest.objects import IMPLIED, scheduling_annotations
+from vsched.mirror.ingest.metadata import IMPLIED, scheduling_annotations
 
 _NONE: Mapping[str, str] = {}
 

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
-from vsched.mirror.ingest.objects import MADE_BY, OURS, PREEMPTABLE, QueueFacts
+from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE
+from vsched.mirror.ingest.queues import QueueFacts
 from vsched.model.job import JobSpec
 from vsched.model.nodes import NodeAttributes
 from vsched.model.queue import NodeGroups

@@ -15,7 +15,8 @@ import msgspec
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.mirror.ingest.objects import NodeFacts, QueueFacts
+from vsched.mirror.ingest.nodes import NodeFacts
+from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.notes import Broken
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.mirror.whatif.standins import occupants, rests

@@ -10,8 +10,8 @@ import msgspec
 from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, ResourceList, Wire
 
 
-class ConsumerSpec(Wire):
-    """What a namespace may hold at most, and what is kept for it."""
+class ShareSpec(Wire):
+    """What a namespace or a group of namespaces may hold at most, and what is reserved for it."""
 
     hard: ResourceList | None = None
     reserved: ResourceList | None = None
@@ -23,24 +23,15 @@ class Consumer(Wire):
     """kube-arbitrator.incubator.k8s.io/v1 Consumer."""
 
     metadata: Metadata
-    spec: ConsumerSpec = msgspec.field(default_factory=ConsumerSpec)
+    spec: ShareSpec = msgspec.field(default_factory=ShareSpec)
     status: Raw = NO_BYTES
-
-
-class BucketSpec(Wire):
-    """What a group of namespaces may hold at most, and what is kept for it."""
-
-    hard: ResourceList | None = None
-    reserved: ResourceList | None = None
-    weight: int | None = None
-    parent: str | None = None
 
 
 class Bucket(Wire):
     """kube-arbitrator.incubator.k8s.io/v1 Bucket."""
 
     metadata: Metadata
-    spec: BucketSpec = msgspec.field(default_factory=BucketSpec)
+    spec: ShareSpec = msgspec.field(default_factory=ShareSpec)
     status: Raw = NO_BYTES
 
 

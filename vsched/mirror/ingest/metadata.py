@@ -1,0 +1,122 @@
+"""What all kinds have in common: labels, annotations, times, and how errors name the object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import TracebackType
+
+from vsched.errors import BadInput, BadObject, NoColumn
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import EXPECTED_DURATION
+from vsched.mirror.wire.base import seconds_of
+from vsched.model.job import USER
+
+QUEUE_NAME = "scheduling.volcano.sh/queue-name"
+PREEMPTABLE = "volcano.sh/preemptable"
+REVOCABLE_ZONE = "volcano.sh/revocable-zone"
+ANY_ZONE = "*"
+IMPLIED = "podgroup-"
+"""The names of PodGroups for pods that name none begin with this; a uid follows (reference 5.2)."""
+MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
+"""Label of the PodGroups among them that vsched made, and its value."""
+
+BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "false", "FALSE", "False"), False
+)
+INT32 = 1 << 31
+
+_NONE: Mapping[str, str] = {}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+class naming:  # noqa: N801  # read as "with naming(kind, metadata)"
+    """Puts the kind and name of an object before the text of a BadInput that the block raises, as BadObject."""
+
+    __slots__ = ("_kind", "_metadata")
+
+    def __init__(self, kind: str, metadata: wire.Metadata) -> None:
+        self._kind = kind
+        self._metadata = metadata
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, BadInput):
+            problem = NoColumn if isinstance(error, NoColumn) else BadObject
+            raise problem(f"{wire.named(self._kind, self._metadata)}: {error}") from None
+
+
+def is_made(metadata: wire.Metadata) -> bool:
+    """Whether we made a PodGroup, for pods that name none."""
+    return metadata.name.startswith(IMPLIED) and (metadata.labels or _NONE).get(MADE_BY) == OURS
+
+
+def created_of(metadata: wire.Metadata) -> float:
+    """Seconds since the epoch, 0 where the object does not say."""
+    return seconds_of(metadata.creation_timestamp)
+
+
+def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
+    """The annotations that schedulers read, sorted; tools' own annotations are left out."""
+    return tuple(
+        sorted(
+            (key, value)
+            for key, value in (metadata.annotations or _NONE).items()
+            if "volcano.sh/" in key or key in (EXPECTED_DURATION, USER, "sla-waiting-time")
+        )
+    )
+
+
+def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
+    """A boolean annotation, else label of that name; raises BadObject where it is not a boolean."""
+    for field, values in (("annotations", metadata.annotations), ("labels", metadata.labels)):
+        if values is not None and name in values:
+            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", "true or false")
+    return None
+
+
+def is_revocable(metadata: wire.Metadata) -> bool:
+    """Whether a pod may use nodes of revocable zones: all of them or none; preemptable by annotation means all."""
+    annotations = metadata.annotations
+    if annotations is None:
+        return False
+    zone = annotations.get(REVOCABLE_ZONE)
+    return BOOLEANS.get(annotations.get(PREEMPTABLE, ""), False) if zone is None else zone == ANY_ZONE
+
+
+def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
+    """An annotation that holds a 32-bit integer, None where it is absent; raises BadObject."""
+    text = annotations.get(name)
+    if text is None:
+        return None
+    value = int(text) if _INTEGER.fullmatch(text) else INT32
+    if not -INT32 <= value < INT32:
+        raise BadObject(f"metadata.annotations[{name}]: {text[:40]!r} (expected a 32-bit integer)")
+    return value
+
+
+def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:
+    """What a word stands for; raises BadObject naming the field and the words that were expected."""
+    if word not in choices:
+        raise BadObject(f"{at}: {word!r} is unknown (expected {expected or ' or '.join(filter(None, choices))})")
+    return choices[word]
+
+
+def count_of(value: int | None, at: str) -> int:
+    """A number of pods or the like, 0 where it is absent; raises BadObject."""
+    if value is None:
+        return 0
+    if not 0 <= value < INT32:
+        raise BadObject(f"{at}: {value} (expected zero or more)")
+    return value
+
+
+def member_of(word: str, words: tuple[str, ...], at: str) -> str:
+    """The word; raises BadObject where it is not one of these."""
+    if word not in words:
+        raise BadObject(f"{at}: {word!r} is unknown (expected {', '.join(words)})")
+    return word

@@ -1,0 +1,72 @@
+"""Nodes to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.ingest.amounts import amounts_of
+from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
+from vsched.mirror.ingest.metadata import BOOLEANS, naming, scheduling_annotations
+from vsched.mirror.wire.base import ResourceList
+from vsched.model.nodes import NodeAttributes, Taint
+from vsched.model.quantity import MOST
+from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.shared import shared
+
+OVERSUBSCRIPTION = "volcano.sh/oversubscription"
+OVERSUBSCRIBED = {
+    "volcano.sh/oversubscription-cpu": ("cpu", "m"),
+    "volcano.sh/oversubscription-memory": ("memory", ""),
+}
+"""Annotations with lent amounts, milli-cores and bytes: the resource, and the suffix that makes the number one."""
+
+_NONE: Mapping[str, str] = {}
+
+
+class NodeFacts(NamedTuple):
+    """A node's attributes and what it has to give."""
+
+    attributes: NodeAttributes
+    allocatable: Amounts
+
+
+def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
+    """What a Node says; raises BadObject."""
+    metadata, spec = node.metadata, node.spec
+    with naming("Node", metadata):
+        read(metadata.labels, LABELS_MAX, "metadata.labels")
+        read(spec.taints, TAINTS_MAX, "spec.taints")
+        bounded(sum(len(image.names or ()) for image in node.status.images or ()), IMAGES_MAX, "status.images")
+        allocatable = amounts_of(axis, node.status.allocatable, "status.allocatable")
+        lent = _oversubscribed(metadata, axis)
+    attributes = NodeAttributes(
+        name=shared(metadata.name),
+        labels={shared(key): shared(value) for key, value in (metadata.labels or _NONE).items()},
+        taints=tuple(Taint(taint.key, taint.value or "", taint.effect) for taint in spec.taints or ()),
+        unschedulable=bool(spec.unschedulable),
+        images={
+            shared(name): image.size_bytes or 0 for image in node.status.images or () for name in image.names or ()
+        },
+        annotations={
+            key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
+        },
+    )
+    amounts = plus(allocatable, lent) if lent else allocatable
+    return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts))
+
+
+def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
+    if BOOLEANS.get((metadata.labels or _NONE).get(OVERSUBSCRIPTION, "")) is not True:
+        return NOTHING
+    annotations = metadata.annotations or _NONE
+    lent: ResourceList = {}
+    for key, (resource, suffix) in OVERSUBSCRIBED.items():
+        text = annotations.get(key)
+        if text is not None:
+            if not text.isdecimal():
+                raise BadObject(f"metadata.annotations[{key}]: {text!r} (expected a whole number)")
+            lent[resource] = text + suffix
+    return amounts_of(axis, lent, "metadata.annotations")

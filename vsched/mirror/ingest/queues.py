@@ -1,0 +1,71 @@
+"""Queues to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vsched.mirror import wire
+from vsched.mirror.ingest.amounts import stated_amounts
+from vsched.mirror.ingest.annotations import Remarks, group_limits_of
+from vsched.mirror.ingest.bounds import NAMES_MAX, read
+from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduling_annotations
+from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
+from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
+from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
+from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, NodeGroups, Queue
+from vsched.model.resources import ResourceAxis
+from vsched.model.shared import shared
+
+STATES = (OPEN, CLOSED, CLOSING, UNKNOWN)
+
+_NONE: Mapping[str, str] = {}
+
+
+class QueueFacts(NamedTuple):
+    """A queue, its priority as far as the object itself says it."""
+
+    queue: Queue
+    priority: int | None
+    priority_class: str
+
+
+def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> QueueFacts:
+    """What a Queue says; raises BadObject."""
+    metadata, spec = queue.metadata, queue.spec
+    remark_wishes(QUEUE_WISHES, queue, remarks)
+    with naming("Queue", metadata):
+        weight = queue_weight_of(spec.weight, remarks)
+        remark_hierarchy_weights((metadata.annotations or _NONE).get(HIERARCHY_WEIGHTS, ""), remarks)
+        if spec.priority is not None:
+            count_of(spec.priority, "spec.priority")
+        state = queue.status.state or (OPEN if open_without_state else UNKNOWN)
+        if state not in STATES:
+            state = UNKNOWN  # takes in nothing new; who looks after the states of queues says so on the object
+        guarantee = spec.guarantee.resource if spec.guarantee is not None else None
+        found = Queue(
+            name=shared(metadata.name),
+            uid=metadata.uid,
+            created=created_of(metadata),
+            weight=weight,
+            capability=stated_amounts(axis, spec.capability, "spec.capability"),
+            deserved=stated_amounts(axis, spec.deserved, "spec.deserved"),
+            guarantee=stated_amounts(axis, guarantee, "spec.guarantee.resource"),
+            reclaimable=spec.reclaimable is not False,
+            priority=spec.priority or 0,
+            parent=spec.parent or "",
+            state=state,
+            annotations=scheduling_annotations(metadata),
+            affinity=None if spec.affinity is None else _node_groups(spec.affinity),
+            group_limits=group_limits_of(metadata.annotations or _NONE, axis, remarks),
+        )
+    return QueueFacts(found, spec.priority, spec.priority_class_name or "")
+
+
+def _node_groups(affinity: QueueAffinity) -> NodeGroups:
+    near = affinity.node_group_affinity or NodeGroupTerms()
+    far = affinity.node_group_anti_affinity or NodeGroupTerms()
+    groups = (near.required, near.preferred, far.required, far.preferred)
+    for names in groups:
+        read(names, NAMES_MAX, "spec.affinity")
+    return NodeGroups(*(tuple(dict.fromkeys(names or ())) for names in groups))
