@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from vsched.daemon.app import Daemon
+from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.client import ApiClient
@@ -135,12 +136,23 @@ async def digested(cluster: Cluster, daemon: Daemon) -> None:
 
 @asynccontextmanager
 async def scheduling(
-    url: str, policy: PolicyInForce | None = None, confirmations: ConfirmationSettings | None = None, **options: Any
+    url: str,
+    policy: PolicyInForce | None = None,
+    confirmations: ConfirmationSettings | None = None,
+    observing: ObserveSettings | None = None,
+    **options: Any,
 ) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end."""
     quiet = {"listen_address": "", "healthz_address": "", "drain_seconds": 2.0}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY, policy=policy, confirmations=confirmations)
+        daemon = Daemon(
+            Options(**{**quiet, **options}),
+            client,
+            REGISTRY,
+            policy=policy,
+            confirmations=confirmations,
+            observing=observing,
+        )
         task = group.create_task(daemon.run())
         try:
             yield daemon

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from vsched.errors import Unavailable
-from vsched.framework import answers
 from vsched.framework.answers import Noting, Repeating, digest_of
-from vsched.framework.callout import Endpoint
+from vsched.framework.callout import Callout, Endpoint
 from vsched.model.dump import Call
 
 AT = Endpoint("http://nowhere", 1.0, 1.0)
@@ -22,7 +19,7 @@ class Echo:
         return body.upper()
 
 
-def asked(callout: answers.Callout, *questions: bytes) -> list[bytes | None]:
+def asked(callout: Callout, *questions: bytes) -> list[bytes | None]:
     found: list[bytes | None] = []
     for question in questions:
         try:
@@ -51,8 +48,7 @@ def test_without_their_questions_answers_come_in_their_order() -> None:
     assert asked(again, b"x", b"y") == [b"1", b"2"]
 
 
-def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST_BYTES", 3)
-    noting = Noting(Echo())
+def test_no_more_is_kept_than_there_is_room_for() -> None:
+    noting = Noting(Echo(), most_bytes=3)
     assert asked(noting, b"ab", b"cd", b"e") == [b"AB", b"CD", b"E"]
     assert ([call.answer for call in noting.calls], noting.unrecorded) == ([b"AB"], 2)

@@ -8,10 +8,10 @@ import aiohttp
 import pytest
 
 from tests.sim.api_client import Api
-from vsched.sim.api.server import ApiServer
+from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.client import LocalClient
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writes import EventLimit, Writer
 
 
 @pytest.fixture
@@ -20,8 +20,20 @@ def store() -> Store:
 
 
 @pytest.fixture
-def writer(store: Store) -> Writer:
-    return Writer(store, seed=1)
+def events() -> EventLimit:
+    """How many events the server keeps; tests that parametrize it get another limit."""
+    return EventLimit()
+
+
+@pytest.fixture
+def settings() -> ServerSettings:
+    """How long the server waits; tests that parametrize it get other times."""
+    return ServerSettings()
+
+
+@pytest.fixture
+def writer(store: Store, events: EventLimit) -> Writer:
+    return Writer(store, seed=1, events=events)
 
 
 @pytest.fixture
@@ -30,8 +42,8 @@ def client(writer: Writer) -> LocalClient:
 
 
 @pytest.fixture
-async def server(store: Store, writer: Writer) -> AsyncIterator[ApiServer]:
-    server = ApiServer(store, writer=writer)
+async def server(store: Store, writer: Writer, settings: ServerSettings) -> AsyncIterator[ApiServer]:
+    server = ApiServer(store, writer=writer, settings=settings)
     await server.start()
     yield server
     await server.close()

@@ -22,6 +22,7 @@ from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
 from vsched.daemon.loop.spine import Hands, Loop
 from vsched.daemon.observe.numbers import Numbers, of_hands, of_watches
+from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.following import Watches
@@ -55,10 +56,11 @@ class Daemon:
         trigger: Trigger | None = None,
         writeback: WritebackSettings | None = None,
         confirmations: ConfirmationSettings | None = None,
+        observing: ObserveSettings | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
-        self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger)
+        self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
         self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
         self._writes = writes = make_write_path(base, writeback, confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback

@@ -24,8 +24,9 @@ def digest_of(body: bytes) -> str:
 class Noting:
     """Puts questions through, and takes down what is answered; a ``Callout``."""
 
-    def __init__(self, callout: Callout) -> None:
+    def __init__(self, callout: Callout, most_bytes: int = MOST_BYTES) -> None:
         self._callout = callout
+        self._most_bytes = most_bytes
         self._bytes = 0
         self.calls: list[Call] = []
         self.unrecorded = 0
@@ -39,7 +40,7 @@ class Noting:
             self.calls.append(Call(verb, digest_of(body), None))
             raise
         self._bytes += len(answer)
-        if self._bytes > MOST_BYTES:
+        if self._bytes > self._most_bytes:
             self.unrecorded += 1
         else:
             self.calls.append(Call(verb, digest_of(body), answer))

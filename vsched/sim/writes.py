@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from vsched.sim.admission import objects as admission
@@ -26,8 +27,6 @@ from vsched.sim.store.times import Clock, format_time, utc_now
 from vsched.sim.validation import objects as validation
 from vsched.sim.webhooks.validating import Change, Reviews, ReviewWanted, wanted
 
-MOST_EVENTS = 20_000
-_EVENTS_TRIMMED = 200
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
 _NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
@@ -41,6 +40,14 @@ _SERVER_FIELDS = (
     "selfLink",
     "resourceVersion",
 )
+
+
+class EventLimit(NamedTuple):
+    """How many events are kept; of more the eldest go."""
+
+    most: int = 20_000
+    trimmed: int = 200
+    """How many go at once."""
 
 
 @dataclass(slots=True)
@@ -79,8 +86,11 @@ class Written:
 class Writer:
     """Writes objects of any kind to the store, the way the API server would."""
 
-    def __init__(self, store: Store, *, now: Clock = utc_now, seed: int | None = None) -> None:
+    def __init__(
+        self, store: Store, *, now: Clock = utc_now, seed: int | None = None, events: EventLimit | None = None
+    ) -> None:
         self.store = store
+        self._events = events or EventLimit()
         self.now = now
         self._random = random.Random(seed)
         self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
@@ -217,9 +227,9 @@ class Writer:
 
     def _trim(self, kind: Kind) -> None:
         """Lets the oldest events go when there are too many; a real server lets them go after an hour."""
-        if self.store.count(kind) <= MOST_EVENTS:
+        if self.store.count(kind) <= self._events.most:
             return
-        for record in self.store.eldest(kind, _EVENTS_TRIMMED):
+        for record in self.store.eldest(kind, self._events.trimmed):
             metadata = record.obj["metadata"]
             self.store.remove(kind, metadata.get("namespace", ""), metadata["name"])
 

@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from tests.daemon.running import gang, node, scheduling, until
 from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
-from vsched.cli.ask import overview as picture
 from vsched.cli.ask.daemon import Target
-from vsched.cli.ask.overview import Events, View, views
+from vsched.cli.ask.overview import Events, Pace, View, views
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 from vsched.web.overview.deltas import delta
@@ -80,10 +79,10 @@ def test_what_cannot_be_read(sent: bytes, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_an_event_without_an_end_is_not_taken_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "EVENT_BYTES", 100)
-    with pytest.raises(BadInput):
-        told(b"data: " + b"x" * 200, [])
+def test_an_event_without_an_end_is_not_taken_for_ever() -> None:
+    events = Events(most_bytes=100)
+    with pytest.raises(BadInput, match="longer than 100 bytes"):
+        list(events.feed(b"data: " + b"x" * 200))
 
 
 # -- over HTTP
@@ -119,18 +118,17 @@ async def streams_refused(code: int) -> AsyncIterator[Any]:
 
 
 @pytest.mark.parametrize("code", [404, 406, 429, 501, 503])
-async def test_pictures_are_asked_for_where_streams_are_refused(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "POLL_SECONDS", 0.01)
-    async with streams_refused(code) as server, aclosing(views(Target(server.url))) as coming:
+async def test_pictures_are_asked_for_where_streams_are_refused(code: int) -> None:
+    pace = Pace(poll_seconds=0.01)
+    async with streams_refused(code) as server, aclosing(views(Target(server.url), pace)) as coming:
         assert await anext(coming) == View(EMPTY)
         server.replies["/overview"] = content(msgspec.json.encode(replace(EMPTY, number=2)))
         await first_where(coming, lambda view: view.overview.number == 2)
     assert [request.path for request in server.asked[:3]] == ["/events", "/overview", "/overview"]
 
 
-async def test_a_daemon_that_goes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "PAUSE_SECONDS", 0.01)
-    whole = event("overview", EMPTY)
+async def test_a_daemon_that_goes_is_waited_for() -> None:
+    pace, whole = Pace(pause_seconds=0.01), event("overview", EMPTY)
 
     async def stream(request: web.Request, body: bytes) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -138,7 +136,7 @@ async def test_a_daemon_that_goes_is_waited_for(monkeypatch: pytest.MonkeyPatch)
         await response.write(whole)
         return response
 
-    async with answering() as server, aclosing(views(Target(server.url))) as coming:
+    async with answering() as server, aclosing(views(Target(server.url), pace)) as coming:
         server.replies["/events"] = stream
         assert await anext(coming) == View(EMPTY)
         assert await anext(coming) == View(EMPTY, "the daemon ended the stream")

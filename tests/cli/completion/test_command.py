@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from tests.support.answering import answering, content, silence
 from vsched.cli import COMMANDS, cli
-from vsched.cli.ask import completing
 from vsched.cli.kubectl import completions
 
 JOBS = {"team-a/train": {}, "team-a/test": {}, "team-b/train": {}}
@@ -71,7 +70,6 @@ async def test_a_daemon_that_the_words_name_is_asked(daemon: str, monkeypatch: p
 
 @pytest.mark.parametrize("reply", [silence, content(b"<html>", kind="text/html"), content({}, 503)])
 async def test_where_nothing_can_be_known_nothing_is_said(reply: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completing, "PATIENCE_SECONDS", 0.2)
     async with answering() as server:
         server.replies["/jobs"] = reply  # type: ignore[assignment]
         monkeypatch.setenv("VSCHED_DAEMON", server.url)

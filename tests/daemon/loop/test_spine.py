@@ -7,13 +7,10 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import pytest
-
 from tests.support.small import SmallCluster
 from tests.writes.recording_server import recording, until, writer_to
 from vsched.clock import SystemClock
-from vsched.daemon.loop import spine
-from vsched.daemon.loop.spine import Hands, Loop
+from vsched.daemon.loop.spine import FIRST_PAUSE_SECONDS, Hands, Loop
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Reason, Trigger
@@ -61,7 +58,9 @@ class Running:
 
 @asynccontextmanager
 async def looping(
-    decide: Callable[[Snapshot, Policy, Trace], CycleReport], period_seconds: float = 60.0
+    decide: Callable[[Snapshot, Policy, Trace], CycleReport],
+    period_seconds: float = 60.0,
+    first_pause_seconds: float = FIRST_PAUSE_SECONDS,
 ) -> AsyncIterator[Running]:
     async with recording() as (_, client):
         mirror, telemetry, trigger = SmallMirror(), Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
@@ -73,7 +72,8 @@ async def looping(
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
         lookout = SnapshotService(trigger.pull)
         hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
-        running = Running(Loop(hands, trigger, SystemClock(), lambda: None), trigger, mirror, telemetry, lookout)
+        loop = Loop(hands, trigger, SystemClock(), lambda: None, first_pause_seconds)
+        running = Running(loop, trigger, mirror, telemetry, lookout)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
             task = group.create_task(running.loop.run())
@@ -119,8 +119,7 @@ async def test_changes_that_come_together_are_one_session() -> None:
         assert running.mirror.snapshots == 2
 
 
-async def test_a_session_that_fails_is_told_and_the_next_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spine, "FIRST_PAUSE_SECONDS", 0.005)
+async def test_a_session_that_fails_is_told_and_the_next_one_runs() -> None:
     attempts = 0
 
     def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
@@ -130,7 +129,7 @@ async def test_a_session_that_fails_is_told_and_the_next_one_runs(monkeypatch: p
             raise ZeroDivisionError("a bug")
         return CycleReport()
 
-    async with looping(decide, period_seconds=0.01) as running:
+    async with looping(decide, period_seconds=0.01, first_pause_seconds=0.005) as running:
         await until(lambda: running.telemetry.findings.cycles >= 1)
         assert running.metric("vsched_cycle_exceptions_total") == 2
 

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from aiohttp import web
 
 from tests.daemon.replicas import pair
 from tests.daemon.running import PODGROUPS, gang, node, nodes_of, scheduling, until
 from tests.support.asking import ask
 from tests.support.watching import Watcher, watching
+from vsched.clock import SystemClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
-from vsched.daemon.observe import picturing
+from vsched.daemon.observe.settings import ObserveSettings, PictureSettings
+from vsched.daemon.policy.reload import PolicyInForce, Reading
+from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.findings import Findings
 from vsched.web.overview.document import Overview
@@ -85,14 +87,11 @@ async def until_still(feed: Feed, findings: Findings) -> None:
         await until(lambda cycles=cycles: findings.cycles > cycles + 5)
 
 
-async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_nothing_is_drawn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(picturing, "PERIOD_SECONDS", 0.05)
-    monkeypatch.setattr(picturing, "PART", 1.0)
+async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_nothing_is_drawn() -> None:
+    often = ObserveSettings(PictureSettings(period_seconds=0.05, part=1.0))
     async with (
         Cluster([node("n1")], manifests=gang("waits", 1, cpu="64")) as cluster,
-        shown(cluster, period_seconds=0.05, advise=False) as (daemon, url),
+        shown(cluster, observing=often, period_seconds=0.05, advise=False) as (daemon, url),
     ):
         findings, feed = daemon.telemetry.findings, daemon.showing._feed
         async with watching(f"{url}/events") as reader:
@@ -134,23 +133,34 @@ async def test_those_who_watch_are_let_go_when_the_daemon_is_told_to_stop() -> N
         await reader.end(10.0)
 
 
-async def test_a_picture_that_cannot_be_drawn_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = asyncio.Event()
+class Untold(PolicyInForce):
+    """A policy of which pictures cannot tell what became of its last reading, for as long as it is ``broken``."""
 
-    def broken(*_: object) -> Overview:
-        loop.call_soon_threadsafe(tried.set)
-        raise ValueError("a fault")
+    def __init__(self) -> None:
+        self.broken, self.tried = False, 0
+        super().__init__(REGISTRY, SystemClock())
 
-    loop = asyncio.get_running_loop()
+    @property
+    def last(self) -> Reading:
+        if self.broken:
+            self.tried += 1
+            raise ValueError("a fault")
+        return self._last
 
-    monkeypatch.setattr(picturing, "PAUSE_SECONDS", 0.05)
-    async with Cluster([node("n1")]) as cluster, shown(cluster) as (_, url):
-        with monkeypatch.context() as faulty:
-            faulty.setattr(picturing, "picture", broken)
-            asking = asyncio.create_task(ask(f"{url}/overview"))
-            cluster.apply(gang("g", 2))
-            await until(lambda: len(nodes_of(cluster, "g")) == 2)
-            await tried.wait()
+    @last.setter
+    def last(self, reading: Reading) -> None:
+        self._last = reading
+
+
+async def test_a_picture_that_cannot_be_drawn_ends_nothing_else() -> None:
+    policy, soon = Untold(), ObserveSettings(PictureSettings(pause_seconds=0.05))
+    async with Cluster([node("n1")]) as cluster, shown(cluster, policy=policy, observing=soon) as (_, url):
+        policy.broken = True
+        asking = asyncio.create_task(ask(f"{url}/overview"))
+        cluster.apply(gang("g", 2))
+        await until(lambda: len(nodes_of(cluster, "g")) == 2)
+        await until(lambda: policy.tried)
+        policy.broken = False
         async with asyncio.timeout(60.0):
             while (await asking).status != 200:  # whoever asked may have had to wait for too long
                 asking = asyncio.create_task(ask(f"{url}/overview"))

@@ -27,8 +27,8 @@ from vsched.clock import FakeClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe import recordings
-from vsched.daemon.observe import wasted_evictions as vain
 from vsched.daemon.observe.recordings import Recorder
+from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
@@ -65,11 +65,13 @@ STUMBLING = Registry.of((*PLUGINS, Tripping), REGISTRY.actions.values())
 
 
 @asynccontextmanager
-async def serving(url: str, registry: Registry = REGISTRY, **options: Any) -> AsyncIterator[tuple[Daemon, str]]:
+async def serving(
+    url: str, registry: Registry = REGISTRY, observing: ObserveSettings | None = None, **options: Any
+) -> AsyncIterator[tuple[Daemon, str]]:
     """A daemon, and where its pages are."""
     addresses = {"listen_address": "127.0.0.1:0", "healthz_address": ""}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**addresses, **options}), client, registry)
+        daemon = Daemon(Options(**{**addresses, **options}), client, registry, observing=observing)
         task = group.create_task(daemon.run())
         try:
             await until(lambda: daemon.ports or task.done(), 20.0)
@@ -209,18 +211,15 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
     assert not any("stone" in key for key in hidden.snapshot.jobs)
 
 
-async def test_evictions_in_vain_are_kept_with_the_session_that_decided_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vain, "BOUND_SECONDS", 0.5)
-    monkeypatch.setattr(vain, "LOOK_SECONDS", 0.1)
+async def test_evictions_in_vain_are_kept_with_the_session_that_decided_them(tmp_path: Path) -> None:
+    soon = ObserveSettings(wasted_seconds=0.5, wasted_look_seconds=0.1)
     policy = tmp_path / "policy.yaml"
     policy.write_text(PREEMPTING)
     high = [priority_class("high", 9)]
     async with (
         Cluster([node("n1", cpu="2")], manifests=high, settings=QUICK_TO_GO) as cluster,
         faulty(cluster.url) as proxy,
-        serving(proxy.url, policy_file=policy, period_seconds=0.1) as (daemon, url),
+        serving(proxy.url, observing=soon, policy_file=policy, period_seconds=0.1) as (daemon, url),
     ):
         cluster.apply(gang("low", 2, minimum=1))
         await until(lambda: len(nodes_of(cluster, "low-")) == 2)
@@ -236,12 +235,11 @@ async def test_evictions_in_vain_are_kept_with_the_session_that_decided_them(
     assert is_replayed(recording)
 
 
-async def test_bindings_that_are_decided_again_and_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.daemon.observe.stalling.TRIES", 2)
+async def test_bindings_that_are_decided_again_and_again_are_kept() -> None:
     async with (
         Cluster([node("n1")]) as cluster,
         faulty(cluster.url) as proxy,
-        serving(proxy.url, period_seconds=0.1) as (daemon, _),
+        serving(proxy.url, observing=ObserveSettings(binding_tries=2), period_seconds=0.1) as (daemon, _),
     ):
         proxy.spoil("POST", r"/api/v1/namespaces/default/pods/g-0/binding", 403, times=1000)
         cluster.apply(gang("g", 1))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.daemon.loop.test_spine import POLICY, looping
-from vsched.daemon.observe import snapshots as module
+from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -58,9 +58,8 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
         assert sight.number == 2
 
 
-async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
-    service = module.SnapshotService(lambda: None)
+async def test_where_nothing_decides_it_is_said_after_a_while() -> None:
+    service = SnapshotService(lambda: None, patience_seconds=0.05)
 
     with pytest.raises(Unavailable, match=r"no session within 0.05 s \(one takes long"):
         await service.look()
@@ -70,13 +69,12 @@ async def test_where_nothing_decides_it_is_said_after_a_while(monkeypatch: pytes
         await service.look()
 
 
-async def test_where_others_decide_it_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_others_decide_it_is_said_at_once() -> None:
     role = "standby"
-    service = module.SnapshotService(lambda: None, lambda: role)
     with pytest.raises(Unavailable, match=r"^this daemon is standby and decides nothing \(expected the leader"):
         async with asyncio.timeout(5):
-            await service.look()
+            await SnapshotService(lambda: None, lambda: role).look()
     role = "starting"  # that may be over any moment
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.01)
+    service = SnapshotService(lambda: None, lambda: role, patience_seconds=0.01)
     with pytest.raises(Unavailable, match="is starting and decides nothing yet"):
         await service.look()

@@ -13,8 +13,7 @@ import pytest
 
 from tests.daemon.running import REGISTRY, until
 from vsched.clock import FakeClock
-from vsched.daemon.policy import reload
-from vsched.daemon.policy.reload import PolicyFile, Reading, policy_of
+from vsched.daemon.policy.reload import LOOK_MS, PolicyFile, Reading, policy_of
 from vsched.errors import BadPolicy
 
 GOOD = """
@@ -55,8 +54,8 @@ def swap_link(path: Path, text: str) -> None:
 
 
 @asynccontextmanager
-async def followed(path: Path) -> AsyncIterator[tuple[PolicyFile, list[Reading]]]:
-    policy, told = PolicyFile(path, REGISTRY, FakeClock()), list[Reading]()
+async def followed(path: Path, look_ms: int = LOOK_MS) -> AsyncIterator[tuple[PolicyFile, list[Reading]]]:
+    policy, told = PolicyFile(path, REGISTRY, FakeClock(), look_ms=look_ms), list[Reading]()
     task = asyncio.create_task(policy.follow(told.append))
     try:
         for _ in range(TURNS):
@@ -68,13 +67,10 @@ async def followed(path: Path) -> AsyncIterator[tuple[PolicyFile, list[Reading]]
 
 
 @pytest.mark.parametrize("edit", [write, rename_over, swap_link], ids=lambda edit: edit.__name__)
-async def test_an_edit_is_in_force_without_being_looked_for(
-    edit: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reload, "LOOK_MS", 3_600_000)
+async def test_an_edit_is_in_force_without_being_looked_for(edit: Callable[[Path, str], None], tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     edit(path, GOOD)
-    async with followed(path) as (policy, told):
+    async with followed(path, look_ms=3_600_000) as (policy, told):
         edit(path, OTHER)
         await until(lambda: policy.policy.actions == ("enqueue", "allocate"))
         assert policy.settings.generation == 2

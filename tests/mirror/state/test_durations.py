@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror.state import durations as duration_books
 from vsched.mirror.state.durations import SAMPLES_MAX, DurationStore
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.durations import Learnt
@@ -75,11 +74,8 @@ def test_only_the_last_durations_of_a_name_are_kept(finished: Task) -> None:
     assert _seconds(books.publish(), "default/x/a") == tuple(float(one) for one in range(SAMPLES_MAX, 2 * SAMPLES_MAX))
 
 
-def test_names_that_nothing_finished_under_for_longest_are_forgotten(
-    finished: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(duration_books, "NAMES_MAX", 4)
-    books = DurationStore()
+def test_names_that_nothing_finished_under_for_longest_are_forgotten(finished: Task) -> None:
+    books = DurationStore(names_max=4)
     for name in ("a", "b", "a", "c"):
         books.learn(JobSpec("x", name), _lasting(finished, 1.0))
         books.publish()

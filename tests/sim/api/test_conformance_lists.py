@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import PODS, SCHEDULING, Api, Reply, queue
+from vsched.sim.api.server import ServerSettings
 from vsched.sim.store.store import Store
 
 Obj = dict[str, Any]
@@ -87,9 +88,9 @@ def _reason(cause: str) -> str:
     return "FieldValueForbidden" if ": Forbidden" in cause else "FieldValueNotSupported"
 
 
+@pytest.mark.parametrize("settings", [ServerSettings(future_seconds=0.05)], ids=["impatient"])
 @pytest.mark.parametrize("path", [PODS, f"{PODS}/a"], ids=["a list", "an object"])
-async def test_a_version_of_the_future(api: Api, path: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.sim.api.server.FUTURE_SECONDS", 0.05)
+async def test_a_version_of_the_future(api: Api, path: str, store: Store) -> None:
     reply = await api.get(f"{path}?resourceVersion=99999")
     assert (reply.code, reply.reason, reply.headers["Retry-After"]) == (504, "Timeout", "1")
     assert reply.message == f"Timeout: Too large resource version: 99999, current: {store.revision}"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import PODS, SCHEDULING, Api, pod, queue
+from vsched.sim.api.server import ServerSettings
 from vsched.sim.store.store import Store
 
 Obj = dict[str, Any]
@@ -124,8 +125,8 @@ async def test_continue_with_a_version_is_refused(api: Api) -> None:
     assert (reply.code, "not allowed when using continue" in reply.message) == (400, True)
 
 
-async def test_a_version_of_the_future_times_out_after_a_while(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.sim.api.server.FUTURE_SECONDS", 0.1)
+@pytest.mark.parametrize("settings", [ServerSettings(future_seconds=0.1)], ids=["impatient"])
+async def test_a_version_of_the_future_times_out_after_a_while(api: Api) -> None:
     for path in (PODS, f"{PODS}/a"):
         reply = await api.get(f"{path}?resourceVersion=999999")
         assert (reply.code, reply.reason, reply.headers["Retry-After"]) == (504, "Timeout", "1")

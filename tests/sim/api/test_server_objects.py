@@ -14,7 +14,7 @@ from vsched.sim.api.server import ApiServer
 from vsched.sim.requests.request import Call
 from vsched.sim.store.status import too_many_requests
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writes import EventLimit, Writer
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 Obj = dict[str, Any]
@@ -352,9 +352,8 @@ async def test_custom_objects_are_not_sent_as_protobuf(api: Api) -> None:
     assert (reply.code, reply.reason) == (415, "UnsupportedMediaType")
 
 
-async def test_the_oldest_events_make_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.sim.writes.MOST_EVENTS", 5)
-    monkeypatch.setattr("vsched.sim.writes._EVENTS_TRIMMED", 2)
+@pytest.mark.parametrize("events", [EventLimit(most=5, trimmed=2)], ids=["room for five"])
+async def test_the_oldest_events_make_room(api: Api) -> None:
     path = "/api/v1/namespaces/default/events"
     for number in range(6):
         metadata = {"name": f"e{number}", "namespace": "default"}

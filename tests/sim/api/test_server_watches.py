@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.sim.api_client import PODS, SCHEDULING, Api, pod, queue
-from vsched.sim.api.server import ApiServer
+from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.store.store import Store
 from vsched.sim.writes import Writer
 
@@ -93,8 +93,8 @@ async def test_the_end_of_the_initial_events_is_marked_if_bookmarks_are_allowed(
     assert event["object"]["spec"] == {"containers": None}
 
 
-async def test_bookmarks_come_by_themselves(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.sim.api.watches.BOOKMARK_SECONDS", 0.05)
+@pytest.mark.parametrize("settings", [ServerSettings(bookmark_seconds=0.05)], ids=["twenty a second"])
+async def test_bookmarks_come_by_themselves(api: Api) -> None:
     async with api.watch(f"{SCHEDULING}/queues?watch=1&allowWatchBookmarks=1&resourceVersion=1") as watch:
         event = await watch.next()
     assert (event["type"], event["object"]["kind"]) == ("BOOKMARK", "Queue")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import NOW, mirror, policy_of
-from tests.support.sights import JOBS, of
+from tests.support.sights import AROUND, JOBS, of, sight
 from vsched.model.job import USER
 from vsched.web.overview import jobs as picture_jobs
+from vsched.web.overview.pictures import picture
 
 
 def test_jobs_stand_as_the_session_left_them() -> None:
@@ -75,9 +76,9 @@ def test_whose_a_job_is(annotation: str, label: str, user: str) -> None:
     assert picture_jobs.job_row(job, None, None, ()).user == user
 
 
-def test_the_list_is_bounded_and_keeps_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_jobs, "MOST_JOBS", 2)
-    found = of(JOBS, policy_of("priority gang", "predicates"), positions={"ns/waits": 2, "ns/empty": 1})
+def test_the_list_is_bounded_and_keeps_those_that_wait() -> None:
+    around = AROUND._replace(positions={"ns/waits": 2, "ns/empty": 1})
+    found = picture(sight(JOBS, policy_of("priority gang", "predicates")), around, most_jobs=2)
     assert "ns/waits" in found.jobs
     assert len(found.jobs) == 2
     assert found.counts["jobs_left_out"] == 2

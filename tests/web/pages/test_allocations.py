@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -10,7 +9,6 @@ from tests.support.parties import NOW, amounts, bucket, party, world
 from vsched.arbitrator.effects import Overuse, RoundResult
 from vsched.model.arbitration import Award, Division, Told
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.metrics import gauges
 from vsched.web.metrics.gauges import Gauges
 from vsched.web.pages.allocations import allocations
 
@@ -47,10 +45,10 @@ def findings(*namespaces: str, now: float = NOW) -> Findings:
     return found
 
 
-def series(found: Findings) -> dict[tuple[str, str, str], float]:
+def series(found: Findings, **limits: int) -> dict[tuple[str, str, str], float]:
     """Values by metric, namespace and resource."""
     registry = CollectorRegistry()
-    registry.register(Gauges(found))
+    registry.register(Gauges(found, **limits))
     return {
         (sample.name, sample.labels["namespace"], sample.labels.get("resource", "")): sample.value
         for family in text_string_to_metric_families(generate_latest(registry).decode())
@@ -120,6 +118,5 @@ def test_a_namespace_that_is_gone_leaves_no_series_and_no_count() -> None:
     assert dict(found.arbitrated_away) == {"b": 3}
 
 
-def test_only_so_many_namespaces_have_series(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gauges, "MOST_NAMESPACES", 1)
-    assert {namespace for _, namespace, _ in series(findings("a", "b"))} == {"a"}
+def test_only_so_many_namespaces_have_series() -> None:
+    assert {namespace for _, namespace, _ in series(findings("a", "b"), most_namespaces=1)} == {"a"}

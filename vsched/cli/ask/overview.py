@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,10 +19,6 @@ from vsched.web.overview.document import Overview
 
 SILENCE_SECONDS = 40.0
 """A stream that says nothing for so long is dead: it has a sign of life every 15 seconds."""
-POLL_SECONDS = 1.0
-"""Between two pictures where streams are refused."""
-PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
-"""Before a connection is made anew: at first, and after several in vain."""
 EVENT_BYTES = 64 << 20
 """The longest event that is taken: ten thousand jobs and five thousand nodes are a twentieth of that."""
 
@@ -49,6 +45,20 @@ async def picture_of(daemon: ApiClient) -> Overview:
         raise unexpected("GET /overview", answer.code, answer.headers, answer.body, problem) from None
 
 
+class Pace(NamedTuple):
+    """How soon it is asked again."""
+
+    poll_seconds: float = 1.0
+    """Between two pictures where streams are refused."""
+    pause_seconds: float = 0.5
+    """Before a connection is made anew, at first."""
+    longest_pause_seconds: float = 5.0
+    """The same after several in vain."""
+
+
+USUAL = Pace()
+
+
 class View(msgspec.Struct, frozen=True):
     """What is known of a daemon at a moment."""
 
@@ -58,18 +68,21 @@ class View(msgspec.Struct, frozen=True):
     """Why nothing new comes; empty while it does."""
 
 
-async def views(target: Target) -> AsyncGenerator[View, None]:
+async def views(target: Target, pace: Pace = USUAL) -> AsyncGenerator[View, None]:
     """The picture whenever it changes, and why where nothing comes any more; goes on until it is no longer wanted.
 
     Raises one clear line where the first question already shows that there is nothing to wait for.
     """
     overview: Overview | None = None
-    pause_seconds, streams = PAUSE_SECONDS, True
+    pause_seconds, streams = pace.pause_seconds, True
     while True:
         try:
-            async with daemon_client(target) as daemon, aclosing(_pictures(daemon, streams)) as pictures:
+            async with (
+                daemon_client(target) as daemon,
+                aclosing(_pictures(daemon, streams, pace.poll_seconds)) as pictures,
+            ):
                 async for overview in pictures:
-                    pause_seconds = PAUSE_SECONDS
+                    pause_seconds = pace.pause_seconds
                     yield View(overview)
             problem = "the daemon ended the stream"
         except NoStreams:
@@ -83,18 +96,18 @@ async def views(target: Target) -> AsyncGenerator[View, None]:
             problem = str(meant)
         yield View(overview, problem)
         await asyncio.sleep(pause_seconds)
-        pause_seconds, streams = min(LONGEST_PAUSE_SECONDS, 2 * pause_seconds), True
+        pause_seconds, streams = min(pace.longest_pause_seconds, 2 * pause_seconds), True
 
 
 class NoStreams(Exception):  # not an error: there is another way
     """The daemon, or something in front of it, gives no streams: pictures are asked for one by one."""
 
 
-async def _pictures(daemon: ApiClient, streams: bool) -> AsyncGenerator[Overview, None]:
+async def _pictures(daemon: ApiClient, streams: bool, poll_seconds: float) -> AsyncGenerator[Overview, None]:
     if not streams:
         while True:
             yield await picture_of(daemon)
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(poll_seconds)
     try:
         async with daemon.stream("/events", silence_seconds=SILENCE_SECONDS) as chunks:
             events = Events()
@@ -118,6 +131,7 @@ REFUSED_STREAMS = frozenset({406, 501, 503})
 class Events:
     """Server-sent events from their bytes, and the picture that they add up to."""
 
+    most_bytes: int = EVENT_BYTES
     _rest: bytes = b""
     _kind: str = ""
     _data: list[bytes] = field(default_factory=list)
@@ -126,8 +140,8 @@ class Events:
     def feed(self, chunk: bytes) -> Iterable[tuple[str, bytes]]:
         """The events that these bytes complete: kind and data. Raises BadInput for one that never ends."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) + sum(map(len, self._data)) > EVENT_BYTES:
-            raise BadInput(f"an event is longer than {EVENT_BYTES} bytes (is it vsched?)")
+        if len(self._rest) + sum(map(len, self._data)) > self.most_bytes:
+            raise BadInput(f"an event is longer than {self.most_bytes} bytes (is it vsched?)")
         for line in lines:
             name, _, value = line.rstrip(b"\r").partition(b":")
             value = value.removeprefix(b" ")

@@ -79,11 +79,19 @@ class Hands:
 class Loop:
     """Runs sessions, one at a time, until told to stop."""
 
-    def __init__(self, hands: Hands, trigger: Trigger, clock: Clock, turned: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        hands: Hands,
+        trigger: Trigger,
+        clock: Clock,
+        turned: Callable[[], None],
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+    ) -> None:
         self._hands = hands
         self._trigger = trigger
         self._clock = clock
         self._turned = turned
+        self._first_pause_seconds = first_pause_seconds
         self._stopping = False
         self._numbers = count()
 
@@ -105,7 +113,7 @@ class Loop:
                 failures = 0
             except Exception as error:  # the supervisor: one bad session must not end scheduling
                 failures += 1
-                pause_seconds = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (failures - 1))
+                pause_seconds = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** (failures - 1))
                 self._hands.telemetry.session_failed(error, pause_seconds)
                 await asyncio.sleep(pause_seconds)
             self._turned()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vsched.clock import Clock
+from vsched.daemon.observe.settings import PictureSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.policy.reload import PolicyInForce
@@ -25,12 +26,6 @@ from vsched.web.overview.pictures import Around, bare_picture, following, nothin
 from vsched.web.serve.routing import aside
 from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 
-PERIOD_SECONDS = 1.0
-"""Between the beginnings of two pictures."""
-PART = 0.2
-"""Of a processor, at most: pictures that take long are made less often."""
-PAUSE_SECONDS = 10.0
-"""After a picture that could not be made."""
 UNHURRIED_SECONDS = 3.0
 """So long nobody has a session held for another picture: the timer will."""
 ANEW_SECONDS = 10.0
@@ -74,6 +69,7 @@ class Picturing:
         clock: Clock,
         telemetry: Telemetry,
         role: Callable[[], str],
+        settings: PictureSettings | None = None,
     ) -> None:
         self._feed = feed
         self._lookout = lookout
@@ -83,6 +79,7 @@ class Picturing:
         self._telemetry = telemetry
         self._role = role
         """``leader`` where sessions are held; any other word where there is nothing to look at."""
+        self._settings = settings or PictureSettings()
         self._complaint = ""
         self._drawn: Drawn | None = None
         self._looked = -UNHURRIED_SECONDS
@@ -102,11 +99,12 @@ class Picturing:
                 continue
             except Exception as error:  # the supervisor: nobody has to see anything for pods to be placed
                 self._complain(error)
-                await asyncio.sleep(PAUSE_SECONDS)
+                await asyncio.sleep(self._settings.pause_seconds)
                 continue
             self._complaint = ""
             spent_seconds = time.monotonic() - began
-            await asyncio.sleep(max(0.0, PERIOD_SECONDS - spent_seconds, worked_seconds * (1 / PART - 1)))
+            rest_seconds = worked_seconds * (1 / self._settings.part - 1)
+            await asyncio.sleep(max(0.0, self._settings.period_seconds - spent_seconds, rest_seconds))
 
     async def _next(self) -> float:
         """Publish a picture of how things are now; how long the work on it took."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vsched.clock import Clock
 from vsched.daemon.observe.snapshots import SnapshotService
-from vsched.daemon.observe.stalling import Stalling
+from vsched.daemon.observe.stalling import TRIES, Stalling
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.framework.policy import Policy
 from vsched.model.dump import Recording, pack
@@ -45,14 +45,22 @@ class Held(NamedTuple):
 class Recorder:
     """Decides what is kept, and packs it between other work."""
 
-    def __init__(self, most: int, lookout: SnapshotService, whose: Whose, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(
+        self,
+        most: int,
+        lookout: SnapshotService,
+        whose: Whose,
+        clock: Clock,
+        telemetry: Telemetry,
+        binding_tries: int = TRIES,
+    ) -> None:
         self.ring = Ring(most)
         self._on = most > 0
         self._lookout = lookout
         self._whose = whose
         self._clock = clock
         self._telemetry = telemetry
-        self._stalling = Stalling()
+        self._stalling = Stalling(binding_tries)
         self._held: list[Held] = []
         self._rest_until: dict[str, float] = {}
         """By reason, on the steady clock."""

@@ -21,11 +21,17 @@ PATIENCE_SECONDS = 10.0
 class SnapshotService:
     """Hands the next session to everybody who waits for one."""
 
-    def __init__(self, pull: Callable[[], None], role: Callable[[], str] = lambda: LEADER) -> None:
+    def __init__(
+        self,
+        pull: Callable[[], None],
+        role: Callable[[], str] = lambda: LEADER,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._pull = pull
         """Has a session start soon."""
         self._role = role
         """What this daemon is: where others decide, nobody is made to wait for a session that never comes."""
+        self._patience_seconds = patience_seconds
         self._waiting: list[asyncio.Future[FrozenSnapshot]] = []
         self._number = 0
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
@@ -49,7 +55,7 @@ class SnapshotService:
         if urgent:
             self._pull()
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(self._patience_seconds):
                 return await awaited
         except TimeoutError:
             raise Unavailable(self._why_none()) from None
@@ -61,7 +67,7 @@ class SnapshotService:
         if idle := idle_of(self._role()):
             return idle
         why = "its sessions end in errors: see its log" if self._fails else "one takes long: see its log"
-        return f"no session within {PATIENCE_SECONDS:g} s ({why})"
+        return f"no session within {self._patience_seconds:g} s ({why})"
 
     def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:
         """A session starts: those who have asked until now are to have it."""

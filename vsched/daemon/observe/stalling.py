@@ -22,7 +22,8 @@ MOST_PODS = 10_000
 class Stalling:
     """Looks at what sessions decide, one after another."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_tries: int = TRIES) -> None:
+        self._most_tries = most_tries
         self._tries: LRUCache[str, int] = LRUCache(MOST_PODS)
         """Decisions to bind a pod, by its uid."""
         self._evicting_since: float | None = None
@@ -39,7 +40,7 @@ class Stalling:
             self._evicting_since = now if self._evicting_since is None else self._evicting_since
             self._evicting += 1
         if stuck:
-            return f"pod {stuck[0].namespace}/{stuck[0].name} was to be bound {TRIES} times, and is not"
+            return f"pod {stuck[0].namespace}/{stuck[0].name} was to be bound {self._most_tries} times, and is not"
         if self._evicting_since is None or self._evicting < EVICTING_SESSIONS:
             return ""
         seconds = now - self._evicting_since
@@ -51,7 +52,7 @@ class Stalling:
     def _tried(self, bind: Bind) -> bool:
         """Count a decision; whether there were so many that it looks wrong, from when on they are counted anew."""
         tries = self._tries.get(bind.uid, 0) + 1
-        if tries >= TRIES:
+        if tries >= self._most_tries:
             self._tries.pop(bind.uid, None)
             return True
         self._tries[bind.uid] = tries

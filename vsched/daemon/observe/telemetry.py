@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
 from vsched.collectors.poll import SourceState
+from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.summary import Summary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, Vain, kept_by, promised_by
@@ -73,7 +74,13 @@ class Timing(msgspec.Struct, frozen=True):
 class Telemetry:
     """Counts and logs what happens."""
 
-    def __init__(self, clock: Clock, task_of: Callable[[str], Task | None] = lambda uid: None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        task_of: Callable[[str], Task | None] = lambda uid: None,
+        settings: ObserveSettings | None = None,
+    ) -> None:
+        settings = settings or ObserveSettings()
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry)
         self.findings = Findings()
@@ -84,7 +91,12 @@ class Telemetry:
         """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
         self._accepted: LRUCache[str, float] = LRUCache(MOST_AWAITED)
         """When bindings were accepted that the watch does not show yet, by the pod's uid."""
-        self._vain = Vain(task_of, self._useless)
+        self._vain = Vain(
+            task_of,
+            self._useless,
+            bound_seconds=settings.wasted_seconds,
+            look_seconds=settings.wasted_look_seconds,
+        )
         self.follows = self._vain.follows
         """Whether it is still open what becomes of evictions for a beneficiary."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None

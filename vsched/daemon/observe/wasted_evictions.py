@@ -73,9 +73,18 @@ class _Taking:
 class Vain:
     """Follows evictions until whoever they were for is placed."""
 
-    def __init__(self, task_of: Callable[[str], Task | None], told: Callable[[str, str, dict[str, int]], None]) -> None:
+    def __init__(
+        self,
+        task_of: Callable[[str], Task | None],
+        told: Callable[[str, str, dict[str, int]], None],
+        *,
+        bound_seconds: float = BOUND_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
         self._task_of = task_of
         self._told = told
+        self._bound_seconds = bound_seconds
+        self._look_seconds = look_seconds
         """Told of a beneficiary and a node, with the number of evictions in vain by action."""
         self._takings: dict[str, _Taking] = {}
         self._broken: dict[int, tuple[str, _Taking]] = {}
@@ -124,7 +133,7 @@ class Vain:
         """See who has been placed since, at most once a second; ``now`` is on a steady clock."""
         if now < self._look_at:
             return
-        self._look_at = now + LOOK_SECONDS
+        self._look_at = now + self._look_seconds
         for beneficiary, taking in list(self._takings.items()):
             if self._is_over(beneficiary, taking, now, nodes):
                 del self._takings[beneficiary]
@@ -141,7 +150,7 @@ class Vain:
             taking.room_since = None
         elif taking.room_since is None:
             taking.room_since = now
-        elif now - taking.room_since >= BOUND_SECONDS:
+        elif now - taking.room_since >= self._bound_seconds:
             self._tell(beneficiary, taking)
             return True
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vsched.clock import Clock
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection
+from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reach import reach_of
@@ -35,6 +36,7 @@ class Base:
     """The mirror of the cluster."""
     telemetry: Telemetry
     election: Election
+    observing: ObserveSettings
     stopping: asyncio.Event
     """Set once the daemon is to end."""
 
@@ -62,6 +64,7 @@ def make_base(
     clock: Clock,
     policy: PolicyInForce | None = None,
     trigger: Trigger | None = None,
+    observing: ObserveSettings | None = None,
 ) -> Base:
     """The parts for these options; the policy is that of the policy file unless another is given."""
     policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
@@ -76,12 +79,13 @@ def make_base(
         ignored=frozenset(options.ignored),
         on_change=trigger.pull,
     )
-    telemetry = Telemetry(clock, cache.task)
+    observing = observing or ObserveSettings()
+    telemetry = Telemetry(clock, cache.task, observing)
     cache.on_arrival.add(telemetry.arrived)
     client.on_answer = telemetry.answered
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
-    return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, stopping)
+    return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, observing, stopping)
 
 
 def make_election(options: Options, client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event) -> Election:

@@ -40,7 +40,9 @@ class Showing:
         if options.advise and options.schedule:
             self._advisor = Advisor(self.lookout, registry, cache.advise, telemetry)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
-        self.recorder = Recorder(options.recordings, self.lookout, whose, clock, telemetry)
+        self.recorder = Recorder(
+            options.recordings, self.lookout, whose, clock, telemetry, base.observing.binding_tries
+        )
         self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         self._explanations = explanation_routes(self._look, registry, cache.unused, self.lookout.at_rest.wait)
@@ -48,7 +50,9 @@ class Showing:
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
         self._feed = Feed(clock)
-        self._picturing = Picturing(self._feed, self.lookout, base.policy, registry, clock, telemetry, role)
+        self._picturing = Picturing(
+            self._feed, self.lookout, base.policy, registry, clock, telemetry, role, base.observing.pictures
+        )
 
     @property
     def tasks(self) -> Sequence[LongLived]:

@@ -145,8 +145,11 @@ class PolicyInForce:
 class PolicyFile(PolicyInForce):
     """The policy of a file."""
 
-    def __init__(self, path: Path, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> None:
+    def __init__(
+        self, path: Path, registry: Registry, clock: Clock, reach: Reach = NOTHING, look_ms: int = LOOK_MS
+    ) -> None:
         self.path = path
+        self._look_ms = look_ms
         super().__init__(registry, clock, reach)
 
     def _load(self, generation: int) -> Settings:
@@ -162,7 +165,7 @@ class PolicyFile(PolicyInForce):
             recursive=False,
             step=50,
             debounce=SETTLE_MS,
-            rust_timeout=LOOK_MS,
+            rust_timeout=self._look_ms,
             yield_on_timeout=True,
             ignore_permission_denied=True,
         )

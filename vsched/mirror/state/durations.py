@@ -23,7 +23,8 @@ SAMPLES_MAX = 32
 class DurationStore:
     """The last durations by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, names_max: int = NAMES_MAX) -> None:
+        self._names_max = names_max
         self._samples: OrderedDict[str, deque[float]] = OrderedDict()
         self._published: dict[str, Learnt] = {}
         self._dirty: dict[str, None] = {}
@@ -42,7 +43,7 @@ class DurationStore:
             samples.append(task.finished - task.started)
             self._samples.move_to_end(name)
             self._dirty[name] = None
-        while len(self._samples) > NAMES_MAX:
+        while len(self._samples) > self._names_max:
             name, _ = self._samples.popitem(last=False)
             self._dirty[name] = None
 

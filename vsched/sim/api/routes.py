@@ -10,7 +10,7 @@ from functools import partial
 
 from vsched.sim.api import patching, subresources
 from vsched.sim.api.metrics_apis import GROUPS, MetricsApis
-from vsched.sim.api.watches import Watch, open_watch, run_watch
+from vsched.sim.api.watches import BOOKMARK_SECONDS, Watch, open_watch, run_watch
 from vsched.sim.auth.access import Access
 from vsched.sim.authentication import Tokens
 from vsched.sim.documents.documents import Documents
@@ -50,8 +50,15 @@ _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "appr
 class Router:
     """Answers requests out of one store."""
 
-    def __init__(self, writer: Writer, metrics: MetricsApis | None = None, access: Access | None = None) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        metrics: MetricsApis | None = None,
+        access: Access | None = None,
+        bookmark_seconds: float = BOOKMARK_SECONDS,
+    ) -> None:
         self._writer = writer
+        self._bookmark_seconds = bookmark_seconds
         self._access = access
         self._tokens = access.tokens if access is not None else Tokens(writer.store, writer.now)
         self._metrics = metrics
@@ -142,7 +149,7 @@ class Router:
         watch: Watch = open_watch(self._store, kind, path.namespace, path.name, call, self._writer.now)
 
         async def run(send: Send) -> None:
-            await run_watch(watch, send)
+            await run_watch(watch, send, self._bookmark_seconds)
 
         return Stream(run)
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import monotonic
 
 import orjson
@@ -23,6 +24,7 @@ from vsched.sim.api.faults import Fault, Faults
 from vsched.sim.api.faults import Kind as FaultKind
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.routes import Router
+from vsched.sim.api.watches import BOOKMARK_SECONDS
 from vsched.sim.auth.access import Access
 from vsched.sim.auth.bootstrap_roles import seed_roles
 from vsched.sim.bootstrap import seed
@@ -40,7 +42,6 @@ log = logging.getLogger(__name__)
 Gate = Callable[[Call], Awaitable[None]]
 """Awaited before each request: may delay it, or refuse it with a Failure."""
 
-FUTURE_SECONDS = 3.0
 _FUTURE_POLL_SECONDS = 0.02
 _MOST_REVIEWS = 5
 """How often what a write changes may have changed again by the time that webhooks have seen it."""
@@ -49,6 +50,16 @@ _UNCACHED = {"Cache-Control": "no-cache, private"}
 _CHUNK_ITEMS = 500
 _WARNING_CHARS = 4096
 _SHUTDOWN_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How long clients wait for what comes by itself."""
+
+    future_seconds: float = 3.0
+    """For a version that the store has not reached."""
+    bookmark_seconds: float = BOOKMARK_SECONDS
+    """Between two bookmarks of a watch."""
 
 
 class ApiServer:
@@ -64,12 +75,14 @@ class ApiServer:
         metrics: MetricsApis | None = None,
         access: Access | None = None,
         faults: Faults | None = None,
+        settings: ServerSettings | None = None,
     ) -> None:
+        self._settings = settings or ServerSettings()
         self._writer = writer or Writer(store, now=now)
         seed(self._writer)
         if access is not None:
             seed_roles(self._writer)
-        self._router = Router(self._writer, metrics, access)
+        self._router = Router(self._writer, metrics, access, self._settings.bookmark_seconds)
         self._access = access
         self._gate = gate
         self._faults = faults
@@ -153,7 +166,7 @@ class ApiServer:
 
         A write that webhooks want to see is done once they have: again from the start, as much may have changed.
         """
-        deadline, asked = monotonic() + FUTURE_SECONDS, 0
+        deadline, asked = monotonic() + self._settings.future_seconds, 0
         while True:
             call.warnings[:] = call.reviews.warnings
             try:

@@ -138,7 +138,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, 
     )
 
 
-async def run_watch(watch: Watch, send: Send) -> None:
+async def run_watch(watch: Watch, send: Send, bookmark_seconds: float = BOOKMARK_SECONDS) -> None:
     """Sends the stream until its time is up, the kind goes away or the client is too slow."""
     deadline = monotonic() + watch.timeout_seconds
     try:
@@ -149,7 +149,7 @@ async def run_watch(watch: Watch, send: Send) -> None:
     if watch.after is None:
         await _send_initial(watch, watch.store.items(watch.kind, watch.namespace), send)
     try:
-        await _follow(watch, subscription, deadline, send)
+        await _follow(watch, subscription, deadline, send, bookmark_seconds)
     except Behind:
         # As the real server does: the stream just ends, and the client comes back with the version it has.
         return
@@ -165,8 +165,10 @@ async def _send_initial(watch: Watch, records: list[Record], send: Send) -> None
         await send(watch.bookmark(initial_end=True))
 
 
-async def _follow(watch: Watch, subscription: Subscription, deadline: float, send: Send) -> None:
-    next_bookmark = monotonic() + BOOKMARK_SECONDS
+async def _follow(
+    watch: Watch, subscription: Subscription, deadline: float, send: Send, bookmark_seconds: float
+) -> None:
+    next_bookmark = monotonic() + bookmark_seconds
     while True:
         # Whether it is over is asked before the last events are taken, so that none is lost.
         over = subscription.closed
@@ -178,7 +180,7 @@ async def _follow(watch: Watch, subscription: Subscription, deadline: float, sen
             return
         if watch.bookmarks and now >= next_bookmark:
             await send(watch.bookmark())
-            next_bookmark = now + BOOKMARK_SECONDS
+            next_bookmark = now + bookmark_seconds
         until = min(deadline, next_bookmark) if watch.bookmarks else deadline
         await subscription.wait(max(until - now, 0.0))
 

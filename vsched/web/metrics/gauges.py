@@ -44,8 +44,9 @@ class NumberGauges(Unannounced):
 class Gauges(Unannounced):
     """What the last cycle found out, as gauges."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, most_namespaces: int = MOST_NAMESPACES) -> None:
         self._findings = findings
+        self._most_namespaces = most_namespaces
 
     def collect(self) -> Iterator[Metric]:
         """Every family, fresh."""
@@ -54,7 +55,8 @@ class Gauges(Unannounced):
             yield from _queues(snapshot, self._findings.queues)
             yield from of_jobs(snapshot, self._findings)
         if self._findings.arbitrated is not None:
-            yield from _namespaces(self._findings.arbitrated, dict(self._findings.arbitrated_away))
+            evicted = dict(self._findings.arbitrated_away)
+            yield from _namespaces(self._findings.arbitrated, evicted, self._most_namespaces)
 
 
 def _family(name: str, by_label: Mapping[str, float]) -> Metric:
@@ -129,9 +131,9 @@ _QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
 }
 
 
-def _namespaces(found: Arbitrated, evicted: Mapping[str, int]) -> Iterator[Metric]:
+def _namespaces(found: Arbitrated, evicted: Mapping[str, int], most: int) -> Iterator[Metric]:
     """What each namespace deserves and holds, in whole units (cores, bytes, pods), and how arbitration treats it."""
-    listed = sorted(found.division.namespaces)[:MOST_NAMESPACES]
+    listed = sorted(found.division.namespaces)[:most]
     for what, amounts_of in _NAMESPACE_AMOUNTS.items():
         says = f"{what} of a namespace, in cores, bytes and numbers"
         family = GaugeMetricFamily(f"vsched_namespace_{what}", says, labels=("namespace", "resource"))

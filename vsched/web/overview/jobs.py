@@ -41,6 +41,7 @@ def job_rows(
     outcomes: Mapping[str, JobOutcome],
     positions: Mapping[str, int],
     columns: Sequence[int],
+    most: int = MOST_JOBS,
 ) -> Jobs:
     """Every job that waits or runs; one whose pods are all bound and about to start is among the latter."""
     found = Jobs()
@@ -57,8 +58,8 @@ def job_rows(
         else:
             found.running += 1
         rows.append(row)
-    found.left_out = max(0, len(rows) - MOST_JOBS)
-    found.rows = {row.key: row for row in (_first(rows) if found.left_out else rows)}
+    found.left_out = max(0, len(rows) - most)
+    found.rows = {row.key: row for row in (_first(rows, most) if found.left_out else rows)}
     return found
 
 
@@ -98,10 +99,10 @@ def user_of(job: Job) -> str:
     return next((value[:MOST_CHARACTERS] for key, value in pairs if key == USER), "")
 
 
-def _first(rows: Iterable[JobRow]) -> list[JobRow]:
+def _first(rows: Iterable[JobRow], most: int) -> list[JobRow]:
     """As many as are listed: those that wait in the order of their queues, then those that run by name."""
 
     def rank(row: JobRow) -> tuple[bool, float, str]:
         return not row.pending, float("inf") if row.position is None else row.position, row.key
 
-    return sorted(rows, key=rank)[:MOST_JOBS]
+    return sorted(rows, key=rank)[:most]

@@ -15,7 +15,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.version import build
 from vsched.web.overview.deltas import Delta, delta
 from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
-from vsched.web.overview.jobs import Jobs, job_rows
+from vsched.web.overview.jobs import MOST_JOBS, Jobs, job_rows
 from vsched.web.overview.nodes import Held, held_after, node_rows
 from vsched.web.overview.queues import namespace_rows, queue_rows
 from vsched.web.snapshots import FrozenSnapshot
@@ -52,12 +52,14 @@ class Around(NamedTuple):
         return self._replace(at=0.0, sessions=(), outcomes={})
 
 
-def picture(sight: FrozenSnapshot, around: Around, before: Overview | None = None) -> Overview:
+def picture(
+    sight: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
+) -> Overview:
     """The cluster as a session left it; ``before`` is the last picture, whose columns keep their places if they can."""
     snapshot = sight.snapshot
     held = held_after(snapshot, sight.report.binds)
     columns = shown_columns(snapshot, held, before)
-    jobs = job_rows(snapshot, sight.report, around.outcomes, around.positions, columns)
+    jobs = job_rows(snapshot, sight.report, around.outcomes, around.positions, columns, most_jobs)
     return Overview(
         number=0 if before is None else before.number,
         at=around.at,
