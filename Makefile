@@ -10,19 +10,21 @@ STAMP := $(VENV)/.installed
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
-$(STAMP): pyproject.toml
+TEMPLATE := config/plugin-template
+
+$(STAMP): pyproject.toml $(TEMPLATE)/pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python '>=3.11' $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python --editable . --group dev; \
+		uv pip install --quiet --python $(BIN)/python --editable . --editable $(TEMPLATE) --group dev; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(BIN)/python -m pip install --quiet --editable . --group dev; \
+		$(BIN)/python -m pip install --quiet --editable . --editable $(TEMPLATE) --group dev; \
 	fi
 	@touch $@
 
 demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, live, for about 20 seconds
-	@$(BIN)/vsched demo $(ARGS)
+	@$(BIN)/vsched demo --config $(TEMPLATE)/demo.yaml $(ARGS)
 
 # Tests start hundreds of processes, and each would compile what it imports, were it not kept.
 test: $(STAMP) ## all tests

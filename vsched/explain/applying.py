@@ -44,6 +44,7 @@ from vsched.explain.edits import (
     SetVictimMinimum,
     UseAction,
 )
+from vsched.framework.levers import argument_of
 from vsched.framework.policy import PluginConf, Policy
 from vsched.model.arbitration import Claim
 from vsched.model.budget import DisruptionBudget
@@ -237,10 +238,10 @@ def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dic
         case SetOvercommit():
             return {"factor": edit.factor}
         case SetArgument():
-            for field in msgspec.structs.fields(args):
-                if field.encode_name == edit.key:
-                    return {field.name: msgspec.convert(edit.value, field.type)}
-            raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
+            argument = argument_of(args, edit.key)
+            if argument is None:
+                raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
+            return {argument.name: msgspec.convert(edit.value, argument.type)}
 
 
 def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:

@@ -43,6 +43,8 @@ from vsched.explain.edits import (
     UseAction,
 )
 from vsched.explain.records import Change
+from vsched.framework.levers import argument_of, is_duration
+from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
 from vsched.model.counted import format_counted
 from vsched.model.resources import format_amount
@@ -124,9 +126,17 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetOvercommit():
             return f"overcommit-factor {edit.factor:g} in the policy"
         case SetArgument():
-            return f"{edit.key} {edit.value:g} of plugin {edit.plugin} in the policy"
+            return f"{edit.key} {_written(situation.policy, edit)} of plugin {edit.plugin} in the policy"
         case UseAction():
             return f"action {edit.action} in the policy"
+
+
+def _written(policy: Policy, edit: SetArgument) -> str:
+    """The value as a policy writes it."""
+    conf = policy.plugin(edit.plugin)
+    argument = None if conf is None else argument_of(conf.args, edit.key)
+    unit = "s" if argument is not None and is_duration(argument) else ""
+    return f"{edit.value:.10g}{unit}"
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

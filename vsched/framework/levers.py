@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import ClassVar, NamedTuple
 
+import msgspec
+import msgspec.inspect
+
 from vsched.model.nodes import Mask, NodeTable
 from vsched.model.queue import Queue
 
@@ -37,6 +40,17 @@ class ArgumentLever(NamedTuple):
 def argument_edit(plugin: str, key: str, value: float) -> Mapping[str, object]:
     """An argument of a plugin set to a value; the key as the policy writes it."""
     return {"edit": "argument", "plugin": plugin, "key": key, "value": value}
+
+
+def argument_of(args: msgspec.Struct, key: str) -> msgspec.structs.FieldInfo | None:
+    """The argument that a policy writes so; None where there is none."""
+    return next((field for field in msgspec.structs.fields(args) if field.encode_name == key), None)
+
+
+def is_duration(argument: msgspec.structs.FieldInfo) -> bool:
+    """Whether policies write it with a unit of time."""
+    kind = msgspec.inspect.type_info(argument.type)
+    return isinstance(kind, msgspec.inspect.Metadata) and bool((kind.extra or {}).get("duration"))
 
 
 class Levers:

@@ -12,8 +12,8 @@ from vsched.cli.ask.cluster import ClusterFlags, reaching
 from vsched.cli.show.output import print_document, say
 from vsched.errors import BadInput
 from vsched.settings import Settings, load_file
-from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe, describe_lines
+from vsched.settings.installed import registry
 from vsched.settings.load import MOST_BYTES, load_bytes
 
 EPILOG = """\b
@@ -37,12 +37,12 @@ def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None
     """
     settings = _read(file)
     if output == "text":
-        for line in (*describe_lines(settings, REGISTRY), *settings.no_effect):
+        for line in (*describe_lines(settings, registry()), *settings.no_effect):
             say(line)
         for warning in settings.warnings:
             say(f"warning: {warning}", err=True)
     else:
-        print_document(orjson.loads(orjson.dumps(describe(settings, REGISTRY))), output)
+        print_document(orjson.loads(orjson.dumps(describe(settings, registry()))), output)
     if probe:
         _probe(settings, cluster, err=output != "text")
 
@@ -62,5 +62,5 @@ def _probe(settings: Settings, cluster: ClusterFlags, *, err: bool) -> None:
 
 def _read(file: Path) -> Settings:
     if str(file) == "-":
-        return load_bytes(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin", REGISTRY)
-    return load_file(file, REGISTRY)
+        return load_bytes(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin", registry())
+    return load_file(file, registry())

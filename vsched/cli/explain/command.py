@@ -96,13 +96,13 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     from vsched.explain.explaining import explain, explain_queue, kinds_of
     from vsched.framework.answers import Repeating
     from vsched.settings import load_text
-    from vsched.settings.built_in import REGISTRY
+    from vsched.settings.installed import registry
 
     recording = load(file)
     if recording.report is None:
         raise BadInput(f"{file}: the cycle in it ended in an error, so nothing was decided")
-    policy = load_text(recording.policy, str(file), REGISTRY).policy
-    session = (recording.snapshot, policy, REGISTRY, recording.report)
+    policy = load_text(recording.policy, str(file), registry()).policy
+    session = (recording.snapshot, policy, registry(), recording.report)
     _, what, *names = path.split("/")
     if what == "explain":
         until = time.monotonic() + ESTIMATE_SECONDS

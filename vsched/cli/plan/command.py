@@ -38,7 +38,7 @@ from vsched.model.usage import Reading
 from vsched.plugins.allocation import ALLOCATION
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import Settings, default_settings, load_file
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 
 COLUMNS_OF_NO_TERMINAL = 120
 MOST_NAMED = 5
@@ -116,7 +116,7 @@ def decide(
             evicted: tuple[Evict, ...] = ()
             if rounds is not None:
                 snapshot, evicted = rounds.arbitrate(snapshot)
-            report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+            report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
             report = replace(report, evictions=(*evicted, *report.evictions))
             reports.append(report)
             cache.settle(report)
@@ -227,7 +227,7 @@ def _refuse_with_live(**given: object) -> None:
 
 def _policy(config: str | None) -> Settings:
     """The policy of a file, else the built-in one, with its warnings told."""
-    settings = load_file(config, REGISTRY) if config else default_settings(REGISTRY)
+    settings = load_file(config, registry()) if config else default_settings(registry())
     for warning in settings.warnings:
         say(f"vsched: {warning}", err=True)
     return settings

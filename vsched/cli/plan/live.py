@@ -19,7 +19,7 @@ from vsched.mirror.whatif.restoring import Restored
 from vsched.model.dump import Recording, decode
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 
 if TYPE_CHECKING:
     from vsched.cli.ask.daemon import Target
@@ -81,7 +81,7 @@ def what_if(
     What the recorded session decided has come true before either. A policy, of the file ``config``, takes the place of
     the one in force.
     """
-    in_force = load_text(recording.policy, "the recorded policy", REGISTRY).policy
+    in_force = load_text(recording.policy, "the recorded policy", registry()).policy
     if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
         policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
     today, then = Trial(_restored(recording, names)), Trial(_restored(recording, names))
@@ -128,7 +128,7 @@ def _run(trial: Trial, policy: Policy, cycles: int, caller: Caller) -> Ran:
     mirror, reports = trial.mirror, []
     for _ in range(cycles):
         snapshot = mirror.snapshot(mirror.moment)
-        report = run_cycle(snapshot, policy, REGISTRY, callout=caller.cycle())
+        report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
         reports.append(report)
         mirror.settle(report)
     planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment)

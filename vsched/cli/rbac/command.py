@@ -12,7 +12,7 @@ import yaml
 from vsched.daemon.permissions import Right, needed
 from vsched.kube.paths import namespace_and_name
 from vsched.settings import Settings
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 
 EPILOG = """\b
 Examples:
@@ -80,4 +80,4 @@ def _needed(flags: tuple[str, ...], namespace: str) -> frozenset[Right]:
 def _settings(policy_file: Any) -> Settings | None:
     from vsched.settings.load import load_file
 
-    return None if policy_file is None else load_file(policy_file, REGISTRY)
+    return None if policy_file is None else load_file(policy_file, registry())

@@ -19,7 +19,7 @@ from vsched.model.dump import Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_file
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 from vsched.version import build
 from vsched.web.pages.recording import error_text, policy_of
 
@@ -51,14 +51,14 @@ class Replayed(NamedTuple):
 def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = False) -> Replayed:
     """Run the cycle in a file again; raises BadInput where the file or the policy cannot be used."""
     recording = load(file)
-    in_force = policy_of(recording, REGISTRY)
+    in_force = policy_of(recording, registry())
     policy = in_force if config is None else _instead(config, in_force)
     notes = list(_notes(recording))
     answers = Repeating(recording.calls)
     trace = Trace(time.perf_counter, plugins=profile)
     began = time.perf_counter()
     try:
-        report = run_cycle(recording.snapshot, policy, REGISTRY, trace, answers)
+        report = run_cycle(recording.snapshot, policy, registry(), trace, answers)
     except Exception as error:  # what the cycle dies of is the answer here
         seconds = time.perf_counter() - began
         same = config is None and _kind(error_text(error)) == _kind(recording.head.error)
@@ -77,7 +77,7 @@ def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = Fal
 
 def _instead(config: Path, in_force: Policy) -> Policy:
     """Another policy; where the daemon arbitrated, it does so whatever the file says."""
-    policy = load_file(config, REGISTRY).policy
+    policy = load_file(config, registry()).policy
     return policy if in_force.plugin(ALLOCATION.name) is None else policy.with_plugin(ALLOCATION)
 
 
@@ -93,7 +93,7 @@ def _further(
     mirror.settle(report)
     for _ in range(cycles):
         nobody = Repeating(())
-        reports.append(run_cycle(mirror.snapshot(mirror.moment), policy, REGISTRY, None, nobody))
+        reports.append(run_cycle(mirror.snapshot(mirror.moment), policy, registry(), None, nobody))
         mirror.settle(reports[-1])
         if nobody.unknown and "in further cycles no extender is asked" not in notes:
             notes.append("in further cycles no extender is asked")

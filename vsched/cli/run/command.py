@@ -223,15 +223,16 @@ def command(
     from vsched.daemon.serving import serve  # here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import listed, tuned
     from vsched.kube.config import load_connection
-    from vsched.settings.built_in import REGISTRY
+    from vsched.settings.installed import registry
 
     if log_format == "auto":
         log_format = LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON
     configure(log_level, log_format)
     options = options_of(flags, window_ms)
+    plugins = registry()
     connection = load_connection(kubeconfig, context)
     with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(options, connection, REGISTRY, listed))
+        runner.run(serve(options, connection, plugins, listed))
 
 
 def options_of(flags: dict[str, Any], window_ms: float) -> Options:

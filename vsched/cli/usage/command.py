@@ -58,9 +58,9 @@ def _ask_source(config: Path, cluster: ClusterFlags, output: Output) -> None:
     from vsched.cli.usage.source import read_usage
     from vsched.cli.usage.view import as_document, as_plan, as_table, why_nothing
     from vsched.settings import load_file
-    from vsched.settings.built_in import REGISTRY
+    from vsched.settings.installed import registry
 
-    settings = load_file(config, REGISTRY)
+    settings = load_file(config, registry())
     for warning in settings.warnings:
         say(f"vsched: {warning}", err=True)
     found = read_usage(settings, cluster)

@@ -23,7 +23,7 @@ from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_tak
 from vsched.lab.bench.world import Crowd, World
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 
 EPILOG = """\b
 Examples:
@@ -79,7 +79,7 @@ class Watch:
         start = perf_counter()
         snapshot = self._cache.snapshot(0.0)
         seen = perf_counter()
-        report = run_cycle(snapshot, self._policy, REGISTRY, trace)
+        report = run_cycle(snapshot, self._policy, registry(), trace)
         decided = perf_counter()
         self._cache.assume(report)
         self.snapshots.append(seen - start)
@@ -101,7 +101,8 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
     crowd.fill()
     listed()
     profile = Trace(perf_counter, plugins=True)
-    run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY, profile)  # decides as the measured one does, and is dropped
+    # It decides as the measured one does, and its decisions are dropped.
+    run_cycle(crowd.cache.snapshot(0.0), policy, registry(), profile)
     watch, placed = Watch(crowd, policy), 0
     while binds := len(watch.cycle().binds):
         placed += binds
@@ -167,7 +168,7 @@ def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> No
     world = World(**numbers)
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
-    policy = flat = (load_file(config, REGISTRY) if config else default_settings(REGISTRY)).policy
+    policy = flat = (load_file(config, registry()) if config else default_settings(registry())).policy
     taking = _taking_policy(config, policy) if full else None
     if world.queue_levels > 1 and not config:
         policy, flat = (capacity_policy(in_a_tree=in_a_tree) for in_a_tree in (True, False))
@@ -196,7 +197,7 @@ def _told(costs: dict[str, Cost]) -> dict[str, Any]:
 def _taking_policy(config: str | None, given: Policy) -> Policy:
     """What taking back is measured with: the policy of the file, else one that takes back."""
     if config is None:
-        return load_text(TAKING_POLICY, "the built-in policy", REGISTRY).policy
+        return load_text(TAKING_POLICY, "the built-in policy", registry()).policy
     if not {"preempt", "reclaim"} & set(given.actions):
         told = ", ".join(given.actions)
         raise BadInput(f"{config}: actions: {told}: nothing is taken back (--full expected preempt or reclaim)")

@@ -36,7 +36,7 @@ from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 from vsched.together import first_error
 from vsched.web.serve.server import parse_address
 from vsched.writes.bindings import BindOutcome
@@ -91,7 +91,7 @@ class Demo:
         options = Options(
             policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
         )
-        self._daemon = Daemon(options, client, REGISTRY, on_listed=listed)
+        self._daemon = Daemon(options, client, registry(), on_listed=listed)
         self._began = self._ended = 0.0
 
     async def run(
@@ -277,7 +277,7 @@ def command(
 ) -> None:
     """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
     if config is not None:
-        load_file(config, REGISTRY)
+        load_file(config, registry())
     parse_address(listen_address, "--listen-address")
     settings = DemoSettings(seconds, nodes, seed, config, listen_address)
     console = Console()

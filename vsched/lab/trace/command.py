@@ -29,7 +29,7 @@ from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, sca
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 from vsched.sim.tables.ages import short_duration
 from vsched.together import first_error, together
 
@@ -85,7 +85,7 @@ def replay_trace(
     asked = Asked(trace, tuple(policies), share, load, weights, seed, jobs)
     names_of(asked.policies)
     for policy in asked.policies:
-        load_file(policy, REGISTRY)
+        load_file(policy, registry())
     if plots:
         # Looked for now: it would be a pity to find out after minutes.
         from vsched.lab.trace.plots import check_installed

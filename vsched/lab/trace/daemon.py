@@ -22,7 +22,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.settings.built_in import REGISTRY
+from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventSettings
 from vsched.writes.pod_conditions import PodConditionSettings
@@ -61,7 +61,7 @@ class SteppedDaemon:
             recordings=0,
         )
         self.daemon = Daemon(
-            options, client, REGISTRY, clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
+            options, client, registry(), clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
         )
 
     async def ready(self) -> None:
