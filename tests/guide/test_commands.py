@@ -118,6 +118,26 @@ def _squeezed(text: str, shown: str = "") -> list[str]:
     return lines
 
 
+def _in_comments() -> list[tuple[str, str]]:
+    """Commands of ours in the comments of files that people copy, each with its file."""
+    paths = [*(TOP / "config").rglob("*.yaml"), *(TOP / "helm/vsched").glob("*.yaml"), *(TOP / "systemd").iterdir()]
+    return [
+        (str(path.relative_to(TOP)), line)
+        for path in sorted(paths)
+        if path.is_file() and path.suffix != ".md"
+        for line in re.findall(r"^#\s+(vsched [a-z].*?)(?:\s{3,}.*)?$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+
+
+def test_commands_in_comments_are_understood(guided: Guided) -> None:
+    found = _in_comments()
+    assert {"config/faults.yaml", "config/webhook.yaml", "config/samples/usage.yaml"} <= {name for name, _ in found}
+    with chdir(guided.folder):
+        for _, line in found:
+            for command in commands(line):
+                parse(command.words[1:])
+
+
 # -- other programs ----------------------------------------------------------------------------------------------------
 
 

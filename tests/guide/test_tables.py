@@ -139,6 +139,16 @@ async def test_every_address_is_described_and_no_other(guided: Guided) -> None:
     assert told == served - apart
 
 
+def test_the_version_has_its_changes() -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert re.search(rf"^## \[{re.escape(project['version'])}\]", page("CHANGELOG.md").prose, re.MULTILINE)
+    chart = yaml.safe_load((TOP / "helm/vsched/Chart.yaml").read_text(encoding="utf-8"))
+    assert chart["appVersion"] == project["version"]
+    (licence,) = [(TOP / name).read_text(encoding="utf-8") for name in project["license-files"]]
+    assert project["license"] == "Apache-2.0"
+    assert "Apache License\n                           Version 2.0" in licence
+
+
 def test_the_rooms_are_on_the_floors_that_are_checked() -> None:
     contracts = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     layers = next(one["layers"] for one in contracts if one.get("type") == "layers" and "containers" not in one)
