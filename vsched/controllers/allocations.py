@@ -29,7 +29,6 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.podgroup_status import version_of
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Writer, WriteResult
 
@@ -182,7 +181,7 @@ class AllocationWriter:
             answer = await self._writer.send(write, attempts)
             if not answer.done:
                 return answer
-            version = version_of(answer) or ""
+            version = answer.resource_version or ""
         if change.status is not None:
             answer = await self._writer.send(status_write(*target, version, change.status), attempts)
         return answer

@@ -33,7 +33,6 @@ from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.podgroup_status import version_of
 from vsched.writes.served import Served
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
@@ -227,7 +226,7 @@ class QueueController:
         """Set annotations of a queue, over this version only where one is given; the new version, None on failure."""
         body = orjson.dumps({"metadata": {"annotations": notes, **_over(version)}})
         write = Write("queue", "PATCH", queue_path(name, subresource=False), body, MERGE_PATCH)
-        return version_of(await self._writer.send(write, self._settings.attempts))
+        return (await self._writer.send(write, self._settings.attempts)).resource_version
 
     async def _set_state(self, name: str, state: str, version: str) -> bool:
         subresource = await self._served.has("queues/status")

@@ -16,6 +16,11 @@ class BackOffSettings(msgspec.Struct, frozen=True):
     """The longest wait a server may ask for."""
 
 
+def doubled(first_seconds: float, ceiling_seconds: float, failures: int) -> float:
+    """The wait after so many failures in a row, one or more: twice as long after each, up to the ceiling."""
+    return min(ceiling_seconds, first_seconds * 2.0 ** min(failures - 1, 32))
+
+
 class BackOff:
     """Counts failures in a row and says how long to wait after each."""
 
@@ -34,8 +39,8 @@ class BackOff:
     def next_seconds(self, asked_seconds: float | None = None, ceiling_seconds: float | None = None) -> float:
         """Seconds to wait after one more failure; at least what the server asked for, within bounds."""
         bound = self._settings.ceiling_seconds if ceiling_seconds is None else ceiling_seconds
-        grown = min(bound, self._settings.first_seconds * 2.0 ** min(self.failures, 32))
         self.failures += 1
+        grown = doubled(self._settings.first_seconds, bound, self.failures)
         # Half of the wait is random, so that many clients of a restarted server do not come back in step.
         wait_seconds = grown * self._uniform(0.5, 1.0)
         return max(wait_seconds, min(asked_seconds or 0.0, self._settings.asked_ceiling_seconds))

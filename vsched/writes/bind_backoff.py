@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from cachetools import LRUCache
 
+from vsched.kube.backoff import doubled
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
@@ -47,4 +48,4 @@ class BindBackoff:
 
 def wait_seconds(failures: int) -> float:
     """How long a pod with so many failures in a row, two or more, stays put."""
-    return min(CEILING_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 2, 16))
+    return doubled(FIRST_SECONDS, CEILING_SECONDS, failures - 1)

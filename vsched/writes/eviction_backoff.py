@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 from cachetools import LRUCache
 
+from vsched.kube.backoff import doubled
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
@@ -96,5 +97,5 @@ class EvictionBackoff:
 
 def spared_seconds(settings: EvictionBackoffSettings, refusals: int, asked_seconds: float) -> float:
     """How long a pod is spared after so many refusals, one or more."""
-    grown_seconds = settings.first_seconds * 2.0 ** min(refusals - 1, 16)
-    return min(settings.ceiling_seconds, max(grown_seconds, asked_seconds))
+    grown_seconds = doubled(settings.first_seconds, settings.ceiling_seconds, refusals)
+    return max(grown_seconds, min(settings.ceiling_seconds, asked_seconds))

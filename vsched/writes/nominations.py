@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from vsched.kube.backoff import doubled
 from vsched.model.plan import CycleReport, Nominate
 from vsched.writes.bodies import pod_status_write
 from vsched.writes.limits import Attempts
-from vsched.writes.podgroup_status import version_of
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Writer
 
@@ -73,10 +73,8 @@ class Nominations:
             return  # wished otherwise meanwhile, or bound
         if answer.done or answer.code in FINAL:
             del self._wishes[uid]
-            self._told(nomination, version_of(answer))
+            self._told(nomination, answer.resource_version)
             return
-        settings = self._settings
-        self.lane.put(
-            uid, wish, min(settings.repeat_ceiling_seconds, settings.repeat_seconds * 2.0 ** min(wish.failures, 16))
-        )
         wish.failures += 1
+        settings = self._settings
+        self.lane.put(uid, wish, doubled(settings.repeat_seconds, settings.repeat_ceiling_seconds, wish.failures))

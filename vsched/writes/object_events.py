@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.errors import VschedError
 from vsched.kube.paths import is_name
 from vsched.mirror.notes import Broken
-from vsched.mirror.resources import RESOURCES
+from vsched.mirror.resources import PODGROUPS, RESOURCES
 from vsched.writes.bodies import Reference, podgroup_complaint
 from vsched.writes.containment import tell
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.served import Served
+from vsched.writes.status_writer import StatusWriter
 from vsched.writes.writer import Writer
 
 LOOK_SECONDS = 1.0
@@ -39,8 +39,7 @@ class Complaints:
         clock: Clock,
     ) -> None:
         self._broken = broken
-        self._writer = writer
-        self._served = served
+        self._statuses = StatusWriter("PodGroup", PODGROUPS, writer, served, ATTEMPTS)
         self._events = events
         self._clock = clock
         self._told: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
@@ -67,10 +66,8 @@ class Complaints:
             await self._mark(broken)
 
     async def _mark(self, broken: Broken) -> None:
-        try:
-            subresource = await self._served.has("podgroups/status")
-        except VschedError:
-            return  # the Event says the same
-        key = f"{broken.namespace}/{broken.name}"
-        write = podgroup_complaint(key, broken.reason, broken.message, self._clock.now(), subresource)
-        await self._writer.send(write, ATTEMPTS)
+        key, now = f"{broken.namespace}/{broken.name}", self._clock.now()
+        # Where that fails, the Event says the same.
+        await self._statuses.send(
+            lambda subresource: podgroup_complaint(key, broken.reason, broken.message, now, subresource)
+        )

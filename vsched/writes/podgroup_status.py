@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.errors import UNREADABLE, VschedError
 from vsched.framework.closing import NOTICE
+from vsched.mirror.resources import PODGROUPS
 from vsched.model.advice import WOULD_START, about, headline_of
 from vsched.model.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
@@ -21,8 +21,9 @@ from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgro
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.served import Served
+from vsched.writes.status_writer import StatusWriter, Told
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Writer, WriteResult
+from vsched.writes.writer import Writer
 
 SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
 """Condition types that are also told as an Event, with its severity."""
@@ -78,28 +79,6 @@ class Due(msgspec.Struct, frozen=True):
     uid: str
     known: tuple[Condition, ...]
     """The conditions the object has, as far as the mirror knows."""
-
-
-Told = Callable[[str, str, str | None], None]
-"""Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-
-
-class _Object(msgspec.Struct):
-    metadata: _Metadata
-
-
-def version_of(answer: WriteResult) -> str | None:
-    """The resourceVersion in the answer to a write; None where it failed, empty where the answer does not say."""
-    if not answer.done:
-        return None
-    try:
-        return msgspec.json.decode(answer.body, type=_Object).metadata.resource_version
-    except UNREADABLE:
-        return ""
 
 
 def content_of(outcome: JobOutcome) -> Content:
@@ -158,14 +137,13 @@ class JobStatuses:
         clock: Clock,
         told: Told,
     ) -> None:
-        self._writer = writer
-        self._served = served
+        self._statuses = StatusWriter(
+            "PodGroup", PODGROUPS, writer, served, settings.attempts, settings.retry_ceiling_seconds, told
+        )
         self._events = events
         self._settings = settings
         self._clock = clock
-        self._told = told
         self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
-        self._failures: LRUCache[str, int] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
         self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
@@ -194,7 +172,7 @@ class JobStatuses:
             return
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.lane.discard(key)  # once only: what is on its way already keeps its place
-        wait_seconds = self._wait_seconds(key, content, before, on_its_way)
+        wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
         self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
 
     def forget(self, keys: Iterable[str]) -> None:
@@ -202,7 +180,7 @@ class JobStatuses:
         for key in keys:
             self.lane.discard(key)
             self._written.pop(key, None)
-            self._failures.pop(key, None)
+            self._statuses.forget(key)
 
     def _may_look_yet(self) -> bool:
         """Whether this daemon, new as it is, may only not have found again what would help."""
@@ -210,10 +188,7 @@ class JobStatuses:
             self._began = self._clock.monotonic()
         return self._clock.monotonic() < self._began + self._settings.inherited_seconds
 
-    def _wait_seconds(self, key: str, content: Content, before: Content, on_its_way: bool) -> float:
-        failures = self._failures.get(key)
-        if failures:
-            return min(self._settings.retry_ceiling_seconds, 2.0**failures)
+    def _wait_seconds(self, content: Content, before: Content, on_its_way: bool) -> float:
         if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
         if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
@@ -221,25 +196,13 @@ class JobStatuses:
         return self._settings.grace_seconds
 
     async def _write(self, key: str, due: Due) -> None:
-        answer = await self._send(due.outcome)
-        if answer.done:
-            self._failures.pop(key, None)
-            self._written[key] = Written(content_of(due.outcome), self._clock.monotonic())
-            self._say(due)
-        else:
-            if answer.code == 404:
-                # The object is gone, or its definition has changed under us.
-                self._served.forget()
-            self._failures[key] = min(10, self._failures.get(key, 0) + 1)
-        self._told("PodGroup", key, version_of(answer))
-
-    async def _send(self, outcome: JobOutcome) -> WriteResult:
-        try:
-            subresource = await self._served.has("podgroups/status")
-        except VschedError as error:
-            return WriteResult(0, str(error))
+        outcome = due.outcome
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
-        return await self._writer.send(podgroup_write(outcome, conditions, subresource), self._settings.attempts)
+        answer = await self._statuses.send(lambda subresource: podgroup_write(outcome, conditions, subresource))
+        if answer.done:
+            self._written[key] = Written(content_of(outcome), self._clock.monotonic())
+            self._say(due)
+        self._statuses.answered(key, answer)
 
     def _say(self, due: Due) -> None:
         reference = podgroup_reference(due.outcome.key, due.uid)

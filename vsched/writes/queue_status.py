@@ -12,7 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.clock import Clock
-from vsched.errors import UNREADABLE, VschedError
+from vsched.errors import UNREADABLE
+from vsched.mirror.resources import QUEUES
 from vsched.model.plan import CycleReport
 from vsched.model.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
@@ -20,8 +21,8 @@ from vsched.model.status import Phase
 from vsched.writes.bodies import queue_reference, queue_write, time_stamp
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.podgroup_status import Told, version_of
 from vsched.writes.served import Served
+from vsched.writes.status_writer import StatusWriter, Told
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer, WriteResult
 
@@ -104,12 +105,12 @@ class QueueStatuses:
         clock: Clock,
         told: Told,
     ) -> None:
-        self._writer = writer
-        self._served = served
+        self._statuses = StatusWriter(
+            "Queue", QUEUES, writer, served, settings.attempts, settings.retry_ceiling_seconds, told
+        )
         self._events = events
         self._settings = settings
         self._clock = clock
-        self._told = told
         self._counts = PhaseCounts()
         self._asked: dict[str, QueueContent] = {}
         """What was last put in the lane for each queue; bounded by the queues there are."""
@@ -121,7 +122,6 @@ class QueueStatuses:
         self._queues: Mapping[str, Queue] = {}
         """What ``_sums`` were worked out from."""
         self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
-        self._failures: Counter[str] = Counter()
         self.lane: Workqueue[str, QueueContent] = Workqueue(settings.lane, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
@@ -139,10 +139,7 @@ class QueueStatuses:
             content = QueueContent(allocated[name], self._counts.of(name), problem)
             if self._asked.get(name) != content:
                 self._asked[name] = content
-                wait_seconds = self._settings.grace_seconds
-                if self._failures[name]:
-                    wait_seconds = min(self._settings.retry_ceiling_seconds, 2.0 ** self._failures[name])
-                self.lane.put(name, content, wait_seconds)
+                self.lane.put(name, content, self._statuses.wait_seconds(name, self._settings.grace_seconds))
         for name in self._asked.keys() - report.queues.keys():
             self._forget(name)
 
@@ -179,7 +176,7 @@ class QueueStatuses:
         self._asked.pop(name, None)
         self._shown.pop(name, None)
         self._problems.pop(name, None)
-        del self._failures[name]
+        self._statuses.forget(name)
 
     async def _write(self, name: str, content: QueueContent) -> None:
         answer = await self._send(name, content)
@@ -189,31 +186,18 @@ class QueueStatuses:
             self._shown[name] = _resources_in(answer)
             answer = await self._send(name, content)
         if answer.done:
-            del self._failures[name]
             self._shown[name] = held
         else:
-            if answer.code == 404:
-                # The object is gone, or its definition has changed under us.
-                self._served.forget()
-            self._failures[name] = min(10, self._failures[name] + 1)
             self._asked.pop(name, None)
-        self._told("Queue", name, version_of(answer))
+        self._statuses.answered(name, answer)
 
     async def _send(self, name: str, content: QueueContent) -> WriteResult:
-        try:
-            subresource = await self._served.has("queues/status")
-        except VschedError as error:
-            return WriteResult(0, str(error))
         counts = {phase.lower(): count for phase, count in zip(COUNTED, content.counts, strict=True)}
-        write = queue_write(
-            name,
-            dict(content.allocated),
-            sorted(self._shown.get(name, ())),
-            counts,
-            self._conditions(name, content),
-            subresource,
+        amounts, before = dict(content.allocated), sorted(self._shown.get(name, ()))
+        conditions = self._conditions(name, content)
+        return await self._statuses.send(
+            lambda subresource: queue_write(name, amounts, before, counts, conditions, subresource)
         )
-        return await self._writer.send(write, self._settings.attempts)
 
     def _conditions(self, name: str, content: QueueContent) -> list[dict[str, str]]:
         reason, message = content.problem

@@ -24,9 +24,10 @@ from vsched.writes.nominations import Nominations, NominationSettings
 from vsched.writes.nominations import Told as NominationTold
 from vsched.writes.object_events import Complaints
 from vsched.writes.pod_conditions import PodConditions, PodConditionSettings
-from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings, Told
+from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings
 from vsched.writes.queue_status import QueueStatuses, QueueStatusSettings
 from vsched.writes.served import Served
+from vsched.writes.status_writer import Told
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vsched.errors import BadInput, Unavailable
+import msgspec
+
+from vsched.errors import UNREADABLE, BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.writes.limits import Attempts, TokenBucket
@@ -38,6 +40,14 @@ class Write(NamedTuple):
     content_type: str = JSON
 
 
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
 class WriteResult(NamedTuple):
     """How a write ended, after all attempts."""
 
@@ -57,6 +67,16 @@ class WriteResult(NamedTuple):
     @property
     def done(self) -> bool:
         return 200 <= self.code < 300
+
+    @property
+    def resource_version(self) -> str | None:
+        """Of the object as it was written; None where the write failed, empty where the answer does not say."""
+        if not self.done:
+            return None
+        try:
+            return msgspec.json.decode(self.body, type=_Object).metadata.resource_version
+        except UNREADABLE:
+            return ""
 
 
 def may_help(answer: WriteResult) -> bool:

@@ -20,6 +20,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import Clock
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.kube.backoff import doubled
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
 from vsched.model.counted import Counted, summed
@@ -145,8 +146,8 @@ class Arbiter:
         return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
 
     def _fail(self, error: Exception) -> None:
-        pause_seconds = min(LONGEST_PAUSE_SECONDS, self._rules.interval_seconds * 2.0 ** min(self._failures, 16))
         self._failures += 1
+        pause_seconds = doubled(self._rules.interval_seconds, LONGEST_PAUSE_SECONDS, self._failures)
         self._resting_until = self._clock.monotonic() + pause_seconds
         self._telemetry.arbitration_failed(error, pause_seconds)
 

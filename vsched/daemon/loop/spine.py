@@ -16,6 +16,7 @@ from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.kube.backoff import doubled
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
@@ -113,7 +114,7 @@ class Loop:
                 failures = 0
             except Exception as error:  # the supervisor: one bad session must not end scheduling
                 failures += 1
-                pause_seconds = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** (failures - 1))
+                pause_seconds = doubled(self._first_pause_seconds, LONGEST_PAUSE_SECONDS, failures)
                 self._hands.telemetry.session_failed(error, pause_seconds)
                 await asyncio.sleep(pause_seconds)
             self._turned()

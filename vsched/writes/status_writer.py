@@ -1,0 +1,72 @@
+"""Statuses of one kind on the last part of their way: what the statuses of PodGroups and Queues share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cachetools import LRUCache
+
+from vsched.errors import VschedError
+from vsched.kube.backoff import doubled
+from vsched.kube.paths import ApiResource
+from vsched.writes.limits import Attempts
+from vsched.writes.served import Served
+from vsched.writes.writer import NO_ANSWER, Write, Writer, WriteResult
+
+FIRST_RETRY_SECONDS = 2.0
+REMEMBERED = 50_000
+"""Objects whose failures are counted."""
+
+Told = Callable[[str, str, str | None], None]
+"""Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
+
+
+class StatusWriter:
+    """Sends statuses to the subresource where there is one, and has an object wait longer after each failure."""
+
+    def __init__(
+        self,
+        kind: str,
+        resource: ApiResource,
+        writer: Writer,
+        served: Served,
+        attempts: Attempts,
+        ceiling_seconds: float = 0.0,
+        told: Told = lambda kind, key, version: None,
+    ) -> None:
+        self._kind = kind
+        self._subresource = f"{resource.plural}/status"
+        self._writer = writer
+        self._served = served
+        self._attempts = attempts
+        self._ceiling_seconds = ceiling_seconds
+        self._told = told
+        self._failures: LRUCache[str, int] = LRUCache(REMEMBERED)
+
+    async def send(self, make: Callable[[bool], Write]) -> WriteResult:
+        """The answer to the write that ``make`` makes, which is told whether there is a subresource."""
+        try:
+            subresource = await self._served.has(self._subresource)
+        except VschedError as error:
+            return WriteResult(NO_ANSWER, str(error))
+        return await self._writer.send(make(subresource), self._attempts)
+
+    def answered(self, key: str, answer: WriteResult) -> None:
+        """Count a failure, or forget earlier ones, and tell the mirror."""
+        if answer.done:
+            self.forget(key)
+        else:
+            if answer.code == 404:
+                # The object is gone, or its definition has changed under us.
+                self._served.forget()
+            self._failures[key] = self._failures.get(key, 0) + 1
+        self._told(self._kind, key, answer.resource_version)
+
+    def forget(self, key: str) -> None:
+        """Earlier failures no longer count."""
+        self._failures.pop(key, None)
+
+    def wait_seconds(self, key: str, usual_seconds: float) -> float:
+        """How long the next write of an object waits: as usual, or longer after failures."""
+        failures = self._failures.get(key, 0)
+        return doubled(FIRST_RETRY_SECONDS, self._ceiling_seconds, failures) if failures else usual_seconds
