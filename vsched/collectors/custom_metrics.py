@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from vsched.clock import Clock
-from vsched.collectors.endpoint import misread
+from vsched.collectors.cluster_api import ClusterApi
+from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import Collected, SourceError, Target, answers_to
-from vsched.errors import UNREADABLE, VschedError
+from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import segment
@@ -51,13 +52,11 @@ class MetricValueList(msgspec.Struct, frozen=True):
 _LIST = msgspec.json.Decoder(MetricValueList)
 
 
-class CustomMetrics:
+class CustomMetrics(ClusterApi):
     """The Custom Metrics API, through the client of the cluster."""
 
     def __init__(self, source: MetricsSource, client: ApiClient, clock: Clock) -> None:
-        self._client = client
-        self._clock = clock
-        self._timeout_seconds = source.timeout
+        super().__init__(GROUP, source, client, clock)
         asked = source.queries
         self._metrics = {
             CPU: asked.cpu or DEFAULTS.cpu,
@@ -66,7 +65,6 @@ class CustomMetrics:
             MEMORY_SPREAD: asked.memory_spread,
         }
         self._version = ""
-        self.label = f"{GROUP} {client.connection.server}"
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
         """One question a metric; the version is asked for once, and again after a failure."""
@@ -85,16 +83,12 @@ class CustomMetrics:
             raise
         return await asyncio.to_thread(_put_together, taken, targets, wanted, bodies)
 
-    async def close(self) -> None:
-        """Nothing of its own to close."""
-
     async def _served_version(self) -> str:
         try:
             found = await self._client.get(f"/apis/{GROUP}")
         except NotFound:
             raise SourceError(
-                f"{self._client.connection.server} serves no {GROUP}: is the Prometheus adapter installed, "
-                "and its APIService available?"
+                f"{self._server} serves no {GROUP}: is the Prometheus adapter installed, and its APIService available?"
             ) from None
         except VschedError as error:
             raise SourceError(str(error)) from error
@@ -106,13 +100,7 @@ class CustomMetrics:
 
     async def _ask(self, metric: str) -> bytes:
         path = f"/apis/{GROUP}/{self._version}/nodes/*/{segment(metric)}"
-        try:
-            answer = await self._client.request("GET", path, timeout_seconds=self._timeout_seconds, attempts=1)
-        except NotFound as error:
-            raise SourceError(f"the metric {metric} is not to be had of nodes: {error.message}") from error
-        except VschedError as error:
-            raise SourceError(str(error)) from error
-        return answer.body
+        return await self._get(path, lambda message: f"the metric {metric} is not to be had of nodes: {message}")
 
 
 def _put_together(
@@ -130,8 +118,5 @@ def _put_together(
 
 def parse_values(metric: str, body: bytes) -> dict[str, tuple[float, float]]:
     """Percent and time by node; raises SourceError."""
-    try:
-        items = _LIST.decode(body).items
-    except UNREADABLE as error:
-        raise misread(metric, error, body) from error
+    items = decoded(_LIST, metric, body).items
     return {item.described.name: (100.0 * number_of(item.value), moment(item.timestamp)) for item in items}

@@ -14,10 +14,9 @@ import msgspec
 import orjson
 
 from vsched.clock import Clock
-from vsched.collectors.endpoint import Endpoint, misread
+from vsched.collectors.endpoint import Endpoint, decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, answers_to
-from vsched.errors import UNREADABLE
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
@@ -158,10 +157,7 @@ class Elasticsearch:
 
 def parse_hosts(index: str, body: bytes) -> list[Host]:
     """The hosts of an answer; raises SourceError."""
-    try:
-        answer = _ANSWER.decode(body)
-    except UNREADABLE as error:
-        raise misread(index, error, body) from error
+    answer = decoded(_ANSWER, index, body)
     if answer.timed_out:
         raise SourceError(f"{index}: the search ran out of time")
     if answer.shards.total and answer.shards.failed == answer.shards.total:

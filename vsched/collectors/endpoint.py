@@ -6,8 +6,10 @@ import ssl
 import time
 from base64 import b64encode
 from pathlib import Path
+from typing import TypeVar
 
 import aiohttp
+import msgspec
 import orjson
 from yarl import URL
 
@@ -162,6 +164,17 @@ def reason_in(body: bytes) -> str:
         if isinstance(told, dict):
             told = told.get(key, told)
     return one_line(told if isinstance(told, str) else orjson.dumps(told).decode())
+
+
+T = TypeVar("T")
+
+
+def decoded(decoder: msgspec.json.Decoder[T], where: str, body: bytes) -> T:
+    """The body of a success; raises SourceError where it is not what it should be."""
+    try:
+        return decoder.decode(body)
+    except UNREADABLE as error:
+        raise misread(where, error, body) from error
 
 
 def misread(where: str, error: Exception, body: bytes) -> SourceError:

@@ -13,14 +13,13 @@ import msgspec
 import numpy as np
 
 from vsched.clock import Clock
-from vsched.collectors.endpoint import misread
+from vsched.collectors.cluster_api import ClusterApi
+from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.history import History
 from vsched.collectors.quantities import moment, number_of
-from vsched.collectors.source import Collected, SourceError, Target
-from vsched.errors import UNREADABLE, VschedError
+from vsched.collectors.source import Collected, Target
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import NotFound
 from vsched.model.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
@@ -58,30 +57,18 @@ class NodeMetricsList(msgspec.Struct, frozen=True):
 _LIST = msgspec.json.Decoder(NodeMetricsList)
 
 
-class MetricsServer:
+class MetricsServer(ClusterApi):
     """The metrics server, through the client of the cluster."""
 
     def __init__(self, source: MetricsSource, client: ApiClient, clock: Clock) -> None:
-        self._client = client
-        self._clock = clock
-        self._timeout_seconds = source.timeout
+        super().__init__(GROUP, source, client, clock)
         self._history: History | None = None
-        self.label = f"{GROUP} {client.connection.server}"
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
         """One question."""
         taken = self._clock.now()
-        try:
-            answer = await self._client.request("GET", PATH, timeout_seconds=self._timeout_seconds, attempts=1)
-        except NotFound:
-            server = self._client.connection.server
-            raise SourceError(f"{server} serves no {GROUP}: is the metrics server installed?") from None
-        except VschedError as error:
-            raise SourceError(str(error)) from error
-        return await asyncio.to_thread(self._put_together, taken, targets, periods, answer.body)
-
-    async def close(self) -> None:
-        """Nothing of its own to close."""
+        body = await self._get(PATH, lambda _: f"{self._server} serves no {GROUP}: is the metrics server installed?")
+        return await asyncio.to_thread(self._put_together, taken, targets, periods, body)
 
     def _put_together(self, taken: float, targets: Sequence[Target], periods: Sequence[str], body: bytes) -> Collected:
         seconds = {period: period_seconds(period) or 0.0 for period in periods}
@@ -107,10 +94,7 @@ class MetricsServer:
 
 def parse_nodes(body: bytes) -> dict[str, tuple[float, float, float]]:
     """Time, cores and bytes by node, NaN for what is not told; raises SourceError."""
-    try:
-        items = _LIST.decode(body).items
-    except UNREADABLE as error:
-        raise misread(GROUP, error, body) from error
+    items = decoded(_LIST, GROUP, body).items
     return {
         item.metadata.name: (moment(item.timestamp), number_of(item.usage.cpu), number_of(item.usage.memory))
         for item in items
