@@ -12,19 +12,9 @@ from typing import Any
 from vsched.sim.store import quantities
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.status import forbidden
+from vsched.sim.validation.resources import COUNTED_OBJECTS
 
 _COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
-_BARE_COUNTS = frozenset(
-    {
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-    }
-)
 
 
 def charge(kind: Kind, obj: Obj, quotas: Iterable[Obj]) -> list[Obj]:
@@ -90,7 +80,7 @@ def _check_specified(kind: Kind, obj: Obj, quota: Obj, hard: Obj) -> None:
 def usage(kind: Kind, obj: Obj) -> dict[str, str]:
     """What one object costs, by the names quotas use."""
     cost = {f"count/{kind.resource}": "1"}
-    if not kind.group and kind.plural in _BARE_COUNTS:
+    if not kind.group and kind.plural in COUNTED_OBJECTS:
         cost[kind.plural] = "1"
     compute = _COSTS.get(kind.storage)
     if compute is not None:

@@ -10,7 +10,7 @@ from vsched.sim.objects import bodies
 from vsched.sim.requests.request import Call, media_type, read_patch
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
-from vsched.sim.store.status import Cause, Failure, bad_request, invalid_named, unsupported_media_type
+from vsched.sim.store.status import Cause, Failure, bad_request, invalid_options, unsupported_media_type
 from vsched.sim.store.store import Record
 from vsched.sim.writes import Writer, Written
 
@@ -98,4 +98,4 @@ def _with_books(kind: Kind, obj: Obj, record: Record | None) -> Obj:
 
 def _missing_manager() -> Failure:
     cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
-    return invalid_named("PatchOptions.meta.k8s.io", "meta.k8s.io", "PatchOptions", "", [cause])
+    return invalid_options("PatchOptions", [cause])

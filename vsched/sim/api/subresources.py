@@ -5,6 +5,7 @@ status, finalize, resize and the like are ordinary updates (``merging``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from vsched.sim.admission import budgets
@@ -114,15 +115,8 @@ def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOpti
     check_open(pods, namespace, metadata, store, name=name)
     if metadata.get("name", "") != name:
         raise bad_request("name in URL does not match name in Eviction object")
-    wanted = body.get("deleteOptions") or {}
-    preconditions = wanted.get("preconditions") or {}
-    deletion = DeleteOptions(
-        grace_seconds=wanted.get("gracePeriodSeconds"),
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
-        propagation=wanted.get("propagationPolicy") or "",
-        dry_run=options.dry_run or bool(wanted.get("dryRun")),
-    )
+    asked = DeleteOptions.of(body.get("deleteOptions") or {})
+    deletion = replace(asked, orphan_dependents=None, dry_run=options.dry_run or asked.dry_run)
     return budgets.evict(store, pods, namespace, name, deletion, now)
 
 

@@ -13,6 +13,7 @@ from time import monotonic
 
 import orjson
 
+from vsched.sim.objects.conform import empty_fields
 from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.requests.reads import check_selectors, request_selector
 from vsched.sim.requests.request import Call, Form, include_object
@@ -103,7 +104,7 @@ class Watch:
         if self.form.kind:
             obj |= {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
         elif not self.kind.custom:
-            obj |= _EMPTY_FIELDS.get(self.kind.storage, {})
+            obj |= empty_fields(self.kind)
         return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
 
 
@@ -189,53 +190,3 @@ def _error(kind: Kind, why: str) -> bytes:
     # Events have no watch cache in the real server, and their refusal comes from further below.
     text = "The resourceVersion for the provided watch is too old." if kind.storage == "/events" else why
     return orjson.dumps({"type": "ERROR", "object": expired(text).body}) + b"\n"
-
-
-_EMPTY_FIELDS: dict[str, Obj] = {
-    "/pods": {"spec": {"containers": None}, "status": {}},
-    "/namespaces": {"spec": {}, "status": {}},
-    "/services": {"spec": {}, "status": {"loadBalancer": {}}},
-    "/nodes": {
-        "spec": {},
-        "status": {
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
-            "nodeInfo": dict.fromkeys(
-                (
-                    "machineID",
-                    "systemUUID",
-                    "bootID",
-                    "kernelVersion",
-                    "osImage",
-                    "containerRuntimeVersion",
-                    "kubeletVersion",
-                    "kubeProxyVersion",
-                    "operatingSystem",
-                    "architecture",
-                ),
-                "",
-            ),
-        },
-    },
-    "/persistentvolumes": {"spec": {}, "status": {}},
-    "/persistentvolumeclaims": {"spec": {"resources": {}}, "status": {}},
-    "/resourcequotas": {"spec": {}, "status": {}},
-    "/limitranges": {"spec": {"limits": None}},
-    "coordination.k8s.io/leases": {"spec": {}},
-    "policy/poddisruptionbudgets": {
-        "spec": {},
-        "status": {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0},
-    },
-    "batch/jobs": {"spec": {"template": {"metadata": {}, "spec": {"containers": None}}}, "status": {}},
-    "apps/replicasets": {
-        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}},
-        "status": {"replicas": 0},
-    },
-    "apps/deployments": {
-        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}, "strategy": {}},
-        "status": {},
-    },
-    "scheduling.k8s.io/priorityclasses": {"value": 0},
-    "storage.k8s.io/storageclasses": {"provisioner": ""},
-    "storage.k8s.io/csinodes": {"spec": {"drivers": None}},
-}
-"""What a typed object that says nothing still writes: bookmarks carry these fields."""

@@ -16,20 +16,11 @@ from vsched.sim.controllers.objects import is_deleting, is_finished
 from vsched.sim.store import quantities
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import key_of
+from vsched.sim.validation.resources import COUNTED_OBJECTS
 
 COUNTED = (
-    "pods",
-    "services",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "apps/deployments",
-    "apps/replicasets",
-    "apps/statefulsets",
-    "batch/jobs",
-    "batch/cronjobs",
+    *COUNTED_OBJECTS,
+    *("apps/deployments", "apps/replicasets", "apps/statefulsets", "batch/jobs", "batch/cronjobs"),
 )
 """What a quota can count here."""
 

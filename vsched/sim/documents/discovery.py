@@ -76,11 +76,8 @@ def _resource(kind: Kind) -> Obj:
         "namespaced": kind.namespaced,
         "kind": kind.kind,
         "verbs": _verbs(kind),
+        **_other_names(kind),
     }
-    if kind.short_names:
-        row["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        row["categories"] = list(kind.categories)
     if "get" in kind.verbs:
         row["storageVersionHash"] = _storage_hash(kind)
     return row
@@ -88,6 +85,11 @@ def _resource(kind: Kind) -> Obj:
 
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """Custom kinds list their verbs in an order of their own."""
+
+
+def _other_names(kind: Kind) -> Obj:
+    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {field: given for field, given in names.items() if given}
 
 
 def _verbs(kind: Kind) -> list[str]:
@@ -100,17 +102,14 @@ def _storage_hash(kind: Kind) -> str:
 
 
 def _subresource(kind: Kind, sub: Subresource) -> Obj:
-    row: Obj = {
+    return {
         "name": f"{kind.plural}/{sub.name}",
         "singularName": "",
         "namespaced": kind.namespaced,
+        **({"group": sub.group, "version": sub.version} if sub.version else {}),
         "kind": sub.kind,
         "verbs": list(sub.verbs),
     }
-    if sub.version:
-        row = {"name": row["name"], "singularName": "", "namespaced": kind.namespaced, "group": sub.group,
-               "version": sub.version, "kind": sub.kind, "verbs": list(sub.verbs)}  # fmt: skip
-    return row
 
 
 def aggregated(registry: KindRegistry, *, core: bool) -> Obj:
@@ -146,11 +145,8 @@ def _resource_discoveries(kinds: Iterable[Kind]) -> list[Obj]:
             "scope": "Namespaced" if kind.namespaced else "Cluster",
             "singularResource": kind.singular,
             "verbs": _verbs(kind),
+            **_other_names(kind),
         }
-        if kind.short_names:
-            row["shortNames"] = list(kind.short_names)
-        if kind.categories:
-            row["categories"] = list(kind.categories)
         if kind.subresources:
             row["subresources"] = [
                 {"subresource": sub.name, "responseKind": _response_kind(kind, sub), "verbs": list(sub.verbs)}

@@ -10,48 +10,29 @@ from collections.abc import Callable
 
 from vsched.sim.store.kinds import Kind, Obj, Subresource
 
-_METHODS = {
-    "list": "get",
-    "get": "get",
-    "create": "post",
-    "update": "put",
-    "patch": "patch",
-    "delete": "delete",
-    "deletecollection": "delete",
-}
+_METHODS = {"list": "get", "create": "post", "update": "put", "deletecollection": "delete"}
+"""Of the verbs that are called otherwise than their method."""
 _ACTIONS = {"create": "post", "update": "put"}
 _COLLECTION = ("list", "create", "deletecollection")
 _ITEM = ("get", "update", "patch", "delete")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
 _STRATEGIC = "application/strategic-merge-patch+json"
-_PARAMETERS: dict[str, tuple[tuple[str, str], ...]] = {
+_WRITE_PARAMETERS = "dryRun fieldManager fieldValidation"
+_PARAMETERS = {
     "list": (
-        ("allowWatchBookmarks", "boolean"),
-        ("continue", "string"),
-        ("fieldSelector", "string"),
-        ("labelSelector", "string"),
-        ("limit", "integer"),
-        ("resourceVersion", "string"),
-        ("resourceVersionMatch", "string"),
-        ("sendInitialEvents", "boolean"),
-        ("timeoutSeconds", "integer"),
-        ("watch", "boolean"),
+        "allowWatchBookmarks continue fieldSelector labelSelector limit resourceVersion resourceVersionMatch"
+        " sendInitialEvents timeoutSeconds watch"
     ),
-    "create": (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string")),
-    "update": (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string")),
-    "patch": (
-        ("dryRun", "string"),
-        ("fieldManager", "string"),
-        ("fieldValidation", "string"),
-        ("force", "boolean"),
-    ),
-    "delete": (
-        ("dryRun", "string"),
-        ("gracePeriodSeconds", "integer"),
-        ("orphanDependents", "boolean"),
-        ("propagationPolicy", "string"),
-    ),
+    "create": _WRITE_PARAMETERS,
+    "update": _WRITE_PARAMETERS,
+    "patch": f"{_WRITE_PARAMETERS} force",
+    "delete": "dryRun gracePeriodSeconds orphanDependents propagationPolicy",
 }
+_TYPES = {
+    **dict.fromkeys(("limit", "timeoutSeconds", "gracePeriodSeconds"), "integer"),
+    **dict.fromkeys(("allowWatchBookmarks", "sendInitialEvents", "watch", "force", "orphanDependents"), "boolean"),
+}
+"""Of the parameters that are no strings."""
 _PATH_PARAMETERS = ("namespace", "name")
 
 
@@ -65,12 +46,14 @@ def paths_of(kind: Kind, reference_of: Callable[[Kind], Obj]) -> dict[str, Obj]:
     if kind.namespaced:
         candidates.append((f"{root}/{kind.plural}", ("list",)))
     for path, verbs in candidates:
-        operations = {_METHODS[verb]: _operation(kind, verb, reference) for verb in verbs if verb in kind.verbs}
+        operations = {
+            _METHODS.get(verb, verb): _operation(kind, verb, reference) for verb in verbs if verb in kind.verbs
+        }
         if operations:
             paths[path] = {**operations, "parameters": _path_parameters(path)}
     for sub in kind.subresources:
         path = f"{base}/{{name}}/{sub.name}"
-        operations = {_METHODS[verb]: _sub_operation(kind, sub, verb, reference) for verb in sub.verbs}
+        operations = {_METHODS.get(verb, verb): _sub_operation(kind, sub, verb, reference) for verb in sub.verbs}
         paths[path] = {**operations, "parameters": _path_parameters(path)}
     return paths
 
@@ -94,9 +77,9 @@ def _sub_operation(kind: Kind, sub: Subresource, verb: str, reference: Obj) -> O
 
 
 def _described(verb: str, spoken: Obj, schema: Obj, custom: bool) -> Obj:
-    parameters = _PARAMETERS.get("delete" if verb == "deletecollection" else verb, ())
+    names = _PARAMETERS.get("delete" if verb == "deletecollection" else verb, "").split()
     operation: Obj = {
-        "parameters": [{"name": name, "in": "query", "schema": {"type": type_}} for name, type_ in parameters],
+        "parameters": [{"name": name, "in": "query", "schema": {"type": _TYPES.get(name, "string")}} for name in names],
         "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
         "x-kubernetes-action": _ACTIONS.get(verb, verb),
         "x-kubernetes-group-version-kind": spoken,

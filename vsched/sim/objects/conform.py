@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from vsched.sim.store import quantities
-from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.kinds import Kind, Obj, without
 from vsched.sim.store.schema import Field, Type, schema_table
 from vsched.sim.store.status import Failure, bad_request
 
@@ -55,6 +55,25 @@ def decode(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     return _walk_of_type(one.name)(obj, (), unknown), unknown
 
 
+@cache
+def empty_fields(kind: Kind) -> Obj:
+    """What Go writes for an object of a built-in kind of which nothing is set, besides its metadata."""
+    one = schema_table().of_kind(kind)
+    return without(_empty(one), ("metadata",)) if one is not None else {}
+
+
+def _empty(one: Type) -> Obj:
+    """Required lists and label selectors (pointers in Go) read null, structs are written with what is in them."""
+    fields: Obj = {
+        item.name: None
+        for item in one.fields.values()
+        if item.required and (item.shape == "[]" or (item.of == _SELECTOR and not item.emitted))
+    }
+    for name, zero in _emitted(one):
+        fields[name] = _empty(schema_table()[zero]) if zero.__class__ is _Struct else zero
+    return fields
+
+
 def unknown_fields(kind: Kind, obj: Obj) -> list[str]:
     """The dotted paths of fields the kind does not have."""
     return conform(kind, obj)[1]
@@ -93,6 +112,7 @@ class _Entry:
         self.keeps_null = item is not None and item.of in _TIMES and (item.required or item.emitted)
 
 
+_SELECTOR = "meta/v1.LabelSelector"
 _STRUCT_SCALARS = frozenset({"json", "raw", "fields", "quantity", "intorstring"})
 _TIMES = frozenset({"time", "microtime"})
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "quantity": "0", "time": None, "microtime": None}
@@ -147,44 +167,6 @@ def _walk_of_type(name: str) -> Walk:
     return walk
 
 
-_NAMED_TYPES = {
-    "Container.imagePullPolicy": "v1.PullPolicy",
-    "Container.terminationMessagePolicy": "v1.TerminationMessagePolicy",
-    "ContainerPort.protocol": "v1.Protocol",
-    "LimitRangeItem.default": "v1.ResourceList",
-    "LimitRangeItem.defaultRequest": "v1.ResourceList",
-    "LimitRangeItem.max": "v1.ResourceList",
-    "LimitRangeItem.min": "v1.ResourceList",
-    "NamespaceStatus.phase": "v1.NamespacePhase",
-    "NodeCondition.status": "v1.ConditionStatus",
-    "NodeCondition.type": "v1.NodeConditionType",
-    "NodeStatus.allocatable": "v1.ResourceList",
-    "NodeStatus.capacity": "v1.ResourceList",
-    "ObjectMeta.uid": "types.UID",
-    "ObjectReference.uid": "types.UID",
-    "OwnerReference.uid": "types.UID",
-    "PodCondition.status": "v1.ConditionStatus",
-    "PodCondition.type": "v1.PodConditionType",
-    "PodSpec.dnsPolicy": "v1.DNSPolicy",
-    "PodSpec.overhead": "v1.ResourceList",
-    "PodSpec.preemptionPolicy": "v1.PreemptionPolicy",
-    "PodSpec.restartPolicy": "v1.RestartPolicy",
-    "PodStatus.phase": "v1.PodPhase",
-    "PodStatus.qosClass": "v1.PodQOSClass",
-    "PriorityClass.preemptionPolicy": "v1.PreemptionPolicy",
-    "ResourceQuotaSpec.hard": "v1.ResourceList",
-    "ResourceQuotaStatus.hard": "v1.ResourceList",
-    "ResourceQuotaStatus.used": "v1.ResourceList",
-    "ResourceRequirements.limits": "v1.ResourceList",
-    "ResourceRequirements.requests": "v1.ResourceList",
-    "Taint.effect": "v1.TaintEffect",
-    "Toleration.effect": "v1.TaintEffect",
-    "Toleration.operator": "v1.TolerationOperator",
-    "TopologySpreadConstraint.whenUnsatisfiable": "v1.UnsatisfiableConstraintAction",
-}
-"""What Go calls the types of fields that are plain strings and maps in JSON; only error messages say so."""
-
-
 class _Struct(str):
     """The name of a type whose empty value is written rather than left out."""
 
@@ -209,7 +191,7 @@ def _emitted(one: Type) -> list[tuple[str, Any]]:
 def _walk_of_field(owner: Type, item: Field) -> tuple[type | None, Walk]:
     fast, walk = _walk_of_value(owner, item.of)
     element = "string" if item.of == "string" else item.of.rpartition("/")[2]
-    named = _NAMED_TYPES.get(f"{owner.short}.{item.name}", "")
+    named = item.go_type
     if named and not item.shape:
         return fast, _scalar(owner.short, named, (str,))
     if item.wrapped:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vsched.sim.requests.request import Call
 from vsched.sim.store.causes import Causes
-from vsched.sim.store.status import bad_request, invalid_named
+from vsched.sim.store.status import bad_request, invalid_options
 
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
@@ -76,4 +76,4 @@ def check_watch_options(call: Call) -> None:
 
 def _refuse(causes: Causes) -> None:
     if causes:
-        raise invalid_named("ListOptions.meta.k8s.io", "meta.k8s.io", "ListOptions", "", causes)
+        raise invalid_options("ListOptions", causes)

@@ -26,7 +26,7 @@ from vsched.sim.store.status import (
     Cause,
     Failure,
     bad_request,
-    invalid_named,
+    invalid_options,
     not_acceptable,
     unsupported_media_type,
 )
@@ -37,15 +37,13 @@ from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
-_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
-"""What the query of a method is read as, where it is not CreateOptions."""
+"""What the query of a write is read as, where it is not CreateOptions."""
 _MANAGER_CHARS = 128
 _FALSE = frozenset({"", "0", "false"})
 _SHAPES = frozenset({("meta.k8s.io", "v1"), ("meta.k8s.io", "v1beta1")})
 _ALL = "All"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_WRITE_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _INT64 = 1 << 63
 
@@ -111,8 +109,7 @@ class Call:
         if validation not in _VALIDATIONS:
             causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
         if causes:
-            kind = _WRITE_OPTIONS.get(self.method, "CreateOptions")
-            raise invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", causes)
+            raise self._invalid_options(causes)
         return WriteOptions(
             dry_run=self.dry_run,
             field_validation=validation,
@@ -125,11 +122,10 @@ class Call:
     def refuse_force(self) -> None:
         """Only server-side apply may be forced."""
         if "force" in self.query:
-            raise self._invalid_options(forbidden("force", "may not be specified for non-apply patch"))
+            raise self._invalid_options([forbidden("force", "may not be specified for non-apply patch")])
 
-    def _invalid_options(self, cause: Cause) -> Failure:
-        kind = _OPTIONS.get(self.method, "CreateOptions")
-        return invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", [cause])
+    def _invalid_options(self, causes: list[Cause]) -> Failure:
+        return invalid_options(_OPTIONS.get(self.method, "CreateOptions"), causes)
 
     def integer(self, name: str) -> int | None:
         given = self.query.get(name)
@@ -272,15 +268,7 @@ def dry_run_causes(given: list[str]) -> list[Cause]:
 def read_delete_options(call: Call) -> DeleteOptions:
     """Delete options from the body; the query says them only where there is no body."""
     body = bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
-    preconditions = body.get("preconditions") or {}
-    options = DeleteOptions(
-        grace_seconds=body.get("gracePeriodSeconds"),
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
-        propagation=body.get("propagationPolicy") or "",
-        orphan_dependents=body.get("orphanDependents"),
-        dry_run=bool(body.get("dryRun")),
-    )
+    options = DeleteOptions.of(body)
     check_options(options, dry_run_causes(body.get("dryRun") or []))
     return options
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from vsched.sim.store.kinds import Kind, Obj
 
-_EVENT_FIELDS = {
+EVENT_FIELDS = {
     "involvedObject": "regarding",
     "message": "note",
     "source": "deprecatedSource",
@@ -18,7 +18,8 @@ _EVENT_FIELDS = {
     "count": "deprecatedCount",
     "reportingComponent": "reportingController",
 }
-_EVENT_FIELDS_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
+"""What events.k8s.io calls the fields of the older events of v1."""
+_OLDER_EVENT_FIELDS = {new: old for old, new in EVENT_FIELDS.items()}
 
 
 def to_served(kind: Kind, obj: Obj) -> Obj:
@@ -39,16 +40,12 @@ def _converted(kind: Kind, obj: Obj, table: Mapping[str, Callable[[Obj], Obj]]) 
     return {**changed, "apiVersion": kind.api_version}
 
 
-def _renamed(obj: Obj, names: dict[str, str]) -> Obj:
-    return {names.get(field, field): value for field, value in obj.items()}
-
-
 def _event_to_served(obj: Obj) -> Obj:
-    return _renamed(obj, _EVENT_FIELDS)
+    return {EVENT_FIELDS.get(field, field): value for field, value in obj.items()}
 
 
 def _event_to_stored(obj: Obj) -> Obj:
-    return _renamed(obj, _EVENT_FIELDS_BACK)
+    return {_OLDER_EVENT_FIELDS.get(field, field): value for field, value in obj.items()}
 
 
 def _autoscaler_to_served(obj: Obj) -> Obj:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from vsched.sim.store.causes import invalid_value, not_supported
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause, Failure, forbidden, invalid_named, object_details, success
+from vsched.sim.store.status import Cause, Failure, forbidden, invalid_options, object_details, success
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import format_time, parse_time
 
@@ -35,6 +35,19 @@ class DeleteOptions:
     orphan_dependents: bool | None = None
     dry_run: bool = False
 
+    @classmethod
+    def of(cls, body: Obj) -> DeleteOptions:
+        """The options as clients send them."""
+        preconditions = body.get("preconditions") or {}
+        return cls(
+            grace_seconds=body.get("gracePeriodSeconds"),
+            uid=preconditions.get("uid") or "",
+            resource_version=preconditions.get("resourceVersion") or "",
+            propagation=body.get("propagationPolicy") or "",
+            orphan_dependents=body.get("orphanDependents"),
+            dry_run=bool(body.get("dryRun")),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
@@ -54,7 +67,7 @@ def check_options(options: DeleteOptions, causes: Sequence[Cause] = ()) -> None:
         found.append(not_supported("propagationPolicy", options.propagation, (*_PROPAGATION, "nil")))
     found.extend(causes)
     if found:
-        raise invalid_named("DeleteOptions.meta.k8s.io", "meta.k8s.io", "DeleteOptions", "", found)
+        raise invalid_options("DeleteOptions", found)
 
 
 def delete(store: Store, kind: Kind, record: Record, options: DeleteOptions, now: datetime) -> Deleted:

@@ -43,6 +43,8 @@ class Field:
     map_keys: tuple[str, ...] = ()
     is_set: bool = False
     atomic: bool = False
+    go_type: str = ""
+    """What Go calls the type, where messages name it and it is not plain."""
 
     @property
     def inline(self) -> bool:
@@ -145,6 +147,7 @@ def _field(package: str, words: list[str]) -> Field:
         map_keys=tuple(named["keys"].split(",")) if "keys" in named else (),
         is_set="set" in named,
         atomic="atomic" in named,
+        go_type=named.get("go", ""),
     )
 
 

@@ -27,10 +27,8 @@ class Cause:
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def as_json(self) -> Obj:
-        return {key: value for key, value in zip(("reason", "message", "field"), self._parts(), strict=True) if value}
-
-    def _parts(self) -> tuple[str, str, str]:
-        return self.reason, self.message, self.field
+        parts = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {name: part for name, part in parts.items() if part}
 
 
 class Failure(Exception):
@@ -134,6 +132,11 @@ def invalid_named(shown: str, group: str, kind: str, name: str, causes: Sequence
     details["causes"] = [cause.as_json() for cause in unique]
     message = f'{shown} "{name}" is invalid: {joined}' if texts else f'{shown} "{name}" is invalid'
     return Failure(422, "Invalid", message, details=details)
+
+
+def invalid_options(kind: str, causes: Sequence[Cause]) -> Failure:
+    """Refuses the options of a request, which have no name: ``kind`` is ListOptions or the like."""
+    return invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", causes)
 
 
 def bad_request(message: str) -> Failure:

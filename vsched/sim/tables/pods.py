@@ -1,4 +1,4 @@
-"""The cells of pods and nodes, whose status takes some reading."""
+"""The cells of pods and nodes."""
 
 from __future__ import annotations
 
@@ -12,43 +12,36 @@ NONE = "<none>"
 UNKNOWN = "<unknown>"
 
 
-def pod_cells(obj: Obj, now: datetime) -> list[Any]:
-    spec, status, metadata = obj.get("spec", {}), obj.get("status", {}), obj["metadata"]
-    ready, restarts, restarted_at = _container_counts(spec, status)
-    total = len(spec.get("containers") or ()) + sum(map(_is_sidecar, spec.get("initContainers") or ()))
-    restarts_shown = str(restarts)
-    if restarts and restarted_at:
-        restarts_shown = f"{restarts} ({age_of(restarted_at, now)} ago)"
-    addresses = status.get("podIPs") or ()
-    return [
-        metadata.get("name", ""),
-        f"{ready}/{total}",
-        pod_reason(obj),
-        restarts_shown,
-        age_of(metadata.get("creationTimestamp"), now),
-        (addresses[0].get("ip") if addresses else status.get("podIP")) or NONE,
-        spec.get("nodeName") or NONE,
-        status.get("nominatedNodeName") or NONE,
-        _readiness_gates(spec, status),
-    ]
+def _sidecars(obj: Obj) -> set[str]:
+    """The init containers that run beside the others."""
+    containers = obj.get("spec", {}).get("initContainers") or ()
+    return {container["name"] for container in containers if container.get("restartPolicy") == "Always"}
 
 
-def _is_sidecar(container: Obj) -> bool:
-    return container.get("restartPolicy") == "Always"
-
-
-def _container_counts(spec: Obj, status: Obj) -> tuple[int, int, str]:
-    """How many containers are ready, how often they restarted and when last."""
-    ready = restarts = 0
-    last = ""
-    sidecars = {container["name"] for container in spec.get("initContainers") or () if _is_sidecar(container)}
+def _statuses(obj: Obj) -> list[Obj]:
+    """The statuses of the containers that run as long as the pod does."""
+    status, sidecars = obj.get("status", {}), _sidecars(obj)
     counted = [one for one in status.get("initContainerStatuses") or () if one.get("name") in sidecars]
-    for one in [*counted, *(status.get("containerStatuses") or ())]:
-        restarts += one.get("restartCount", 0)
-        finished = (one.get("lastState") or {}).get("terminated", {}).get("finishedAt") or ""
-        last = max(last, finished)
-        ready += bool(one.get("ready") and "running" in (one.get("state") or {}))
-    return ready, restarts, last
+    return [*counted, *(status.get("containerStatuses") or ())]
+
+
+def ready(obj: Obj, now: datetime) -> str:
+    up = sum(bool(one.get("ready") and "running" in (one.get("state") or {})) for one in _statuses(obj))
+    return f"{up}/{len(obj.get('spec', {}).get('containers') or ()) + len(_sidecars(obj))}"
+
+
+def restarts(obj: Obj, now: datetime) -> str:
+    statuses = _statuses(obj)
+    count = sum(one.get("restartCount", 0) for one in statuses)
+    ends = [(one.get("lastState") or {}).get("terminated", {}).get("finishedAt") or "" for one in statuses]
+    last = max(ends, default="")
+    return f"{count} ({age_of(last, now)} ago)" if count and last else str(count)
+
+
+def address(obj: Obj, now: datetime) -> str:
+    status = obj.get("status", {})
+    addresses = status.get("podIPs") or ()
+    return (addresses[0].get("ip") if addresses else status.get("podIP")) or NONE
 
 
 def pod_reason(obj: Obj) -> str:
@@ -73,7 +66,7 @@ def pod_reason(obj: Obj) -> str:
 
 def _init_reason(obj: Obj) -> str:
     spec, status = obj.get("spec", {}), obj.get("status", {})
-    sidecars = {one["name"] for one in spec.get("initContainers") or () if _is_sidecar(one)}
+    sidecars = _sidecars(obj)
     total = len(spec.get("initContainers") or ())
     for index, one in enumerate(status.get("initContainerStatuses") or ()):
         state = one.get("state") or {}
@@ -112,33 +105,21 @@ def _container_reason(status: Obj, conditions: dict[Any, Obj], reason: str) -> s
     return reason
 
 
-def _readiness_gates(spec: Obj, status: Obj) -> str:
-    gates = spec.get("readinessGates") or ()
+def readiness_gates(obj: Obj, now: datetime) -> str:
+    gates = obj.get("spec", {}).get("readinessGates") or ()
     if not gates:
         return NONE
-    true = {one.get("type") for one in status.get("conditions") or () if one.get("status") == "True"}
+    conditions = obj.get("status", {}).get("conditions") or ()
+    true = {one.get("type") for one in conditions if one.get("status") == "True"}
     return f"{sum(gate.get('conditionType') in true for gate in gates)}/{len(gates)}"
 
 
-def node_cells(obj: Obj, now: datetime) -> list[Any]:
-    status = obj.get("status", {})
-    system = status.get("nodeInfo") or {}
-    addresses = {one.get("type"): one.get("address") for one in reversed(status.get("addresses") or ())}
-    return [
-        obj["metadata"].get("name", ""),
-        _node_status(obj),
-        _node_roles(obj["metadata"].get("labels") or {}),
-        age_of(obj["metadata"].get("creationTimestamp"), now),
-        system.get("kubeletVersion", ""),
-        addresses.get("InternalIP") or NONE,
-        addresses.get("ExternalIP") or NONE,
-        system.get("osImage") or UNKNOWN,
-        system.get("kernelVersion") or UNKNOWN,
-        system.get("containerRuntimeVersion") or UNKNOWN,
-    ]
+def node_address(obj: Obj, kind: str) -> str:
+    addresses = obj.get("status", {}).get("addresses") or ()
+    return next((one.get("address") for one in addresses if one.get("type") == kind), "") or NONE
 
 
-def _node_status(obj: Obj) -> str:
+def node_status(obj: Obj, now: datetime) -> str:
     ready = next((one for one in obj.get("status", {}).get("conditions") or () if one.get("type") == "Ready"), None)
     words = ["Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"]
     if obj.get("spec", {}).get("unschedulable"):
@@ -146,8 +127,8 @@ def _node_status(obj: Obj) -> str:
     return ",".join(words)
 
 
-def _node_roles(labels: dict[str, str]) -> str:
-    prefix = "node-role.kubernetes.io/"
+def node_roles(obj: Obj, now: datetime) -> str:
+    labels, prefix = obj["metadata"].get("labels") or {}, "node-role.kubernetes.io/"
     roles = {key.removeprefix(prefix) for key in labels if key.startswith(prefix) and key != prefix}
     if labels.get("kubernetes.io/role"):
         roles.add(labels["kubernetes.io/role"])

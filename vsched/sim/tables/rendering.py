@@ -1,7 +1,6 @@
 """Objects as tables, the way ``kubectl get`` wants them: column definitions, cells, and metadata for each row.
 
-Built-in kinds have their columns and cells in ``table_cells`` and ``table_pods``; custom kinds bring columns with JSON
-paths; what has neither shows its name and when it was made.
+Built-in kinds have theirs in ``columns``; custom kinds bring columns with JSON paths.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import orjson
 from vsched.sim.store.kinds import Column, Kind, Obj
 from vsched.sim.tables import jsonpath
 from vsched.sim.tables.ages import age_of
-from vsched.sim.tables.cells import Layout, layout_of
+from vsched.sim.tables.columns import layout_of
 
 NAME = Column("Name", "string", "name", "Name must be unique within a namespace.")
 AGE = Column("Age", "date", json_path=".metadata.creationTimestamp")
@@ -28,7 +27,7 @@ def table(kind: Kind, items: Sequence[Obj], include_object: str, now: datetime, 
         definitions = [_definition(NAME), *(_definition(column) for column in columns)]
         rows = [[obj["metadata"].get("name", ""), *_custom_cells(columns, obj, now)] for obj in items]
     else:
-        layout: Layout = layout_of(kind)
+        layout = layout_of(kind)
         definitions = [_definition(column) for column in layout.columns]
         rows = [layout.cells(obj, now) for obj in items]
     return {

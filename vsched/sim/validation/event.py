@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vsched.sim.store.causes import Causes, invalid_value
+from vsched.sim.store.conversion import EVENT_FIELDS
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.names import qualified_name_problems
 
@@ -13,32 +14,12 @@ _NOTE_BYTES = 1024
 _WORD_BYTES = 128
 _FEWEST_IN_SERIES = 2
 _SYSTEM_NAMESPACES = ("", "default")
-_NAMES = {
-    "involvedObject": "regarding",
-    "reportingComponent": "reportingController",
-    "message": "note",
-    "source": "deprecatedSource",
-    "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp",
-    "count": "deprecatedCount",
-}
-"""What the newer API calls the fields of the older one; refusals name the older ones."""
-_OF_THE_OLDER = tuple((name, _NAMES[name]) for name in ("firstTimestamp", "lastTimestamp", "count", "source"))
+_OLD_ONLY = ("firstTimestamp", "lastTimestamp", "count", "source")
+"""Fields that events of the newer API must not set."""
 _FIXED = (
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "type",
-    "eventTime",
-    "action",
-    "related",
-    "reportingComponent",
-    "reportingInstance",
-)
+    "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type", "eventTime",
+    "action", "related", "reportingComponent", "reportingInstance",
+)  # fmt: skip
 
 
 def _is_newer(obj: Obj) -> bool:
@@ -46,7 +27,7 @@ def _is_newer(obj: Obj) -> bool:
 
 
 def _read(obj: Obj, name: str) -> Any:
-    return obj.get(_NAMES.get(name, name) if _is_newer(obj) else name)
+    return obj.get(EVENT_FIELDS.get(name, name) if _is_newer(obj) else name)
 
 
 def check_event(obj: Obj, causes: Causes) -> None:
@@ -64,7 +45,7 @@ def check_event(obj: Obj, causes: Causes) -> None:
     if type_ not in ("Normal", "Warning"):
         causes.invalid("type", "", f"has invalid value: {type_}")
     if _is_newer(obj):
-        unset = [older for older, newer in _OF_THE_OLDER if obj.get(newer)]
+        unset = [name for name in _OLD_ONLY if obj.get(EVENT_FIELDS[name])]
         causes.extend(invalid_value(name, "", "needs to be unset") for name in unset)
 
 

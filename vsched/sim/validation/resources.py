@@ -10,33 +10,17 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.names import qualified_name_problems
 
 _CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
-COUNTED = frozenset(
-    {
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    }
-)
+COUNTED_OBJECTS = (
+    "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"
+)  # fmt: skip
+"""Objects that a quota counts by their plain names."""
+COUNTED = frozenset({*COUNTED_OBJECTS, "services.nodeports", "services.loadbalancers"})
 """Resources of a quota that come in whole objects."""
 _STANDARD = (
     _CONTAINER_RESOURCES
     | COUNTED
-    | {
-        "requests.cpu",
-        "requests.memory",
-        "requests.storage",
-        "requests.ephemeral-storage",
-        "limits.cpu",
-        "limits.memory",
-        "limits.ephemeral-storage",
-        "storage",
-    }
+    | {"storage", "requests.storage"}
+    | {f"{part}.{name}" for part in ("requests", "limits") for name in _CONTAINER_RESOURCES}
 )
 _HUGE = "hugepages-"
 _REQUESTS = "requests."

@@ -30,16 +30,23 @@ def owner_keys(obj: Obj, old: Obj | None, kind: str) -> list[str]:
     return [f"{namespace}/{owner['name']}" for owner in owners if owner and owner["kind"] == kind]
 
 
-class ReplicaSets(Controller):
+class WorkloadController(Controller):
+    """Looks at a workload when it changes, or an object that it controls."""
+
+    kind: ClassVar[str]
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, self.kind)
+
+
+class ReplicaSets(WorkloadController):
     """Keeps as many pods of one template as wanted."""
 
     name: ClassVar[str] = "replica sets"
+    kind: ClassVar[str] = "ReplicaSet"
     primary: ClassVar[str] = "apps/replicasets"
     component: ClassVar[str] = "replicaset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/replicasets", "pods")
-
-    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "ReplicaSet")
 
     def reconcile(self, key: str) -> Sequence[Action]:
         replica_set = self.find(key)
@@ -52,10 +59,11 @@ class ReplicaSets(Controller):
         return replicas.reconcile(replica_set, self.roster.owned_by(replica_set), orphans, utc_now())
 
 
-class Deployments(Controller):
+class Deployments(WorkloadController):
     """Rolls ReplicaSets over to new templates."""
 
     name: ClassVar[str] = "deployments"
+    kind: ClassVar[str] = "Deployment"
     primary: ClassVar[str] = "apps/deployments"
     component: ClassVar[str] = "deployment-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/deployments", "apps/replicasets", "pods")
@@ -65,7 +73,7 @@ class Deployments(Controller):
             return (key_of(obj),)
         if resource == "pods":
             return self._recreating(obj) if gone else ()
-        return owner_keys(obj, old, "Deployment") or self._adopters(obj)
+        return owner_keys(obj, old, self.kind) or self._adopters(obj)
 
     def _recreating(self, pod: Obj) -> list[str]:
         """The deployment of a pod that is gone: with strategy Recreate it may be waiting for that."""
@@ -91,16 +99,14 @@ class Deployments(Controller):
         return rollout.reconcile(deployment, sets, pods_of_old, utc_now())
 
 
-class StatefulSets(Controller):
+class StatefulSets(WorkloadController):
     """Keeps pods with names that stay."""
 
     name: ClassVar[str] = "stateful sets"
+    kind: ClassVar[str] = "StatefulSet"
     primary: ClassVar[str] = "apps/statefulsets"
     component: ClassVar[str] = "statefulset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/statefulsets", "pods")
-
-    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "StatefulSet")
 
     def reconcile(self, key: str) -> Sequence[Action]:
         stateful_set = self.find(key)
@@ -113,19 +119,18 @@ class StatefulSets(Controller):
         return ordinals.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
 
 
-class DaemonSets(Controller):
+class DaemonSets(WorkloadController):
     """Keeps a pod for each node that fits."""
 
     name: ClassVar[str] = "daemon sets"
+    kind: ClassVar[str] = "DaemonSet"
     primary: ClassVar[str] = "apps/daemonsets"
     component: ClassVar[str] = "daemonset-controller"
     watches: ClassVar[tuple[str, ...]] = ("apps/daemonsets", "pods", "nodes")
     settle_seconds: ClassVar[float] = 0.02
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        if resource == "nodes":
-            return self.keys()
-        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "DaemonSet")
+        return self.keys() if resource == "nodes" else super().affected(resource, obj, old, gone=gone)
 
     def reconcile(self, key: str) -> Sequence[Action]:
         daemon_set = self.find(key)
@@ -134,10 +139,11 @@ class DaemonSets(Controller):
         return daemons.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
 
 
-class Jobs(Controller):
+class Jobs(WorkloadController):
     """Runs pods until enough have succeeded."""
 
     name: ClassVar[str] = "jobs"
+    kind: ClassVar[str] = "Job"
     primary: ClassVar[str] = "batch/jobs"
     component: ClassVar[str] = "job-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/jobs", "pods")
@@ -147,9 +153,7 @@ class Jobs(Controller):
         self._times = times
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        if resource == self.primary:
-            return (key_of(obj),)
-        keys = owner_keys(obj, old, "Job")
+        keys = super().affected(resource, obj, old, gone=gone)
         return [*keys, _POD + key_of(obj)] if is_deleting(obj) and not gone and tasks.is_tracked(obj) else keys
 
     def reconcile(self, key: str) -> Sequence[Action]:
@@ -172,16 +176,14 @@ class Jobs(Controller):
         return [Update("pods", without_finalizer(pod, tasks.TRACKING))]
 
 
-class CronJobs(Controller):
+class CronJobs(WorkloadController):
     """Makes Jobs when their time has come."""
 
     name: ClassVar[str] = "cron jobs"
+    kind: ClassVar[str] = "CronJob"
     primary: ClassVar[str] = "batch/cronjobs"
     component: ClassVar[str] = "cronjob-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/cronjobs", "batch/jobs")
-
-    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, "CronJob")
 
     def reconcile(self, key: str) -> Sequence[Action]:
         cron_job = self.find(key)

@@ -12,5 +12,6 @@ A field called ``*`` has no name in JSON: the fields of its type stand in its pl
 
 Facts: ``merge=key`` (a strategic merge patch merges the list by that key; ``merge`` alone merges a list of plain
 values), ``retain`` (it may retain keys), ``replace`` (it replaces), ``keys=a,b`` (server-side apply tells the items
-apart by these), ``set`` (by value), ``atomic`` (it owns the value as a whole).
+apart by these), ``set`` (by value), ``atomic`` (it owns the value as a whole), ``go=type`` (what Go calls the type of a
+plain string or map; only error messages say so).
 """
