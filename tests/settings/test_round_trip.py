@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Switches
 from vsched.framework.registry import Registry
+from vsched.model.duration_text import format_duration, parse_duration
 from vsched.settings import load_text
 from vsched.settings.describe import describe, describe_lines
 from vsched.settings.diff import changes
 from vsched.settings.document import policy_text
-from vsched.settings.durations import format_duration, parse_duration
 from vsched.settings.names import SWITCH_BY_KEY
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)

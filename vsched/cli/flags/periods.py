@@ -36,7 +36,7 @@ def _seconds(value: Any) -> float | None:
     try:
         return float(value)
     except ValueError:
-        from vsched.settings.durations import parse_duration  # here, so that --help does not load the settings
+        from vsched.model.duration_text import parse_duration  # here, so that --help does not load the settings
 
         return parse_duration(value)
 

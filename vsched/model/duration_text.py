@@ -1,4 +1,4 @@
-"""Lengths of time as the policy file writes them (Go's notation: ``300ms``, ``1m30s``), to seconds and back."""
+"""Lengths of time in Go's notation (``300ms``, ``1m30s``), to seconds and back."""
 
 from __future__ import annotations
 
