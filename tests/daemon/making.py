@@ -7,8 +7,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from vsched.explain.applying import Situation, apply
-from vsched.explain.edits import (
+from vsched.explain.situation import Situation, apply
+from vsched.framework.policy import Policy
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -41,7 +42,6 @@ from vsched.explain.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.framework.policy import Policy
 from vsched.model.counted import format_counted
 from vsched.model.resources import format_amount
 from vsched.model.snapshot import Snapshot

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from tests.support.clusters import contended
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
-from vsched.explain.applying import Situation, apply_all
 from vsched.explain.changes import Found, changes
-from vsched.explain.edits import Edit
 from vsched.explain.records import Change
+from vsched.explain.situation import Situation, apply_all
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.mirror.whatif.edits import Edit
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
@@ -70,7 +70,7 @@ def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds
 def works(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:
     """Whether a whole cycle gives the job its minimum once the edits are made, at once or once others have left."""
     edited = apply_all(situation, edits)
-    session = run_actions(*edited, REGISTRY, Trace())
+    session = run_actions(edited.snapshot, edited.policy, REGISTRY, Trace())
     view, job = session.jobs[key], edited.snapshot.jobs[key]
     placed = view.moved.keys() & job.pending.keys()
     return bool(placed) and job.ready + len(placed) >= job.spec.min_member and not view.roles_missing(waiting=True)
@@ -79,7 +79,7 @@ def works(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bo
 def binds(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:
     """Whether the report of that cycle says so: pods are bound, or nodes are kept for them."""
     edited = apply_all(situation, edits)
-    report, job = run_cycle(*edited, REGISTRY), edited.snapshot.jobs[key]
+    report, job = run_cycle(edited.snapshot, edited.policy, REGISTRY), edited.snapshot.jobs[key]
     return any(bind.job == key for bind in report.binds) or report.jobs[job.key].code == Code.LEAVING
 
 

@@ -10,19 +10,19 @@ import pytest
 from tests.mirror import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.applying import Situation
 from vsched.explain.candidates import ADDED_MAX, levers
 from vsched.explain.changes import changes
-from vsched.explain.edits import AddPods
 from vsched.explain.estimate import estimate
 from vsched.explain.explaining import explain
 from vsched.explain.levers import wants_of
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Explanation
 from vsched.explain.simulation import Goal, Spent, until
+from vsched.explain.situation import Situation
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.mirror.ingest.bounds import ROLES_MAX
+from vsched.mirror.whatif.edits import AddPods
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.explain.test_applying import seen
+from tests.mirror.whatif.test_editing import seen
 from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from vsched.explain.estimate import holding

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.applying import Situation
 from vsched.explain.commands import command
-from vsched.explain.edits import (
+from vsched.explain.records import Change
+from vsched.explain.situation import Situation
+from vsched.explain.telling import change_of, told
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -47,8 +49,6 @@ from vsched.explain.edits import (
     Uncordon,
     UseAction,
 )
-from vsched.explain.records import Change
-from vsched.explain.telling import change_of, told
 from vsched.model.snapshot import Snapshot
 
 GIB = 1 << 30

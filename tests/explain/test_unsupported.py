@@ -6,10 +6,10 @@ import pytest
 
 from tests.explain.explained import explained, queue_explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.edits import CreatePriorityClass
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, State
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].persistentVolumeClaim: not supported yet (--ignore-unsupported volumes ignores it)"

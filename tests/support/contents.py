@@ -6,8 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vsched.explain.edits import AddNodeGroup, DropRule, Edit, OpenQueue, RemoveGates, RemoveTaint, Tolerate, Uncordon
 from vsched.explain.records import Change
+from vsched.mirror.whatif.edits import (
+    AddNodeGroup,
+    DropRule,
+    Edit,
+    OpenQueue,
+    RemoveGates,
+    RemoveTaint,
+    Tolerate,
+    Uncordon,
+)
 from vsched.sim.cluster import Cluster
 
 KINDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.explain.edits import (
+from vsched.mirror.whatif.edits import (
     AddNodes,
     AddPods,
     AllowDisruptions,

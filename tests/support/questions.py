@@ -13,7 +13,7 @@ from vsched.cli import cli
 from vsched.cli.plan.trial import Trial
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.restoring import Restored
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump import Head, Recording, pack
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
@@ -29,7 +29,7 @@ def recording_of(text: str, *more: Manifest, policy: Policy = DEFAULT_POLICY) ->
 
 def trial_of(text: str, *more: Manifest) -> Trial:
     """The cluster that the text describes, to be changed."""
-    return Trial(Restored(freeze(mirror([*manifests(text), *more]).snapshot(NOW)), OUR_NAMES))
+    return Trial(ClusterEditor(freeze(mirror([*manifests(text), *more]).snapshot(NOW)), OUR_NAMES))
 
 
 class Asker:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import yaml
 
 from tests.daemon.running import PODGROUPS, Obj
-from vsched.cli.plan.nodes import HOSTNAME
+from vsched.kernels.domains import HOSTNAME
 from vsched.sim.cluster import Cluster
 
 QUEUES = "scheduling.volcano.sh/queues"

@@ -16,7 +16,9 @@ import msgspec
 from vsched.explain.candidates_nodes import node_levers
 from vsched.explain.candidates_others import TAKING, other_levers
 from vsched.explain.candidates_queues import queue_levers
-from vsched.explain.edits import (
+from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
+from vsched.framework.levers import ArgumentLever
+from vsched.mirror.whatif.edits import (
     AddPods,
     CreatePodGroup,
     CreatePriorityClass,
@@ -34,8 +36,6 @@ from vsched.explain.edits import (
     SetRoleMinimum,
     UseAction,
 )
-from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
-from vsched.framework.levers import ArgumentLever
 from vsched.model.counted import LIMITS, counted_scale
 from vsched.model.job import Job
 from vsched.model.quota import Quota, QuotaLine

@@ -11,7 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.edits import (
+from vsched.explain.levers import Lever, Rank, Wants, grain_of
+from vsched.kernels.domains import HOSTNAME
+from vsched.kernels.selectors import affinity_mask
+from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists
+from vsched.mirror.whatif.edits import (
     AddNodes,
     DropRule,
     Edit,
@@ -21,10 +25,6 @@ from vsched.explain.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.explain.levers import Lever, Rank, Wants, grain_of
-from vsched.kernels.domains import HOSTNAME
-from vsched.kernels.selectors import affinity_mask
-from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists
 from vsched.model.nodes import Ints, Mask, NodeTable, Taint
 from vsched.model.quantity import UNLIMITED
 from vsched.model.shape import Rules, Shape

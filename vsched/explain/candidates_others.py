@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from vsched.explain.edits import AllowDisruptions, SetVictimMinimum
 from vsched.explain.levers import Lever, Rank, Wants, in_proportion
+from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
 from vsched.model.job import Job
 from vsched.model.snapshot import Snapshot
 

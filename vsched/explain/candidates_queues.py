@@ -10,7 +10,9 @@ from itertools import islice
 import numpy as np
 
 from vsched.explain.candidates_nodes import precious_nodes
-from vsched.explain.edits import (
+from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
+from vsched.framework.levers import QueueTerm
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     CreateQueue,
     LowerGuarantee,
@@ -21,8 +23,6 @@ from vsched.explain.edits import (
     SetQueueWeight,
     SetReclaimable,
 )
-from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
-from vsched.framework.levers import QueueTerm
 from vsched.model.job import Job
 from vsched.model.nodegroups import GROUP
 from vsched.model.queue import ROOT, Queue

@@ -17,9 +17,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.explain.applying import Situation, apply_all
 from vsched.explain.candidates import grouping, levers
-from vsched.explain.edits import (
+from vsched.explain.levers import Lever, Rank, wants_of
+from vsched.explain.order import WaitingOrder, waiting_order
+from vsched.explain.records import Change
+from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
+from vsched.explain.situation import Situation, apply_all
+from vsched.explain.telling import change_of
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.mirror.whatif.edits import (
     AddNodes,
     Edit,
     LabelNodes,
@@ -29,13 +36,7 @@ from vsched.explain.edits import (
     SetPriority,
     Uncordon,
 )
-from vsched.explain.levers import Lever, Rank, wants_of
-from vsched.explain.order import WaitingOrder, waiting_order
-from vsched.explain.records import Change
-from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
-from vsched.explain.telling import change_of
-from vsched.framework.policy import Policy
-from vsched.framework.registry import Registry
+from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -265,7 +266,8 @@ class Search:
         """The least disturbing change that helps after the first one; both as small as they can be."""
         halfway = apply_all(self._situation, first.edits(first.most))
         goal, registry = self._simulations.goal, self._simulations.registry
-        for second in levers(wants_of(halfway, registry, goal.job, goal.pod)):
+        seen = Situation(freeze(halfway.snapshot), halfway.policy)
+        for second in levers(wants_of(seen, registry, goal.job, goal.pod)):
             if not test(apply_all(halfway, second.edits(second.most))).admitted:
                 continue
             second_step = self._least(second, halfway, test)

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from vsched.explain.commands_pods import of_pods
-from vsched.explain.edits import (
+from vsched.explain.lines import as_json, is_plain, line
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddPods,
     CreatePodGroup,
@@ -41,7 +42,6 @@ from vsched.explain.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.explain.lines import as_json, is_plain, line
 from vsched.model.counted import format_counted
 from vsched.model.queue import NodeGroups
 from vsched.model.snapshot import Snapshot

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vsched.explain.edits import AddPods, DropRule, Tolerate
 from vsched.explain.lines import as_json, is_plain, line
+from vsched.mirror.whatif.edits import AddPods, DropRule, Tolerate
 from vsched.model.job import Job
 from vsched.model.shape import Shape
 from vsched.model.snapshot import Snapshot

@@ -291,8 +291,7 @@ class _Running:
             moment, _, task, found = heappop(self._ends)
             now = max(now, moment - self._turn(task))
             # A pod that was evicted meanwhile is no longer here, or waits anew.
-            job = self._passing.jobs.get(task.job)
-            known = None if job is None else job.tasks.get(task.uid)
+            known = self._passing.task(task.uid)
             if known is not None and HOLDS[known.status].uses:
                 gone.append(known)
                 self._ended.append((known, found))

@@ -13,10 +13,10 @@ from enum import IntEnum
 from math import gcd
 from typing import NamedTuple
 
-from vsched.explain.applying import Situation
-from vsched.explain.edits import Edit
+from vsched.explain.situation import Situation
 from vsched.framework.levers import Levers, QueueTerm
 from vsched.framework.registry import Registry
+from vsched.mirror.whatif.edits import Edit
 from vsched.model.job import Job, JobSpec
 from vsched.model.resources import CPU, PODS, ResourceAxis, scale_of
 from vsched.model.shape import Shape

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vsched.explain.edits import Edit
+from vsched.mirror.whatif.edits import Edit
 
 
 class State(StrEnum):

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from vsched.explain.applying import Situation
-from vsched.explain.applying_jobs import let_in
+from vsched.explain.situation import Situation
 from vsched.framework.cycle import run_actions
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.mirror.whatif.edits import LetIn
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Status
 
@@ -101,7 +101,8 @@ class Simulations:
         session = self._session(_only(snapshot, active), situation)
         if any(task.job == self.goal.job for task in session.ungated):
             # The gates of its queue open in one cycle, and what they let in is placed in the next.
-            session = self._session(_only(let_in(snapshot, self.goal.job), active), situation)
+            let_in = situation.with_edit(LetIn(self.goal.job))
+            session = self._session(_only(let_in.snapshot, active), situation)
         return Result(reached(session, self.goal), stopped_by(session, self.goal))
 
     def _session(self, snapshot: Snapshot, situation: Situation) -> Session:

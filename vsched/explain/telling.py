@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vsched.explain.applying import Situation, apply
 from vsched.explain.commands import command, consumer_of, taint_of
-from vsched.explain.edits import (
+from vsched.explain.records import Change
+from vsched.explain.situation import Situation, apply
+from vsched.framework.levers import argument_of, is_duration
+from vsched.framework.policy import Policy
+from vsched.framework.wording import counted
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -42,10 +46,6 @@ from vsched.explain.edits import (
     Uncordon,
     UseAction,
 )
-from vsched.explain.records import Change
-from vsched.framework.levers import argument_of, is_duration
-from vsched.framework.policy import Policy
-from vsched.framework.wording import counted
 from vsched.model.counted import format_counted
 from vsched.model.resources import format_amount
 from vsched.model.snapshot import Snapshot

@@ -144,6 +144,28 @@ class PlacedPods:
         other._by_pair = {key: group.copy() for key, group in self._by_pair.items()}
         return other
 
+    def writable(self) -> PlacedPods:
+        """The same, to be changed."""
+        other = self.copy()
+        other.counts = {labels: counts.copy() for labels, counts in self.counts.items()}
+        other.terms = {key: counts.copy() for key, counts in self.terms.items()}
+        other.ports = {port: counts.copy() for port, counts in self.ports.items()}
+        return other
+
+    def clear(self, node: str) -> None:
+        """No pod is on a node any more."""
+        for labels, counts in _on(self.counts, node):
+            if _shift(self.counts, labels, node, -counts[node]):
+                self._index(labels, present=False)
+            self._dirty[labels] = None
+        for key, counts in _on(self.terms, node):
+            if _shift(self.terms, key, node, -counts[node]):
+                self._index_terms(key, present=False)
+            self._dirty_terms[key] = None
+        for port, counts in _on(self.ports, node):
+            _shift(self.ports, port, node, -counts[node])
+            self._dirty_ports[port] = None
+
     def _index(self, labels: PodLabels, present: bool) -> None:
         groups = [self._by_namespace.setdefault(labels.namespace, {})]
         groups += [self._by_pair.setdefault(pair, {}) for pair in labels.pairs]
@@ -172,6 +194,10 @@ class PlacedPods:
                 index.add(key, terms)
             else:
                 index.discard(key, terms)
+
+
+def _on(table: dict[Key, NodeCounts], node: str) -> list[tuple[Key, NodeCounts]]:
+    return [(key, counts) for key, counts in table.items() if node in counts]
 
 
 def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:

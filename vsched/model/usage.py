@@ -7,7 +7,8 @@ collected, by node; a ``UsageTable`` is the same by rows of a node table, for cy
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan
 from typing import NamedTuple
 
 import msgspec
@@ -105,6 +106,24 @@ def table_of(reading: Reading, names: Sequence[str]) -> UsageTable:
         _columns([{} if usage is None else usage.cpu for usage in found]),
         _columns([{} if usage is None else usage.memory for usage in found]),
     )
+
+
+def reading_of(table: UsageTable, names: Sequence[str], now: float) -> Reading:
+    """The reading that a table was made of; when it was taken is only known to within its newest sample."""
+    nodes = {
+        name: NodeUsage(measured, _figures(table.cpu, row), _figures(table.memory, row))
+        for row, (name, measured) in enumerate(zip(names, table.measured.tolist(), strict=True))
+        if not isnan(measured)
+    }
+    return Reading(max((usage.measured for usage in nodes.values()), default=now), nodes)
+
+
+def _figures(columns: Mapping[str, Column], row: int) -> dict[str, Figures]:
+    return {
+        period: Figures(float(column.average[row]), float(column.spread[row]))
+        for period, column in columns.items()
+        if not isnan(column.average[row])
+    }
 
 
 def _columns(found: Sequence[dict[str, Figures]]) -> dict[str, Column]:

@@ -17,9 +17,9 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.observe.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.explain.edits import AddNodes, SetMinMember, SetRequest
 from vsched.explain.records import Change
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif.edits import AddNodes, SetMinMember, SetRequest
 from vsched.model.advice import Advice, about, advised
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY

@@ -17,7 +17,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manife
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
-from vsched.mirror.whatif.restoring import Restored
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration import Ceiling, Pool
 from vsched.model.frozen import freeze
@@ -59,7 +59,7 @@ def decided(snapshot: Snapshot, policy: Policy = DEFAULT_POLICY) -> CycleReport:
 
 def restored_view(snapshot: Snapshot) -> Snapshot:
     """What a mirror restored from a snapshot shows, but for what has changed since: it tells of everything."""
-    return freeze(replace(Restored(snapshot, OUR_NAMES).snapshot(snapshot.now), changed=snapshot.changed))
+    return freeze(replace(ClusterEditor(snapshot, OUR_NAMES).snapshot(snapshot.now), changed=snapshot.changed))
 
 
 @settings(max_examples=25)
@@ -119,7 +119,7 @@ def test_every_sum_is_the_same(text: str, seed: int) -> None:
 def test_it_goes_on_as_the_first_one_does(text: str, policy: Policy) -> None:
     cache = cache_of(text)
     snapshot = freeze(cache.snapshot(NOW))
-    again, report = Restored(snapshot, OUR_NAMES), decided(snapshot, policy)
+    again, report = ClusterEditor(snapshot, OUR_NAMES), decided(snapshot, policy)
     for each in (cache, again):
         each.settle(report)
     assert decided(replace(again.snapshot(NOW + 1), changed=()), policy) == decided(
@@ -142,9 +142,9 @@ def pod(name: str, owner: str = "", **fields: Any) -> Manifest:
     }
 
 
-def restored(text: str, *more: Manifest, seed: int = 0) -> Restored:
+def restored(text: str, *more: Manifest, seed: int = 0) -> ClusterEditor:
     cache = mirror([*(lent(manifests(text), seed) if seed else manifests(text)), *more])
-    return Restored(freeze(cache.snapshot(NOW)), OUR_NAMES)
+    return ClusterEditor(freeze(cache.snapshot(NOW)), OUR_NAMES)
 
 
 UNSUPPORTED = """
@@ -165,7 +165,7 @@ job x/own queue=lost class=ten pods=1
 def test_what_is_not_supported_waits_as_before(ignored: tuple[str, ...]) -> None:
     cache = mirror(manifests(UNSUPPORTED), ignored=ignored)
     snapshot = cache.snapshot(NOW)
-    again = Restored(snapshot, OUR_NAMES).snapshot(NOW)
+    again = ClusterEditor(snapshot, OUR_NAMES).snapshot(NOW)
 
     assert [key for key, job in snapshot.jobs.items() if job.unsupported] == {
         (): ["x/gone", "x/inherits", "x/near"],
@@ -179,7 +179,7 @@ def test_what_is_not_supported_waits_as_before(ignored: tuple[str, ...]) -> None
 
 
 def test_a_group_that_is_changed_still_asks_for_what_it_asked() -> None:
-    restored = Restored(mirror(manifests(UNSUPPORTED)).snapshot(NOW), OUR_NAMES)
+    restored = ClusterEditor(mirror(manifests(UNSUPPORTED)).snapshot(NOW), OUR_NAMES)
     group = restored.group("x/near")
     assert group is not None
     group["spec"]["minMember"] = 2
@@ -227,7 +227,7 @@ def test_a_queue_that_says_priority_0_keeps_the_default_class_from_its_jobs(
 
 def test_the_default_queue_is_made_up_only_where_there_is_no_object_that_cannot_be_used() -> None:
     objects = manifests("node n1 cpu=4\njob x/a min=1 pods=1 queue=default")
-    good = Restored(freeze(mirror(objects).snapshot(NOW)), OUR_NAMES)
+    good = ClusterEditor(freeze(mirror(objects).snapshot(NOW)), OUR_NAMES)
     assert "default" in good.snapshot(NOW).queues
 
     broken = mirror(objects)
@@ -235,7 +235,7 @@ def test_the_default_queue_is_made_up_only_where_there_is_no_object_that_cannot_
     decoded = decode_manifests((Origin("text", "1"), found) for found in wire_queue)
     broken.replace("Queue", decoded.objects["Queue"])
     assert "default" not in broken.snapshot(NOW).queues
-    again = Restored(freeze(broken.snapshot(NOW)), OUR_NAMES)
+    again = ClusterEditor(freeze(broken.snapshot(NOW)), OUR_NAMES)
     assert "default" not in again.snapshot(NOW).queues
 
 
@@ -252,7 +252,7 @@ pods x/gone 1 cpu=1 on=n1
 def test_the_pods_of_a_node_are_told_apart() -> None:
     again = restored(HOUSE, seed=1)
     ours, others = again.on("n1")
-    assert (len(ours), len(others)) == (2, 1)
+    assert (len(ours), others) == (2, 1)
     again.clear_of_others("n1")
     assert again.snapshot(NOW).used[CPU] == 1000 * len(ours)
 

@@ -15,7 +15,7 @@ from vsched.errors import BadInput
 from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.restoring import Restored
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump import Recording, decode
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
@@ -114,9 +114,9 @@ def _decoded(data: bytes, where: str) -> Recording:
         raise BadInput(f"{where}: {error}") from None
 
 
-def _restored(recording: Recording, names: Sequence[str]) -> Restored:
+def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:
     head = recording.head
-    mirror = Restored(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
+    mirror = ClusterEditor(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
     mirror.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
     if recording.report is not None:
         mirror.settle(recording.report)

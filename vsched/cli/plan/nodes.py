@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count, islice
-from typing import Any
 
 from vsched.cli.plan.trial import MOST_SHOWN, Trial
 from vsched.framework.wording import counted
+from vsched.mirror.whatif.edits import AddNodes
+from vsched.mirror.whatif.nodes import cordon
 from vsched.model.status import Status
-
-UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "NoSchedule"}
-"""The taint that Kubernetes gives to nodes that are cordoned."""
-HOSTNAME = "kubernetes.io/hostname"
-Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Drain:
             trial.notes.append(
                 f"{', '.join(guarded[:MOST_SHOWN])}: fewer pods may be away than {self.node} has: kubectl drain waits"
             )
-        cordon(trial, self.node, cordoned=True)
+        cordon(trial.mirror, self.node, cordoned=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +67,7 @@ class Add:
     def apply(self, trial: Trial) -> None:
         """Make the change."""
         trial.require("Node", self.like, self.text)
-        model = trial.mirror.node(self.like)
-        assert model is not None, self.like
-        known = frozenset(trial.mirror.names("Node"))
-        free = (name for number in count(1) if (name := f"{self.like}-new-{number}") not in known)
-        for name in islice(free, self.count):
-            trial.mirror.tell(_like(model, name))
+        trial.mirror.edit(AddNodes(self.like, self.count))
         daemons = sum(task.returns for task in trial.mirror.on(self.like)[0])
         without = f", but without {counted(daemons, 'pod', 'pods')} of DaemonSets that would come" if daemons else ""
         trial.notes.append(
@@ -99,15 +89,6 @@ def _guarded(trial: Trial, name: str) -> list[str]:
     ]
 
 
-def cordon(trial: Trial, name: str, *, cordoned: bool) -> None:
-    """Close a node for new pods, or open it again."""
-    node = trial.mirror.node(name)
-    assert node is not None, name
-    taints = [taint for taint in node["spec"]["taints"] if taint["key"] != UNSCHEDULABLE["key"]]
-    spec = {**node["spec"], "unschedulable": cordoned, "taints": [*taints, UNSCHEDULABLE] if cordoned else taints}
-    trial.mirror.tell({**node, "spec": spec})
-
-
 def clear(trial: Trial, name: str, *, staying: bool) -> str:
     """Have the pods of a node leave, all or but for those that are ``staying``; says what becomes of them."""
     ours, others = trial.mirror.on(name)
@@ -124,25 +105,13 @@ def clear(trial: Trial, name: str, *, staying: bool) -> str:
             trial.mirror.take_away(task)
     trial.mirror.clear_of_others(name)
     told = [
-        f"{counted(len(tasks), 'pod', 'pods')} {what}"
-        for tasks, what in (
-            (again, "made anew by controllers"),
-            (gone, "gone for good"),
-            (stay, "of DaemonSets or the node itself left there"),
+        f"{counted(number, 'pod', 'pods')} {what}"
+        for number, what in (
+            (len(again), "made anew by controllers"),
+            (len(gone), "gone for good"),
+            (len(stay), "of DaemonSets or the node itself left there"),
             (others, "of other schedulers gone elsewhere"),
         )
-        if tasks
+        if number
     ]
     return ", ".join(told) or "nothing was on it"
-
-
-def _like(model: Manifest, name: str) -> Manifest:
-    """A node of another name, open for pods."""
-    labels = model["metadata"]["labels"]
-    labels = {**labels, HOSTNAME: name} if HOSTNAME in labels else labels
-    taints = [taint for taint in model["spec"]["taints"] if taint["key"] != UNSCHEDULABLE["key"]]
-    return {
-        **model,
-        "metadata": {**model["metadata"], "name": name, "labels": labels},
-        "spec": {**model["spec"], "unschedulable": False, "taints": taints},
-    }

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from vsched.cli.plan.nodes import cordon
 from vsched.cli.plan.trial import Trial, instead
 from vsched.errors import BadInput, BadObject, BadQuantity
+from vsched.mirror.whatif.nodes import cordon
 from vsched.model.queue import CLOSED, CLOSING, OPEN
 from vsched.model.resources import is_schedulable, parse_amount
 from vsched.sim.store.status import Failure
@@ -118,7 +118,7 @@ class Setting:
         if self.field.names and self.value is not None:
             trial.require(self.field.names, str(self.value), self.text)
         if self.field.path == ("spec", "unschedulable"):
-            cordon(trial, self.name, cordoned=bool(self.value))
+            cordon(trial.mirror, self.name, cordoned=bool(self.value))
             return
         before = self._found(trial)
         subresource = "status" if self.field.path[0] == "status" else ""

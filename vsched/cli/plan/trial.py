@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from vsched.errors import BadInput
-from vsched.mirror.whatif.restoring import Restored
+from vsched.mirror.whatif.editor import ClusterEditor
 
 if TYPE_CHECKING:  # the rules of an API server are imported where one is asked, so that other plans do not load them
     from vsched.cli.plan.server import PaperServer
@@ -44,7 +44,7 @@ class Sent:
 class Trial:
     """A cluster that may be changed, once for each question."""
 
-    def __init__(self, mirror: Restored) -> None:
+    def __init__(self, mirror: ClusterEditor) -> None:
         self.mirror = mirror
         self.sent: list[Sent] = []
         self.notes: list[str] = []

@@ -14,7 +14,7 @@ from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.mirror.whatif.restoring import Restored
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump import Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION
@@ -88,7 +88,7 @@ def _further(
     if cycles < 1:
         return ()
     head, reports = recording.head, []
-    mirror = Restored(recording.snapshot, head.scheduler_names or OUR_NAMES, head.default_queue)
+    mirror = ClusterEditor(recording.snapshot, head.scheduler_names or OUR_NAMES, head.default_queue)
     mirror.snapshot(recording.snapshot.now)
     mirror.settle(report)
     for _ in range(cycles):

@@ -19,11 +19,11 @@ from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.errors import Unavailable
 from vsched.explain.changes import changes
-from vsched.explain.edits import JobEdit
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
+from vsched.mirror.whatif.edits import JobEdit
 from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
 from vsched.model.status import Phase

@@ -172,3 +172,24 @@ class Said:
 
     def _age(self, uid: str) -> tuple[float, str]:
         return self.specs[uid].created, uid
+
+
+def said_by_pods(spec: JobSpec, tasks: Mapping[str, Task]) -> Said:
+    """What each pod says of the job that they stand for, given what all of them say together."""
+    alone = msgspec.structs.replace(
+        spec,
+        uid="",
+        phase=Phase.INQUEUE,
+        written_phase="",
+        conditions=(),
+        running=0,
+        succeeded=0,
+        failed=0,
+        min_resources=None,
+        implicit=True,
+        made=False,
+    )
+    said = Said()
+    for uid, task in tasks.items():
+        said.put(uid, msgspec.structs.replace(alone, created=task.created))
+    return said

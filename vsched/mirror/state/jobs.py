@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from vsched.mirror.ingest.implicit import ImplicitPodGroup, Said, joined, recorded
+from vsched.mirror.ingest.implicit import ImplicitPodGroup, Said, joined, recorded, said_by_pods
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
@@ -78,6 +78,27 @@ class JobStore:
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    def adopt(self, jobs: Mapping[str, Job], strays: Mapping[str, Job]) -> None:
+        """Take over the jobs that another mirror has published; every one counts as changed."""
+        for job in jobs.values():
+            job.frozen = True
+        self._jobs = {**jobs, **{key: _unseen(job) for key, job in strays.items()}}
+        self._groups = {key: job.spec for key, job in jobs.items() if not job.spec.implicit}
+        self._implicit = {
+            key: said_by_pods(job.spec, job.tasks) for key, job in jobs.items() if job.spec.implicit or job.spec.made
+        }
+        self._dirty = dict.fromkeys(self._jobs)
+
+    def job(self, key: str) -> Job | None:
+        """A job as it is now, its PodGroup seen or not; None where there is none. Not to be changed."""
+        return self._jobs.get(key)
+
+    def restate(self, key: str, spec: JobSpec | None, judgement: Judgement | None = None) -> None:
+        """Change what a job says, None for a job whose PodGroup is not there; its judgement follows unless given."""
+        job = self._writable(key)
+        job.spec = spec or _UNSEEN
+        job.judgement = judgement or (PLAIN if spec is None else self._judge(spec))
 
     def group(self, key: str) -> JobSpec | None:
         """The PodGroup of this key as it is to be seen, None where there is none."""
@@ -291,6 +312,13 @@ class JobStore:
         job = self._jobs.get(key)
         if job is not None and job.spec is _UNSEEN and not job.tasks:
             del self._jobs[key]
+
+
+def _unseen(job: Job) -> Job:
+    """The job of pods whose PodGroup has not been seen."""
+    other = job.clone()
+    other.spec = _UNSEEN
+    return other
 
 
 def _note(keys: dict[str, None], key: str, count: int) -> None:

@@ -7,6 +7,7 @@ nothing else. Pods on a node that has not been seen hold nothing until it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
 from vsched.model.quantity import MOST
-from vsched.model.resources import NOTHING, Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.status import HOLDS
 from vsched.model.task import Task
 from vsched.model.usage import Reading
@@ -60,9 +61,48 @@ class NodeStore:
         self._attributes_changed = False
         self._membership_changed = False
         self._table = _empty_table(axis)
+        self._original: NodeStatics | None = None
+        """The nodes that were adopted; None where none were."""
 
     def __len__(self) -> int:
         return self._known
+
+    def adopt(self, table: NodeTable, placed: PlacedPods, tasks: Iterable[Task]) -> None:
+        """Take over what another mirror has published; pods that are not among the tasks are known by sums alone."""
+        self._table, self._original = table.copy(), table.statics
+        self._table.allocatable = table.allocatable.copy()
+        self._placed, self._published_placed = placed.writable(), placed.copy()
+        allocatable, used = _vectors(table.allocatable), _vectors(table.allocatable - table.idle)
+        rows = zip(table.statics.attributes, allocatable, used, _vectors(table.releasing), strict=True)
+        for (attributes, has, takes, leaves), taken in zip(rows, table.scoring.T.tolist(), strict=True):
+            record = self._records[attributes.name] = NodeRecord(attributes.name)
+            record.attributes, record.allocatable = attributes, tuple(has.items())
+            record.used, record.releasing = takes, leaves
+            record.milli_cpu, record.memory = taken
+            add(self.total, record.allocatable)
+            add(self.used, takes.items())
+        self._known = len(table)
+        for task in tasks:
+            if task.node and HOLDS[task.status].uses:
+                self._record(task.node).tasks[task.uid] = task
+
+    def unknown(self, name: str) -> int:
+        """How many pods on a node are known by sums alone."""
+        record = self._records[name]
+        known = sum(dict(task.shape.request).get(PODS, 0) for task in record.tasks.values())
+        return record.used.get(PODS, 0) - known
+
+    def leave_known(self, name: str) -> None:
+        """The pods that are known by sums alone have left a node."""
+        record = self._records[name]
+        for task in record.tasks.values():
+            self._book(record, task, -1)
+        subtract(self.used, record.used.items())
+        record.used, record.releasing, record.milli_cpu, record.memory = {}, {}, 0, 0
+        self._placed.clear(name)
+        self._dirty[name] = None
+        for task in record.tasks.values():
+            self._book(record, task, 1)
 
     def put(self, task: Task) -> None:
         """Add a task that uses its node."""
@@ -131,9 +171,17 @@ class NodeStore:
         self._discard_empty(record)
         return True
 
-    def use(self, reading: Reading | None) -> None:
-        """What nodes really use by the latest reading; None where nobody collects it."""
-        self._usage.take(reading, lambda: (task for record in self._records.values() for task in record.tasks.values()))
+    def use(self, reading: Reading | None, unknown: Iterable[Task] = ()) -> None:
+        """What nodes really use by the latest reading; None where nobody collects it.
+
+        ``unknown`` stands for pods that are known by sums alone and may be younger than the reading.
+        """
+        known = (record.tasks.values() for record in self._records.values())
+        self._usage.take(reading, lambda: chain(chain.from_iterable(known), unknown))
+
+    def forget_load(self, task: Task) -> None:
+        """A pod that is known by sums alone has left: its load is not to come."""
+        self._usage.move(task, None)
 
     def known(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
         """Every node that has been seen, with what is allocatable there."""
@@ -170,7 +218,7 @@ class NodeStore:
         if self._membership_changed:
             self._rearrange()
         elif self._attributes_changed:
-            statics = NodeStatics(self._attributes(self._table.statics.names))
+            statics = self._statics(self._table.statics.names)
             self._table = _changed(self._table, lambda amounts: amounts, statics)
         if self._table.width < len(self.axis):
             self._widen()
@@ -204,9 +252,12 @@ class NodeStore:
         self._placed.shift(task.labels, shape, record.name, sign)
         self._dirty[record.name] = None
 
-    def _attributes(self, names: Iterable[str]) -> list[NodeAttributes]:
+    def _statics(self, names: Iterable[str]) -> NodeStatics:
+        """What is remembered of nodes as they are now; that of the original where they are again as they were."""
         found = (self._records[name].attributes for name in names)
-        return [attributes for attributes in found if attributes is not None]
+        attributes = tuple(one for one in found if one is not None)
+        original = self._original
+        return original if original is not None and attributes == original.attributes else NodeStatics(attributes)
 
     def _rearrange(self) -> None:
         """Rows in the order of names again; amounts of nodes that stayed are carried over."""
@@ -221,7 +272,7 @@ class NodeStore:
                 return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
             return np.ascontiguousarray(amounts[:, source])
 
-        self._table = _changed(old, carried, NodeStatics(self._attributes(names)))
+        self._table = _changed(old, carried, self._statics(names))
 
     def _widen(self) -> None:
         """A row of zeros for every column that is new; scoring has its own two rows."""
@@ -244,6 +295,11 @@ class NodeStore:
         table.idle[:, rows] = allocatable - used
         table.releasing[:, rows] = _dense([record.releasing for record in records], width)
         table.scoring[:, rows] = _integers([[record.milli_cpu, record.memory] for record in records]).T
+
+
+def _vectors(amounts: Ints) -> list[Vector]:
+    """``int64[column, row]`` as a sum for each row, without zeros."""
+    return [{column: value for column, value in enumerate(row) if value} for row in amounts.T.tolist()]
 
 
 def dense_vector(vector: Vector, width: int) -> list[int]:

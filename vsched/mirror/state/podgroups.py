@@ -25,6 +25,17 @@ class PodGroupStore:
         self._watched: dict[str, JobSpec] = {}
         self._phases = AssumedPhases()
 
+    def adopt(self, watched: Mapping[str, JobSpec]) -> None:
+        """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
+        self._watched = dict(watched)
+
+    def enter(self, key: str, phase: str) -> None:
+        """A PodGroup has this phase now: for what-if questions, where no watch will ever say so."""
+        watched = self._watched.get(key)
+        if watched is not None and watched.phase != phase:
+            self._watched[key] = msgspec.structs.replace(watched, phase=phase)
+            self._show(key)
+
     def put(self, key: str, watched: JobSpec) -> bool:
         """A PodGroup as its object says it; True where that can matter to scheduling."""
         before = self._jobs.group(key)
@@ -60,10 +71,7 @@ class PodGroupStore:
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """The phases that a cycle decided are what the objects say."""
         for key, outcome in outcomes.items():
-            watched = self._watched.get(key)
-            if watched is not None:
-                self._watched[key] = msgspec.structs.replace(watched, phase=outcome.phase)
-                self._show(key)
+            self.enter(key, outcome.phase)
 
     def status_written(self, key: str, resource_version: str) -> None:
         """A status was written, in this version where the API server said which."""

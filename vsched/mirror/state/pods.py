@@ -52,7 +52,7 @@ class PodStore:
         self._nodes = nodes
         self._jobs = jobs
         self._judge_class = judge_class
-        self._parties = parties
+        self.parties = parties
         """None where nobody arbitrates."""
         self._durations = DurationStore()
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
@@ -126,11 +126,12 @@ class PodStore:
         self._unlearnt.clear()
         return self._durations.publish()
 
+    def adopt(self, tasks: dict[str, Task]) -> None:
+        """Take over the pods that another mirror knows; the books of jobs and nodes have them already."""
+        self._tasks = tasks
+
     def restore(self, task: Task, implicit: JobSpec | None) -> None:
-        """A pod as another mirror saw it, and the job it stands for where it names none."""
-        shape, labels = self._reader.shaper.table.adopt(task.shape, task.labels)
-        if shape is not task.shape or labels is not task.labels:
-            task = msgspec.structs.replace(task, shape=shape, labels=labels)
+        """A pod as it is on paper, and the job it stands for where it names none."""
         self._store(task)
         self._jobs.imply(task, implicit)
 
@@ -143,8 +144,8 @@ class PodStore:
             return False
         self._nodes.move(task, None)
         self._jobs.drop(task)
-        if self._parties is not None:
-            self._parties.move(task, None)
+        if self.parties is not None:
+            self.parties.move(task, None)
         return True
 
     def reprice(self) -> None:
@@ -304,8 +305,8 @@ class PodStore:
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
         self._jobs.put(task)
-        if self._parties is not None:
-            self._parties.move(before, task)
+        if self.parties is not None:
+            self.parties.move(before, task)
 
     def _with_class(self, task: Task) -> Task:
         """The pod with the priority of its class; where there is no such class, it waits for it."""

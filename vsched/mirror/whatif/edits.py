@@ -1,6 +1,7 @@
 """Edits that a person could make to let something start, as records. Amounts are base units, and in all, not more.
 
-What a cluster is with one of them made: ``applying``. What each says to people and to ``kubectl``: ``telling``.
+``ClusterEditor`` makes them of a cluster, ``explain.situation`` of a policy; ``explain.telling`` says what each says to
+people and to ``kubectl``.
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ class DropRule(msgspec.Struct, frozen=True, tag_field="edit", tag="dropRule"):
 
 class RemoveGates(msgspec.Struct, frozen=True, tag_field="edit", tag="removeGates"):
     """Take the scheduling gates from the pods of a job."""
+
+    job: str
+
+
+class LetIn(msgspec.Struct, frozen=True, tag_field="edit", tag="letIn"):
+    """Open the gates of a job's queue for its pods: nobody's choice, but what a cycle decides once there is room."""
 
     job: str
 
@@ -315,4 +322,5 @@ OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
 NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
 PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction
+ClusterEdit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | LetIn
 Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

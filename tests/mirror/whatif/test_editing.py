@@ -15,8 +15,9 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_o
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.divide import divide
 from vsched.errors import BadInput
-from vsched.explain.applying import Situation, apply, apply_all
-from vsched.explain.edits import (
+from vsched.explain.situation import Situation, apply, apply_all
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -50,7 +51,6 @@ from vsched.explain.edits import (
     Uncordon,
     UseAction,
 )
-from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -319,7 +319,7 @@ def test_an_argument_of_any_plugin_can_be_set_by_its_key() -> None:
 
 def test_an_action_that_runs_already_runs_once() -> None:
     situation = Situation(snapshot_of("node n1"), POLICY)
-    assert apply(situation, UseAction("reclaim")) == situation
+    assert apply(situation, UseAction("reclaim")).policy == situation.policy
 
 
 def test_one_threshold_is_raised_and_others_stay() -> None:

@@ -1,0 +1,114 @@
+"""What a cycle decides on, and by which policy, with edits made of either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
+from typing import Any
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.framework.levers import argument_of
+from vsched.framework.policy import PluginConf, Policy
+from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.mirror.whatif.edits import (
+    ClusterEdit,
+    Edit,
+    PolicyEdit,
+    SetArgument,
+    SetOvercommit,
+    SetThreshold,
+    UseAction,
+)
+from vsched.model.snapshot import Snapshot
+
+FIRST_ACTIONS = ("enqueue", "allocate", "backfill")
+"""What the others follow in the order of actions."""
+
+
+class Situation:
+    """A snapshot and a policy; what is edited of the snapshot is worked out by one mirror for all that come of it."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        edits: tuple[ClusterEdit, ...] = (),
+        cluster: ClusterEditor | None = None,
+    ) -> None:
+        self._origin = snapshot
+        self._edits = edits
+        self._cluster = cluster
+        self.policy = policy
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cluster with the edits made; valid until that of another situation with edits is asked for."""
+        return self.cluster.edited(self._edits) if self._edits else self._origin
+
+    @property
+    def cluster(self) -> ClusterEditor:
+        """The mirror of all situations that come of this one; made when it is first asked for."""
+        if self._cluster is None:
+            self._cluster = ClusterEditor(self._origin)
+        return self._cluster
+
+    def with_edit(self, edit: ClusterEdit) -> Situation:
+        """The same with an edit more of the cluster; raises BadInput where what it is about does not exist."""
+        edits = (*self._edits, edit)
+        self.cluster.edited(edits)
+        return Situation(self._origin, self.policy, edits, self.cluster)
+
+    def with_policy(self, policy: Policy) -> Situation:
+        """The same by another policy."""
+        return Situation(self._origin, policy, self._edits, self._cluster)
+
+
+def apply(situation: Situation, edit: Edit) -> Situation:
+    """The situation with one edit made; raises BadInput where what it is about does not exist."""
+    if isinstance(edit, PolicyEdit):
+        return situation.with_policy(_edit_policy(situation.policy, edit))
+    return situation.with_edit(edit)
+
+
+def apply_all(situation: Situation, edits: Iterable[Edit]) -> Situation:
+    """The situation with several edits made, one after the other."""
+    return reduce(apply, edits, situation)
+
+
+def _edit_policy(policy: Policy, edit: PolicyEdit) -> Policy:
+    if isinstance(edit, UseAction):
+        if edit.action in policy.actions:
+            return policy
+        # In front of backfill, where reclaim and preempt are to be: what they free is allocated in the next session.
+        first = [action for action in policy.actions if action in FIRST_ACTIONS[:2]]
+        others = [action for action in policy.actions if action not in first]
+        return msgspec.structs.replace(policy, actions=(*first, edit.action, *others))
+    return _with_args(policy, edit.plugin, partial(_changed, edit))
+
+
+def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dict[str, Any]:
+    match edit:
+        case SetThreshold():
+            return {"thresholds": {**args.thresholds, edit.name: edit.percent}}
+        case SetOvercommit():
+            return {"factor": edit.factor}
+        case SetArgument():
+            argument = argument_of(args, edit.key)
+            if argument is None:
+                raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
+            return {argument.name: msgspec.convert(edit.value, argument.type)}
+
+
+def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:
+    """The policy with some arguments of a plugin changed; raises BadInput where it does not use the plugin."""
+    if policy.plugin(plugin) is None:
+        raise BadInput(f"plugin {plugin}: the policy does not use it")
+    with_ = msgspec.structs.replace
+
+    def changed(conf: PluginConf) -> PluginConf:
+        return with_(conf, args=with_(conf.args, **change(conf.args))) if conf.name == plugin else conf
+
+    tiers = tuple(with_(tier, plugins=tuple(changed(conf) for conf in tier.plugins)) for tier in policy.tiers)
+    return with_(policy, tiers=tiers)

@@ -1,0 +1,207 @@
+"""The mirror of a cluster on paper: told of changes as records, as objects, or of what becomes of a node's pods.
+
+For what-if questions about a running cluster: nothing but the snapshot is needed, and nothing else is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from vsched.arbitrator.ceilings import ceilings_of, pools_of
+from vsched.arbitrator.divide import divide
+from vsched.errors import BadInput, BadObject
+from vsched.mirror import wire
+from vsched.mirror.whatif.edits import ClusterEdit, JobEdit, LetIn, NodeEdit, OtherEdit, QueueEdit
+from vsched.mirror.whatif.jobs import edit_job, edit_other, let_in
+from vsched.mirror.whatif.namespaces import edit_namespace
+from vsched.mirror.whatif.nodes import edit_nodes
+from vsched.mirror.whatif.queues import edit_queue
+from vsched.mirror.whatif.records import EditableMirror
+from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
+from vsched.model.shape import Shape
+from vsched.model.snapshot import Snapshot
+from vsched.model.status import HOLDS
+from vsched.model.task import Task
+
+
+class ClusterEditor(EditableMirror):
+    """A mirror made from a snapshot, and the changes that were made since."""
+
+    _edits: tuple[tuple[ClusterEdit, int], ...] = ()
+    """The edits that are made, each with the mark before it."""
+    _edited: Snapshot | None = None
+    """The cluster with these edits, once it was asked for."""
+    _named: dict[str, dict[str, bool]] | None = None
+    """Names of the pods there are by namespace, and whether controllers own them, once anybody has asked."""
+
+    # Changes as records
+
+    def edited(self, edits: Sequence[ClusterEdit]) -> Snapshot:
+        """The cluster of the snapshot with these edits made, and no others; valid until this is called again.
+
+        Raises BadInput where what one is about does not exist.
+        """
+        alike = takewhile(lambda pair: pair[0][0] == pair[1], zip(self._edits, edits, strict=False))
+        common = sum(1 for _ in alike)
+        if common < len(self._edits):
+            self._take_back_to(common)
+        for edit in edits[common:]:
+            self.edit(edit)
+        self._edited = self._edited or self._seen_now()
+        return self._edited
+
+    def _seen_now(self) -> Snapshot:
+        origin = self.origin
+        found = replace(
+            self.snapshot(origin.now),
+            changed=origin.changed,
+            previous=origin.previous,
+            arbitration=self.arbitrated,
+            setbacks=origin.setbacks,
+            foreign=origin.foreign,
+        )
+        divided = self.arbitrated is origin.arbitration and list(found.total) == list(origin.total)
+        if found.arbitration is None or divided:
+            return found
+        # Other nodes, or another limit, are another cluster to divide: what namespaces may hold goes with it.
+        division = divide(found)
+        return replace(found, ceilings=ceilings_of(division, found.axis), pools=pools_of(division, found.axis))
+
+    def edit(self, edit: ClusterEdit) -> None:
+        """Make one edit; raises BadInput, and changes nothing, where what it is about does not exist."""
+        mark = self.mark()
+        try:
+            if isinstance(edit, JobEdit):
+                edit_job(self, edit)
+            elif isinstance(edit, LetIn):
+                let_in(self, edit.job)
+            elif isinstance(edit, OtherEdit):
+                edit_other(self, edit)
+            elif isinstance(edit, QueueEdit):
+                edit_queue(self, edit)
+            elif isinstance(edit, NodeEdit):
+                edit_nodes(self, edit)
+            else:
+                edit_namespace(self, edit)
+        except BadInput:
+            self.take_back(mark)
+            raise
+        self._edits, self._edited = (*self._edits, (edit, mark)), None
+
+    def _take_back_to(self, count: int) -> None:
+        """Of the edits made only so many are left, the first ones."""
+        self.take_back(self._edits[count][1])
+        self._edits, self._edited = self._edits[:count], None
+
+    # What there is, as manifests
+
+    def node(self, name: str) -> Manifest | None:
+        """A node as a manifest, None where there is none."""
+        facts = self._nodes.facts(name)
+        return None if facts is None else node_manifest(facts.attributes, facts.allocatable, self.axis)
+
+    def queue(self, name: str) -> Manifest | None:
+        """A queue as a manifest, None where there is no object of that name."""
+        facts = self._defaults.queue_facts(name)
+        return None if facts is None else queue_manifest(facts, self.axis)
+
+    def group(self, key: str) -> Manifest | None:
+        """A PodGroup as a manifest, None where there is no object of that name."""
+        spec = self._jobs.group(key)
+        return None if spec is None else group_manifest(spec, self.axis)
+
+    def is_made(self, key: str) -> bool:
+        """Whether a PodGroup only records what pods say that name none."""
+        spec = self._jobs.group(key)
+        return spec is not None and spec.made
+
+    def names(self, kind: str) -> list[str]:
+        """The names (PodGroups: ``namespace/name``) of the nodes, queues, PodGroups or priority classes there are."""
+        match kind:
+            case "Node":
+                return sorted(attributes.name for attributes, _ in self.nodes())
+            case "Queue":
+                return self._defaults.queue_names()
+            case "PodGroup":
+                return self._jobs.group_keys()
+            case _:
+                return list(self._defaults.classes())
+
+    # Changes as objects
+
+    def tell(self, manifest: Manifest) -> None:
+        """An object is now this one, as a watch would say; raises BadObject."""
+        kind = manifest["kind"]
+        found = wire.decode(kind, encoded(manifest))
+        before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
+        self.apply(kind, "MODIFIED", found)
+        if before is not None:
+            self._groups.ask_in_vain(before)
+        broken = self.broken.get((kind, wire.identity_of(kind, found.metadata)))
+        if broken is not None:
+            raise BadObject(broken.message)
+
+    # The pods of a node
+
+    def on(self, node: str) -> tuple[list[Task], int]:
+        """Pods of jobs that use a node, by name, and how many others are there."""
+        ours = [
+            task
+            for job in self._jobs.everyone()
+            for task in job.tasks.values()
+            if task.node == node and HOLDS[task.status].uses
+        ]
+        return sorted(ours, key=lambda task: task.key), self._nodes.unknown(node)
+
+    def bound_for(self, node: str) -> list[Task]:
+        """Pods of DaemonSets that wait for a place on this node: where it goes, their controller withdraws them."""
+        everyone = (task for job in self._jobs.everyone() for task in job.pending.values())
+        return [task for task in everyone if task.returns and _only_node(task.shape) == node]
+
+    def take_away(self, task: Task) -> None:
+        """A pod is gone, for good."""
+        self._pods.drop(task.uid)
+        if self._named is not None:
+            self._named.get(task.namespace, {}).pop(task.name, None)
+
+    def start_anew(self, task: Task) -> None:
+        """A pod is gone, and its controller has made another one like it, which waits."""
+        implicit = self._jobs.implicit_of(task)
+        self._pods.drop(task.uid)
+        self._begin_anew(task, implicit)
+
+    def clear_of_others(self, node: str) -> None:
+        """The pods of other schedulers have left a node."""
+        self._nodes.leave_known(node)
+        for task in self._unknown:
+            if task.node == node:
+                self._nodes.forget_load(task)
+
+    def lose_node(self, name: str) -> None:
+        """A node is gone."""
+        self.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
+
+    def has_pod(self, namespace: str, name: str) -> bool:
+        """Whether a job has had a pod of this name from the beginning, and has it still."""
+        return name in self._names(namespace)
+
+    def owned_names(self, namespace: str) -> list[str]:
+        """The names of those pods of a namespace that controllers own."""
+        return [name for name, owned in self._names(namespace).items() if owned]
+
+    def _names(self, namespace: str) -> Mapping[str, bool]:
+        if self._named is None:
+            self._named = {}
+            for job in self._jobs.everyone():
+                for task in job.tasks.values():
+                    self._named.setdefault(task.namespace, {})[task.name] = task.owned
+        return self._named.get(namespace, {})
+
+
+def _only_node(shape: Shape) -> str:
+    """The one node that a pod is made for, empty where there is none."""
+    terms = shape.rules.required or ()
+    fields = [field for term in terms for field in term.fields]
+    return fields[0].values[0] if fields and fields[0].operator == "In" and fields[0].values else ""

@@ -1,0 +1,201 @@
+"""Edits of jobs: what a job says, and its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.mirror.whatif.edits import (
+    AddPods,
+    CreatePodGroup,
+    CreatePriorityClass,
+    DropRule,
+    JobEdit,
+    OtherEdit,
+    RemoveGates,
+    SetJobQueue,
+    SetMinMember,
+    SetMinResources,
+    SetPriority,
+    SetRequest,
+    SetRoleMinimum,
+    SetVictimMinimum,
+    Tolerate,
+)
+from vsched.mirror.whatif.records import EditableMirror
+from vsched.model.job import Job, JobSpec
+from vsched.model.queue import PriorityClass
+from vsched.model.resources import Amounts, ResourceAxis
+from vsched.model.shape import PodAffinity, Shape, Toleration
+from vsched.model.status import Status
+from vsched.model.task import Task
+
+EditTask = Callable[[Task], Task]
+
+
+def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
+    """Make an edit; raises BadInput where there is no such job."""
+    job, axis = _known(cluster, edit.job), cluster.axis
+    spec = job.spec
+    match edit:
+        case SetMinMember():
+            _set_minimum(cluster, spec, edit)
+        case SetMinResources():
+            _restate(cluster, job, min_resources=_stated(spec, edit.amounts, axis))
+        case SetRoleMinimum():
+            minima = {**dict(spec.min_task_member), edit.role: edit.minimum}
+            _restate(cluster, job, min_task_member=tuple(sorted(minima.items())), min_member=edit.members)
+        case SetJobQueue():
+            _restate(cluster, job, queue=edit.queue)
+        case SetPriority():
+            other = msgspec.structs.replace(spec, priority_class=edit.priority_class or spec.priority_class)
+            cluster.restate(edit.job, other, edit.priority)
+        case SetRequest():
+            _ask_less(cluster, job, axis.find(edit.resource), edit.amount)
+        case Tolerate():
+            toleration = Toleration(edit.key, "Equal", edit.value, edit.effect)
+            _reshape(cluster, job, lambda shape: _tolerating(shape, toleration))
+        case DropRule():
+            _reshape(cluster, job, lambda shape: _without(shape, edit))
+        case RemoveGates():
+            cluster.put_tasks([_ungated(task) for task in job.pending.values()])
+        case AddPods():
+            _enlarge(cluster, job, edit)
+
+
+def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
+    """Make an edit of what a job waits for; raises BadInput where there is no such job."""
+    match edit:
+        case SetVictimMinimum():
+            _set_minimum(cluster, _known(cluster, edit.job).spec, edit)
+        case CreatePriorityClass():
+            cluster.put_class(PriorityClass(edit.name, edit.value))
+        case CreatePodGroup():
+            if cluster.stray(edit.job) is None:
+                raise BadInput(f"job {edit.job}: no pods name a PodGroup of this name that does not exist")
+            namespace, _, name = edit.job.partition("/")
+            now = cluster.origin.now
+            group = JobSpec(namespace, name, created=now, queue=edit.queue, min_member=edit.minimum)
+            cluster.restate(edit.job, group)
+
+
+def let_in(cluster: EditableMirror, key: str) -> None:
+    """The gates of a job's queue have been opened for all of its pods."""
+    cluster.put_tasks([_let_in(task) for task in _known(cluster, key).pending.values()])
+
+
+def _known(cluster: EditableMirror, key: str) -> Job:
+    job = cluster.job(key)
+    if job is None:
+        raise BadInput(f"job {key}: there is none of this name")
+    return job
+
+
+# -- what it says -----------------------------------------------------------------------------------------------------
+
+
+def _restate(cluster: EditableMirror, job: Job, **fields: object) -> None:
+    cluster.restate(job.key, msgspec.structs.replace(job.spec, **fields))
+
+
+def _set_minimum(cluster: EditableMirror, spec: JobSpec, edit: SetMinMember | SetVictimMinimum) -> None:
+    stated = _stated(spec, edit.min_resources, cluster.axis)
+    cluster.restate(edit.job, msgspec.structs.replace(spec, min_member=edit.minimum, min_resources=stated))
+
+
+def _stated(spec: JobSpec, less: Mapping[str, int], axis: ResourceAxis) -> Amounts | None:
+    if spec.min_resources is None or not less:
+        return spec.min_resources
+    lowered = {axis.find(name): amount for name, amount in less.items()}
+    return tuple((column, lowered.get(column, amount)) for column, amount in spec.min_resources)
+
+
+# -- its pods ---------------------------------------------------------------------------------------------------------
+
+
+def _reshape(cluster: EditableMirror, job: Job, edit: Callable[[Shape], Shape]) -> None:
+    """Edit the shapes of waiting pods; pods of one shape stay of one shape."""
+    shapes: dict[Shape, Shape] = {}
+    for task in job.pending.values():
+        if task.shape not in shapes:
+            shapes[task.shape] = edit(task.shape)
+    cluster.put_tasks([msgspec.structs.replace(task, shape=shapes[task.shape]) for task in job.pending.values()])
+
+
+def _ask_less(cluster: EditableMirror, job: Job, column: int | None, amount: int) -> None:
+    """What the pods' minimum is cut by follows from what each of them asks less."""
+    if column is None:
+        return
+    spec, pending = job.spec, list(job.pending.values())
+    _reshape(cluster, job, lambda shape: with_request(shape, column, min(amount, dict(shape.request).get(column, 0))))
+    stated = dict(spec.min_resources or ())
+    if not stated.get(column):
+        return
+    asked = sorted((dict(task.shape.request).get(column, 0) for task in pending), reverse=True)
+    less = sum(max(0, one - amount) for one in asked[: max(1, spec.min_member)])
+    stated[column] = max(0, stated[column] - less)
+    _restate(cluster, job, min_resources=tuple(stated.items()))
+
+
+def with_request(shape: Shape, column: int, amount: int) -> Shape:
+    """The shape with one amount of its request set."""
+    asked = {**dict(shape.request), column: amount}
+    cpu, memory = shape.scoring_cpu, shape.scoring_memory
+    return msgspec.structs.replace(
+        shape,
+        request=tuple(sorted((one, value) for one, value in asked.items() if value)),
+        scoring_cpu=min(cpu, amount) if column == 0 else cpu,
+        scoring_memory=min(memory, amount) if column == 1 else memory,
+    )
+
+
+def _tolerating(shape: Shape, toleration: Toleration) -> Shape:
+    rules = msgspec.structs.replace(shape.rules, tolerations=(*shape.rules.tolerations, toleration))
+    return msgspec.structs.replace(shape, rules=rules)
+
+
+def _without(shape: Shape, edit: DropRule) -> Shape:
+    with_ = msgspec.structs.replace
+    affinity = shape.affinity or PodAffinity()
+    match edit.rule:
+        case "nodeSelector":
+            return with_(shape, rules=with_(shape.rules, node_name="", node_selector=(), required=None))
+        case "hostPorts":
+            return with_(shape, ports=())
+        case "podAffinity":
+            return with_(shape, affinity=_or_none(with_(affinity, required=())))
+        case "podAntiAffinity":
+            return with_(shape, affinity=_or_none(with_(affinity, anti_required=())))
+        case "topologySpread":
+            return with_(shape, spread=tuple(rule for rule in shape.spread if not rule.hard))
+
+
+def _or_none(affinity: PodAffinity) -> PodAffinity | None:
+    return None if affinity == PodAffinity() else affinity
+
+
+def _ungated(task: Task) -> Task:
+    """Without the gates of others; the gate of its queue stays, where it waits at that."""
+    if not task.at_gate or task.awaits_queue:
+        return task
+    return msgspec.structs.replace(task, gated=False)
+
+
+def _let_in(task: Task) -> Task:
+    if not task.awaits_queue:
+        return task
+    return msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True)
+
+
+def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
+    like = next((task for task in job.tasks.values() if task.name == edit.like), None)
+    if like is None:
+        raise BadInput(f"pod {job.spec.namespace}/{edit.like}: there is none of this name in {job.key}")
+    fresh = []
+    for number in range(edit.count):
+        uid, name = (f"{whose}-more{edit.role and '-'}{edit.role}-{number}" for whose in (like.uid, like.name))
+        one = like.moved(Status.PENDING, "")
+        fresh.append(msgspec.structs.replace(one, uid=uid, name=name, role=edit.role, nominated="", condition=""))
+    cluster.put_tasks(fresh)

@@ -1,0 +1,75 @@
+"""Edits of nodes: attributes, amounts, or more of them."""
+
+from __future__ import annotations
+
+from itertools import count, islice
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.kernels.domains import HOSTNAME
+from vsched.kernels.taints import passes
+from vsched.mirror.ingest.nodes import NodeFacts
+from vsched.mirror.whatif.edits import AddNodes, LabelNodes, NodeEdit, RemoveTaint, SetNodeAmount, Uncordon
+from vsched.mirror.whatif.queues import stated
+from vsched.mirror.whatif.records import EditableMirror
+from vsched.model.nodes import NodeAttributes, Taint
+
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable")
+"""The taint that a cordon puts on a node, and that goes with it."""
+
+
+def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
+    """Make an edit; raises BadInput where there is no such node."""
+    match edit:
+        case AddNodes():
+            _add(cluster, edit)
+        case SetNodeAmount():
+            facts = _facts(cluster, edit.node)
+            allocatable = stated(facts.allocatable, cluster.axis, edit.resource, edit.amount)
+            cluster.put_node(facts._replace(allocatable=allocatable))
+        case Uncordon():
+            for name in edit.nodes:
+                cordon(cluster, name, cordoned=False)
+        case RemoveTaint():
+            gone = Taint(edit.key, edit.value, edit.effect)
+            for name in edit.nodes:
+                node = _facts(cluster, name).attributes
+                _describe(cluster, name, taints=tuple(taint for taint in node.taints if taint != gone))
+        case LabelNodes():
+            for name in edit.nodes:
+                _describe(cluster, name, labels={**_facts(cluster, name).attributes.labels, **edit.labels})
+
+
+def cordon(cluster: EditableMirror, name: str, *, cordoned: bool) -> None:
+    """Close a node for new pods, or open it again; raises BadInput where there is none of this name."""
+    node = _facts(cluster, name).attributes
+    taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+    _describe(cluster, name, unschedulable=cordoned, taints=(*taints, UNSCHEDULABLE) if cordoned else taints)
+
+
+def _facts(cluster: EditableMirror, name: str) -> NodeFacts:
+    facts = cluster.node_facts(name)
+    if facts is None:
+        raise BadInput(f"node {name}: there is none of this name")
+    return facts
+
+
+def _describe(cluster: EditableMirror, name: str, **fields: object) -> None:
+    """Change attributes of a node."""
+    facts = _facts(cluster, name)
+    cluster.put_node(facts._replace(attributes=msgspec.structs.replace(facts.attributes, **fields)))
+
+
+def _add(cluster: EditableMirror, edit: AddNodes) -> None:
+    like = _facts(cluster, edit.like)
+    free = (name for number in count(1) if cluster.node_facts(name := f"{edit.like}-new-{number}") is None)
+    for name in list(islice(free, edit.count)):
+        cluster.put_node(like._replace(attributes=_new(like.attributes, name)))
+
+
+def _new(like: NodeAttributes, name: str) -> NodeAttributes:
+    """A node of the same kind, empty and well."""
+    labels = {**like.labels, HOSTNAME: name} if HOSTNAME in like.labels else like.labels
+    taints = tuple(taint for taint in like.taints if not passes(taint))
+    return NodeAttributes(name, labels, taints, False, {}, like.annotations)

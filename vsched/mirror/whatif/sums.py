@@ -1,0 +1,47 @@
+"""What pods of each namespace keep of nodes, once a snapshot is all that is known of most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vsched.mirror.accounts.namespaces import NamespaceAccounts
+from vsched.mirror.accounts.pod_sums import Part, part_of, put_sums
+from vsched.model.counted import Counted
+from vsched.model.job import Job
+from vsched.model.nodes import Ints
+from vsched.model.resources import ResourceAxis, Vector, add, subtract
+from vsched.model.task import Task
+
+
+class KeptSums(NamespaceAccounts):
+    """The sums of a snapshot, and what came and went since. What is divided among namespaces stays as it was."""
+
+    def __init__(self, axis: ResourceAxis, held: Mapping[str, Vector], limits: Mapping[str, Counted]) -> None:
+        super().__init__(axis, lambda namespace: 1)
+        self._held = {name: dict(amounts) for name, amounts in held.items()}
+        self._limits: dict[str, Counted] = {name: dict(amounts) for name, amounts in limits.items()}
+
+    def move(self, old: Task | None, new: Task | None) -> None:
+        """Replace what a pod kept by what it keeps now."""
+        for task, sign in ((old, -1), (new, 1)):
+            if task is not None and part_of(task) is Part.HELD:
+                self._shift(task, sign)
+
+    def see_job(self, key: str, job: Job | None) -> None:
+        """Who waits is not counted."""
+
+    def see_nodes(self, version: int, allocatable: Ints) -> None:
+        """Nor is what no node could hold."""
+
+    def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
+        """What pods of each namespace keep, of nodes by column, of limits by name."""
+        return self._held, self._limits
+
+    def _shift(self, task: Task, sign: int) -> None:
+        name = task.namespace
+        held, limits = dict(self._held.get(name, {})), dict(self._limits.get(name, {}))
+        (add if sign > 0 else subtract)(held, task.shape.request)
+        for limit, amount in task.shape.limits:
+            limits[limit] = limits.get(limit, 0) + sign * amount
+        put_sums(self._held, name, {column: value for column, value in held.items() if value})
+        put_sums(self._limits, name, {limit: value for limit, value in limits.items() if value})
