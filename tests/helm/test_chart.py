@@ -322,7 +322,7 @@ NOTES = {
     "warns of Volcano's scheduler": ({"schedulerNames": ["volcano"]}, "scale down Volcano's scheduler"),
     "warns of Volcano's controllers": (
         {},
-        "--set controllers.queues=false,controllers.podGroups=false,controllers.gates=false",
+        "--set controllers.queues=false,controllers.podGroups=false",
     ),
     "warns of a single replica": ({"replicas": 1}, "One replica"),
     "warns of deleting": ({"evictionMode": "delete"}, "Victims are deleted"),
