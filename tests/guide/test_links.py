@@ -41,7 +41,7 @@ def test_links_lead_somewhere(found: Page) -> None:
 def test_files_that_are_named_exist(found: Page) -> None:
     texts = [*found.code, *(block.text for block in found.blocks)]
     named = {word.rstrip(".") for text in texts for word in _PATH.findall(text)}
-    named |= {word for text in found.code for word in text.split() if _FILE.fullmatch(word) and "/" not in word}
+    named |= {word for text in found.code for word in text.split() if _FILE.fullmatch(word) and word[0] not in "/~"}
     named |= {f"{module.replace('.', '/')}.py" for text in texts for module in re.findall(r"python -m ([\w.]+)", text)}
     missing = {word for word in named - set(FILES) - OF_OTHERS if not _exists(word, found.folder)}
     assert missing == set()
@@ -52,6 +52,15 @@ def _exists(word: str, folder: Path) -> bool:
         return True  # an ending, such as .png
     places = (TOP, folder, *(each for each in folder.iterdir() if each.is_dir()))
     return any(next(place.glob(word), None) is not None for place in places)
+
+
+def test_the_way_of_a_pod_leads_through_modules_that_exist() -> None:
+    found = page("vsched/README.md")
+    (way,) = (block.text for block in found.blocks if "watch line" in block.text)
+    modules = re.findall(r"\b([a-z]+)\.([a-z]+)\b", way)
+    assert len(modules) > 6
+    missing = [name for name in modules if not list((found.folder / name[0]).glob(f"{name[1]}*"))]
+    assert missing == []
 
 
 @EACH
