@@ -7,8 +7,9 @@ of the failure and never hears that it was to end. A TaskGroup of Python 3.11 do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TypeVar
+import sys
+from collections.abc import Awaitable, Coroutine
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -36,3 +37,14 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found
+
+
+def run_fast(main: Coroutine[Any, Any, Result]) -> Result:
+    """Run a program to its end on uvloop, or on asyncio's own loop on Windows, where there is no uvloop."""
+    factory = None
+    if sys.platform != "win32":
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)

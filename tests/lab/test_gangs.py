@@ -1,4 +1,4 @@
-"""What the demo and the end-to-end bench stand on: sending, the book, child processes, and the bench itself, small."""
+"""What the demo and the benches stand on: sending, the record of pods, child processes, and bench-live, small."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vsched.kube.errors import Conflict, NotFound
 from vsched.lab.bench.live import as_table, measure_end_to_end
 from vsched.lab.children import child, cluster_child, free_port, scratch
 from vsched.lab.gangs import as_gang, create, submit
-from vsched.lab.outcomes import Book, Gang, PodSeen, pod_watch, spread_ms
+from vsched.lab.outcomes import Gang, PodOutcomes, PodSeen, pod_watch, spread_ms
 from vsched.lab.sender import Obj, Sender
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.workload import gang
@@ -37,40 +37,48 @@ def placed() -> list[Gang]:
 
 
 @pytest.fixture
-def book(placed: list[Gang]) -> Book:
-    """A book in which a gang of two is expected and sent."""
-    found = Book(placed.append)
+def outcomes(placed: list[Gang]) -> PodOutcomes:
+    """A outcomes in which a gang of two is expected and sent."""
+    found = PodOutcomes(placed.append)
     found.expect(Gang("ns/g", "q", ("ns/g-0", "ns/g-1"), cpus=4))
     for pod in ("ns/g-0", "ns/g-1"):
         found.sending(pod)
     return found
 
 
-class TestTheBook:
-    def test_a_gang_is_bound_once_all_its_pods_were_seen_on_nodes(self, book: Book, placed: list[Gang]) -> None:
-        book.apply(Delta.MODIFIED, seen("g-0", "n1"))
-        assert (book.partial(), book.waiting_cpus(), placed) == (["ns/g"], {("q", "ns"): 4}, [])
-        book.apply(Delta.MODIFIED, seen("g-1", "n1", "Running"))
-        assert (book.partial(), book.bound, book.gangs_bound, book.per_second()) == ([], 2, 1, 2)
+class TestOutcomes:
+    def test_a_gang_is_bound_once_all_its_pods_were_seen_on_nodes(
+        self, outcomes: PodOutcomes, placed: list[Gang]
+    ) -> None:
+        outcomes.apply(Delta.MODIFIED, seen("g-0", "n1"))
+        assert (outcomes.partial(), outcomes.waiting_cpus(), placed) == (["ns/g"], {("q", "ns"): 4}, [])
+        outcomes.apply(Delta.MODIFIED, seen("g-1", "n1", "Running"))
+        assert (outcomes.partial(), outcomes.bound, outcomes.gangs_bound, outcomes.per_second()) == ([], 2, 1, 2)
         assert placed[0].nodes == {"n1"}
         assert placed[0].bound_at >= placed[0].began > 0
-        assert len(book.latencies) == len(book.by_queue["q"]) == 2
-        assert book.on_nodes == {"n1": 2}
+        assert len(outcomes.latencies) == len(outcomes.by_queue["q"]) == 2
+        assert outcomes.on_nodes == {"n1": 2}
 
-    def test_what_is_told_twice_counts_once(self, book: Book, placed: list[Gang]) -> None:
+    def test_what_is_told_twice_counts_once(self, outcomes: PodOutcomes, placed: list[Gang]) -> None:
         for _ in range(2):
-            book.apply(Delta.MODIFIED, seen("g-0", "n1", "Succeeded"))
-            book.replace([seen("g-1", "n2", "Failed")], "7")
-        assert (book.created, book.bound, book.finished, book.gangs_bound, len(placed)) == (2, 2, 2, 1, 1)
-        assert list(book.done) == placed
-        assert (book.on_nodes, book.holding["q"]) == ({}, 0)
+            outcomes.apply(Delta.MODIFIED, seen("g-0", "n1", "Succeeded"))
+            outcomes.replace([seen("g-1", "n2", "Failed")], "7")
+        assert (outcomes.created, outcomes.bound, outcomes.finished, outcomes.gangs_bound, len(placed)) == (
+            2,
+            2,
+            2,
+            1,
+            1,
+        )
+        assert list(outcomes.done) == placed
+        assert (outcomes.on_nodes, outcomes.running["q"]) == ({}, 0)
 
-    def test_pods_of_others_a_pod_that_goes_and_forgotten_gangs_change_nothing(self, book: Book) -> None:
-        book.apply(Delta.ADDED, seen("stranger", "n1"))
-        book.apply(Delta.DELETED, seen("g-0", "n1"))
-        book.forget(book.gangs["ns/g"])
-        book.apply(Delta.MODIFIED, seen("g-1", "n1"))
-        assert (book.bound, book.gangs, book.waiting()) == (0, {}, {})
+    def test_pods_of_others_a_pod_that_goes_and_forgotten_gangs_change_nothing(self, outcomes: PodOutcomes) -> None:
+        outcomes.apply(Delta.ADDED, seen("stranger", "n1"))
+        outcomes.apply(Delta.DELETED, seen("g-0", "n1"))
+        outcomes.forget(outcomes.gangs["ns/g"])
+        outcomes.apply(Delta.MODIFIED, seen("g-1", "n1"))
+        assert (outcomes.bound, outcomes.gangs, outcomes.waiting()) == (0, {}, {})
 
     def test_a_spread_of_nothing_is_zero(self) -> None:
         assert spread_ms([]) == {"p50": 0.0, "p99": 0.0}
@@ -85,19 +93,19 @@ class TestSending:
             ApiClient(Connection(cluster.url)) as client,
         ):
             objects = gang("g", "default", "default", 5, {"cpu": "1"}, 60.0)
-            book = Book()
-            watch = asyncio.create_task(pod_watch(client, book).run())
-            await submit(sender, book, as_gang(objects, "default", 1), objects)
+            outcomes = PodOutcomes()
+            watch = asyncio.create_task(pod_watch(client, outcomes).run())
+            await submit(sender, outcomes, as_gang(objects, "default", 1), objects)
             group = cluster.client.get(PODGROUPS, "default", "g")
             assert group is not None
             for pod in cluster.client.list("pods", "default"):
                 assert pod["metadata"]["ownerReferences"][0]["uid"] == group["metadata"]["uid"]
-            assert (book.created, book.waiting()) == (5, {("default", "default"): 5})
+            assert (outcomes.created, outcomes.waiting()) == (5, {("default", "default"): 5})
             for number in range(5):
                 binding = {"metadata": {"name": f"g-{number}"}, "target": {"kind": "Node", "name": "n1"}}
                 path = f"/api/v1/namespaces/default/pods/g-{number}/binding"
                 await sender.send("POST", path, orjson.dumps({"apiVersion": "v1", "kind": "Binding", **binding}))
-            await until(lambda: book.gangs_bound == 1)
+            await until(lambda: outcomes.gangs_bound == 1)
             watch.cancel()
 
     async def test_a_refusal_is_the_servers_and_the_connection_goes_on(self) -> None:
@@ -114,7 +122,7 @@ class TestSending:
         async with Cluster() as cluster, Sender(cluster.url) as sender:
             objects = gang("g", "nowhere", "default", 2, {"cpu": "1"}, 60.0)
             with pytest.raises(ExceptionGroup) as caught:
-                await submit(sender, Book(), as_gang(objects, "default", 1), objects)
+                await submit(sender, PodOutcomes(), as_gang(objects, "default", 1), objects)
         assert isinstance(first_error(caught.value), NotFound)
 
     async def test_a_server_that_is_gone_is_unavailable_and_one_that_is_back_is_used(self) -> None:

@@ -12,15 +12,20 @@ import socket
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from vsched.errors import Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
 from vsched.kube.connection import Connection
+from vsched.lab.sender import Sender
+from vsched.together import first_error
+
+T = TypeVar("T")
 
 START_SECONDS = 30.0
 END_SECONDS = 5.0
@@ -111,24 +116,29 @@ async def cluster_child(
     arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig), *further)
     arguments += () if events else ("--no-events",)
     async with child("embedded cluster", arguments, directory / "cluster.log", output=output) as started:
-        # The kubeconfig is written last: the nodes and controllers are there once it can be read.
-        connection = await _first_answer(started, kubeconfig)
+
+        async def connect() -> Connection:
+            # The kubeconfig is written last: the nodes and controllers are there once it can be read.
+            connection = load_connection(kubeconfig)
+            async with ApiClient(connection) as client:
+                await client.request("GET", "/version", attempts=1)
+            return connection
+
+        connection = await _answered(started, "did not come up", connect)
         yield ClusterChild(started, kubeconfig, connection)
 
 
-async def _first_answer(started: Child, kubeconfig: Path) -> Connection:
+async def _answered(started: Child, problem: str, ask: Callable[[], Awaitable[T]]) -> T:
+    """The first result of ``ask``; raises Unavailable where the child ends or takes too long, with the ``problem``."""
     deadline = asyncio.get_running_loop().time() + START_SECONDS
     while True:
         if started.process.returncode is not None:
             raise started.death()
         try:
-            connection = load_connection(kubeconfig)
-            async with ApiClient(connection) as client:
-                await client.request("GET", "/version", attempts=1)
-            return connection
+            return await ask()
         except VschedError as error:
             if asyncio.get_running_loop().time() > deadline:
-                raise Unavailable(f"the {started.name} did not come up within {START_SECONDS:.0f} s: {error}") from None
+                raise Unavailable(f"the {started.name} {problem} within {START_SECONDS:.0f} s: {error}") from None
         await asyncio.sleep(_POLL_SECONDS)
 
 
@@ -146,32 +156,22 @@ async def daemon_child(
     kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None, policy: Path | None = None
 ) -> AsyncIterator[DaemonChild]:
     """A daemon at this cluster that is ready to schedule, with the built-in policy unless there is a file."""
+    arguments, listening, health = daemon_arguments(kubeconfig)
+    arguments += () if policy is None else ("--scheduler-conf", str(policy))
+    async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
+        async with ApiClient(health) as client:
+            await _answered(started, "was not ready", lambda: client.request("GET", "/readyz", attempts=1))
+        yield DaemonChild(started, listening)
+
+
+def daemon_arguments(kubeconfig: Path, *, level: str = "warning") -> tuple[tuple[str, ...], Connection, Connection]:
+    """The arguments of a daemon at a cluster; where it will serve its views, and its health checks."""
     listen, healthz = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     arguments = (
-        *("run", "--kubeconfig", str(kubeconfig), "--log-level", "warning", "--log-format", "json"),
+        *("run", "--kubeconfig", str(kubeconfig), "--log-level", level, "--log-format", "json"),
         *("--listen-address", listen, "--healthz-address", healthz),
-        *(() if policy is None else ("--scheduler-conf", str(policy))),
     )
-    async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
-        await _until_ready(started, Connection(f"http://{healthz}"))
-        yield DaemonChild(started, Connection(f"http://{listen}"))
-
-
-async def _until_ready(started: Child, health: Connection) -> None:
-    deadline = asyncio.get_running_loop().time() + START_SECONDS
-    async with ApiClient(health) as client:
-        while True:
-            if started.process.returncode is not None:
-                raise started.death()
-            try:
-                await client.request("GET", "/readyz", attempts=1)
-                return
-            except VschedError as error:
-                if asyncio.get_running_loop().time() > deadline:
-                    raise Unavailable(
-                        f"the {started.name} was not ready within {START_SECONDS:.0f} s: {error}"
-                    ) from None
-            await asyncio.sleep(_POLL_SECONDS)
+    return arguments, Connection(f"http://{listen}"), Connection(f"http://{healthz}")
 
 
 def free_port() -> int:
@@ -186,3 +186,35 @@ async def scratch() -> AsyncIterator[Path]:
     """A temporary directory that is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+class Stage(NamedTuple):
+    """An embedded cluster in a process of its own, and two ways to talk to it."""
+
+    cluster: ClusterChild
+    client: ApiClient
+    sender: Sender
+
+
+@asynccontextmanager
+async def stage(nodes: int, directory: Path, *further: str, events: bool = False) -> AsyncIterator[Stage]:
+    """The same as ``cluster_child``, with clients."""
+    async with (
+        cluster_child(nodes, directory, *further, events=events) as cluster,
+        ApiClient(cluster.connection) as client,
+        Sender(cluster.connection.server) as sender,
+    ):
+        yield Stage(cluster, client, sender)
+
+
+@asynccontextmanager
+async def beside(*running: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio.TaskGroup]:
+    """Run these while the block runs, and cancel them after it; the first error of theirs or of the block is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in running]
+            yield group
+            for task in tasks:
+                task.cancel()
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from errors

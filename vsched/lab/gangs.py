@@ -1,50 +1,49 @@
-"""What the demo and the end-to-end bench share: creating gangs at an embedded cluster over HTTP.
-
-What becomes of them is the business of ``book``.
-"""
+"""Gangs and single pods at an embedded cluster, over HTTP: created, and deleted once they are done."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
 
 import orjson
 
-from vsched.lab.outcomes import Book, Gang
+from vsched.errors import VschedError
+from vsched.kube.errors import NotFound
+from vsched.lab.outcomes import Gang, PodOutcomes
 from vsched.lab.sender import Obj, Sender
-from vsched.mirror.resources import PODS, RESOURCES
-
-T = TypeVar("T")
+from vsched.mirror.ingest.metadata import QUEUE_NAME
+from vsched.mirror.resources import PODGROUPS, PODS, RESOURCES
+from vsched.sim.controllers.pods import DURATION
+from vsched.sim.fleet.workload import gang
+from vsched.together import first_error
 
 
 async def create(sender: Sender, obj: Obj) -> Obj:
-    """POST an object where it belongs; as the server made it."""
+    """POST an object; returns it as the server made it."""
     path = RESOURCES[obj["kind"]].path(obj["metadata"].get("namespace", ""))
     made: Obj = orjson.loads(await sender.send("POST", path, orjson.dumps(obj)))
     return made
 
 
-async def submit(sender: Sender, book: Book, gang: Gang, objects: Sequence[Obj]) -> None:
-    """Create a gang's PodGroup, where it has one, and then its pods, all at once; raises ExceptionGroup of refusals."""
-    book.expect(gang)
+async def submit(sender: Sender, outcomes: PodOutcomes, gang: Gang, objects: Sequence[Obj]) -> None:
+    """Create a gang's PodGroup, where it has one, then all its pods at once; raises ExceptionGroup of refusals."""
+    outcomes.expect(gang)
     pods = [found for found in objects if found["kind"] == "Pod"]
     async with asyncio.TaskGroup() as tasks:
         for group in objects:
             if group["kind"] == "PodGroup":
-                owned_by(await create(sender, group), pods)
+                _set_owner(pods, await create(sender, group))
         for pod in pods:
-            tasks.create_task(_create_pod(sender, book, pod))
+            tasks.create_task(_create_pod(sender, outcomes, pod))
 
 
-async def _create_pod(sender: Sender, book: Book, pod: Obj) -> None:
+async def _create_pod(sender: Sender, outcomes: PodOutcomes, pod: Obj) -> None:
     path, body = PODS.path(pod["metadata"]["namespace"]), orjson.dumps(pod)
-    await sender.send("POST", path, body, lambda: book.sending(key_of(pod)))
+    await sender.send("POST", path, body, lambda: outcomes.sending(key_of(pod)))
 
 
-def owned_by(group: Obj, pods: Iterable[Obj]) -> None:
-    """Have the pods go when their PodGroup goes."""
+def _set_owner(pods: Iterable[Obj], group: Obj) -> None:
+    """Make the PodGroup the owner of the pods, so that they are deleted with it."""
     metadata = group["metadata"]
     reference = {key: group[key] for key in ("apiVersion", "kind")} | {key: metadata[key] for key in ("name", "uid")}
     for pod in pods:
@@ -57,17 +56,47 @@ def key_of(obj: Obj) -> str:
 
 
 def as_gang(objects: Sequence[Obj], queue: str, cpus: int) -> Gang:
-    """The page of the book for a gang that is about to be created."""
+    """The gang that these objects are: a PodGroup and its pods, or a pod alone."""
     pods = tuple(key_of(found) for found in objects if found["kind"] == "Pod")
     return Gang(key_of(objects[0]), queue, pods, cpus)
 
 
-def run_fast(main: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on the fast loop, where there is one."""
-    factory = None
-    if sys.platform != "win32":
-        import uvloop
+def single_pod(name: str, namespace: str, queue: str, request: dict[str, str], seconds: float) -> Obj:
+    """A pod without a PodGroup, in a queue, that runs for so many seconds."""
+    pod = gang(name, namespace, queue, 1, request, seconds)[1]
+    pod["metadata"]["annotations"] = {QUEUE_NAME: queue, DURATION: f"{seconds}s"}
+    return pod
 
-        factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(main)
+
+class Submitter:
+    """Creates and deletes gangs for simulated users; notes requests that fail instead of raising."""
+
+    def __init__(self, sender: Sender, outcomes: PodOutcomes) -> None:
+        self._sender = sender
+        self._outcomes = outcomes
+        self.problems = 0
+        self.last_problem = ""
+
+    async def submit(self, gang: Gang, objects: Sequence[Obj]) -> bool:
+        """Create a gang; False where the server refused a part of it."""
+        try:
+            await submit(self._sender, self._outcomes, gang, objects)
+        except* VschedError as errors:
+            self._note(first_error(errors))
+            gang.cancelled = True
+        return not gang.cancelled
+
+    async def delete(self, gang: Gang) -> None:
+        """Delete a gang's PodGroup, and with it its pods, or its only pod; one that is gone already is no problem."""
+        namespace, _, name = gang.key.partition("/")
+        resource = PODS if gang.alone else PODGROUPS
+        try:
+            await self._sender.send("DELETE", resource.path(namespace, name))
+        except NotFound:
+            return
+        except VschedError as error:
+            self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        self.problems += 1
+        self.last_problem = str(error)

@@ -1,6 +1,6 @@
-"""The book of what was created and what became of it: when pods were sent, seen on a node, and finished.
+"""What became of the pods that this process created: when they were sent, seen on a node, and finished.
 
-A pod's latency is measured outside the scheduler: from just before its POST is sent to the moment a watch of this
+A pod's latency is measured from outside of the scheduler: from just before its POST is sent until a watch of this
 process shows its ``spec.nodeName``.
 """
 
@@ -20,37 +20,44 @@ from vsched.kube.reflector import Reflector
 from vsched.mirror.resources import PODS
 
 LATENCIES = 100_000
-"""The latest that are kept, in all and of each queue."""
+"""How many of the latest latencies are kept, in all and of each queue."""
 FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(slots=True)
 class Gang:
-    """Pods that are to be placed together, and how far they are."""
+    """Pods that are to be placed together, and how many of them are."""
 
     key: str
-    """``namespace/name`` of the PodGroup, or of the pod where it stands alone."""
+    """``namespace/name`` of the PodGroup, or of the pod where there is no PodGroup."""
     queue: str
     pods: tuple[str, ...]
     """``namespace/name`` of each."""
     cpus: int = 0
-    """What one of them asks for."""
+    """The request of each pod."""
     began: float = 0.0
     """When the first POST was sent; steady clock."""
     bound: int = 0
     bound_at: float = 0.0
-    """When the last of them was seen on a node."""
+    """When a pod was last seen to be bound; steady clock."""
     finished: int = 0
     nodes: set[str] = field(default_factory=set)
+    cancelled: bool = False
+    """Whether its user deleted it before it was done, or could not create all of it."""
 
     @property
     def namespace(self) -> str:
         return self.key.partition("/")[0]
 
     @property
+    def alone(self) -> bool:
+        """Whether it is a pod without a PodGroup."""
+        return self.key in self.pods
+
+    @property
     def partial(self) -> bool:
-        """Some on nodes, others not: what must not last."""
-        return 0 < self.bound < len(self.pods)
+        """Whether some of its pods were bound and others were not."""
+        return 0 < self.bound < len(self.pods) and not self.cancelled
 
     @property
     def waiting(self) -> int:
@@ -58,9 +65,12 @@ class Gang:
 
 
 @dataclass(slots=True)
-class _PodEntry:
+class PodEntry:
+    """What is known of one pod."""
+
     gang: Gang
     sent: float = 0.0
+    """When its POST was sent; steady clock."""
     node: str = ""
     finished: bool = False
 
@@ -79,49 +89,54 @@ class _Status(msgspec.Struct, gc=False):
 
 
 class PodSeen(msgspec.Struct, gc=False):
-    """The little that is read of a pod."""
+    """The few fields that are read of a pod."""
 
     metadata: _Metadata
     spec: _Spec
     status: _Status = msgspec.field(default_factory=_Status)
 
+    @property
+    def key(self) -> str:
+        return f"{self.metadata.namespace}/{self.metadata.name}"
 
-class Book:
-    """What was created, and when it was placed and finished; a sink of a watch of pods."""
+
+class PodOutcomes:
+    """A record of gangs and their pods; a reflector of pods writes into it what it sees."""
 
     def __init__(self, on_bound: Callable[[Gang], None] = lambda gang: None) -> None:
         self.gangs: dict[str, Gang] = {}
-        """Those that are not forgotten yet."""
+        """By key."""
         self.created = self.bound = self.finished = self.gangs_bound = 0
         self.peak_per_second = 0
-        """The most pods that were placed within one second."""
+        """The most pods placed within one second."""
         self.latencies: deque[float] = deque(maxlen=LATENCIES)
         """Seconds, of all pods."""
         self.by_queue: dict[str, deque[float]] = {}
+        """The same by queue."""
         self.on_nodes: Counter[str] = Counter()
         """Pods that are placed and not finished, by node."""
-        self.holding: Counter[str] = Counter()
+        self.running: Counter[str] = Counter()
         """The same by queue."""
         self.done: deque[Gang] = deque()
-        """Gangs whose pods have all finished, until somebody clears them away."""
+        """Gangs whose pods have all finished, for the users to delete."""
         self._on_bound = on_bound
-        self._pods: dict[str, _PodEntry] = {}
+        self._pods: dict[str, PodEntry] = {}
         self._recent: deque[float] = deque()
 
     def expect(self, gang: Gang) -> None:
-        """A gang is about to be created."""
+        """Note that a gang is about to be created."""
         self.gangs[gang.key] = gang
-        self._pods.update((pod, _PodEntry(gang)) for pod in gang.pods)
+        self._pods.update((pod, PodEntry(gang)) for pod in gang.pods)
 
     def sending(self, pod: str) -> None:
-        """The POST of a pod is sent now."""
+        """Note that the POST of a pod is sent now."""
         entry = self._pods[pod]
         entry.sent = time.perf_counter()
         entry.gang.began = entry.gang.began or entry.sent
         self.created += 1
 
     def forget(self, gang: Gang) -> None:
-        """A gang is no more of interest."""
+        """Drop a gang from the record."""
         self.gangs.pop(gang.key, None)
         for pod in gang.pods:
             self._pods.pop(pod, None)
@@ -134,22 +149,22 @@ class Book:
         return counts
 
     def waiting_cpus(self) -> Counter[tuple[str, str]]:
-        """What those pods ask for."""
+        """The cpus that those pods request."""
         counts: Counter[tuple[str, str]] = Counter()
         for gang in self.gangs.values():
             counts[gang.queue, gang.namespace] += gang.waiting * gang.cpus
         return counts
 
     def partial(self) -> list[str]:
-        """Gangs with some of their pods on nodes and others not."""
+        """Keys of gangs with some pods bound and others not."""
         return [gang.key for gang in self.gangs.values() if gang.partial]
 
     def per_second(self) -> int:
         """Pods placed within the last second."""
-        self._let_go(time.perf_counter())
+        self._drop_old(time.perf_counter())
         return len(self._recent)
 
-    # The watch
+    # -- what the reflector calls
 
     def replace(self, items: list[PodSeen], resource_version: str) -> None:
         for item in items:
@@ -160,27 +175,31 @@ class Book:
             self._see(item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """A pod without a name or a namespace is none of ours."""
+        """A pod without a name or a namespace is not one of ours."""
 
     def _see(self, pod: PodSeen) -> None:
-        entry = self._pods.get(f"{pod.metadata.namespace}/{pod.metadata.name}")
+        entry = self._pods.get(pod.key)
         if entry is None:
             return
-        if pod.spec.node_name and not entry.node:
-            self._placed(entry, pod.spec.node_name)
+        node = pod.spec.node_name
+        if node and not entry.node:
+            self._placed(pod.key, entry, node)
+        elif node != entry.node:
+            self._moved(pod.key, entry, node)
         if pod.status.phase in FINISHED and not entry.finished:
+            self.finished += 1
             self._ended(entry)
 
-    def _placed(self, entry: _PodEntry, node: str) -> None:
+    def _placed(self, key: str, entry: PodEntry, node: str) -> None:
         now, gang = time.perf_counter(), entry.gang
         entry.node = node
         self.bound += 1
         self.on_nodes[node] += 1
-        self.holding[gang.queue] += 1
+        self.running[gang.queue] += 1
         self.latencies.append(now - entry.sent)
         self.by_queue.setdefault(gang.queue, deque(maxlen=LATENCIES)).append(now - entry.sent)
         self._recent.append(now)
-        self._let_go(now)
+        self._drop_old(now)
         self.peak_per_second = max(self.peak_per_second, len(self._recent))
         gang.bound, gang.bound_at = gang.bound + 1, now
         gang.nodes.add(node)
@@ -188,11 +207,14 @@ class Book:
             self.gangs_bound += 1
             self._on_bound(gang)
 
-    def _ended(self, entry: _PodEntry) -> None:
+    def _moved(self, key: str, entry: PodEntry, node: str) -> None:
+        """A pod that was bound is now shown on another node, or on none."""
+
+    def _ended(self, entry: PodEntry) -> None:
+        """A pod no longer needs its node."""
         entry.finished = True
-        self.finished += 1
         if entry.node:
-            self.holding[entry.gang.queue] -= 1
+            self.running[entry.gang.queue] -= 1
             self.on_nodes[entry.node] -= 1
             if not self.on_nodes[entry.node]:
                 del self.on_nodes[entry.node]
@@ -200,14 +222,14 @@ class Book:
         if entry.gang.finished == len(entry.gang.pods):
             self.done.append(entry.gang)
 
-    def _let_go(self, now: float) -> None:
+    def _drop_old(self, now: float) -> None:
         while self._recent and self._recent[0] < now - 1.0:
             self._recent.popleft()
 
 
-def pod_watch(client: ApiClient, book: Book) -> Reflector[PodSeen]:
-    """What keeps the book in step with the cluster."""
-    return Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, book)
+def pod_watch(client: ApiClient, outcomes: PodOutcomes) -> Reflector[PodSeen]:
+    """A reflector that writes what it sees of pods into the record."""
+    return Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, outcomes)
 
 
 def spread_ms(seconds: Iterable[float]) -> dict[str, float]:

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from vsched.errors import BadInput
-from vsched.lab.bench.restart import Wanted, apart, as_table, measure_restart
+from vsched.lab.bench.restart import RestartBenchSettings, apart, as_table, measure_restart
 from vsched.sim.fleet.residents import Residents
 
-SMALL = Wanted(nodes=4, pods=100, pending=20, gang=4)
+SMALL = RestartBenchSettings(nodes=4, pods=100, pending=20, gang=4)
 
 
 def test_the_pods_add_up() -> None:
@@ -27,7 +27,7 @@ def test_the_pods_add_up() -> None:
     [SMALL._replace(pods=257), SMALL._replace(pending=0), SMALL._replace(pending=101)],
     ids=["more than fit", "none pending", "more pending than there are"],
 )
-def test_what_cannot_be_measured_is_refused(wanted: Wanted) -> None:
+def test_what_cannot_be_measured_is_refused(wanted: RestartBenchSettings) -> None:
     with pytest.raises(BadInput, match=r"expected at most 256 pods, and at least one that is pending"):
         measure_restart(wanted)
 

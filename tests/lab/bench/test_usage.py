@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from vsched.cli import cli
 from vsched.errors import BadInput
-from vsched.lab.bench.usage import GANG, PERIODS, Setting, as_table, figures, measure, policy_text, workload
+from vsched.lab.bench.usage import GANG, PERIODS, UsageBenchSettings, as_table, figures, measure, policy_text, workload
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
-SMALL = Setting(nodes=3, filled=0.3, seconds=1.0, source="prometheus_adaptor", seed=1)
+SMALL = UsageBenchSettings(nodes=3, filled=0.3, seconds=1.0, source="prometheus_adaptor", seed=1)
 
 
 @pytest.mark.parametrize("source", PERIODS)

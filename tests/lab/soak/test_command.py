@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from vsched.cli import cli
 from vsched.errors import VschedError
 from vsched.kube.deltas import Delta
-from vsched.lab.outcomes import PodSeen
-from vsched.lab.soak.daemons import Daemon, complaint_of, until
-from vsched.lab.soak.ledger import Ledger, Violations, Work
+from vsched.lab.outcomes import Gang, PodSeen
+from vsched.lab.soak.daemons import SoakDaemon, complaint_of, until
+from vsched.lab.soak.ledger import SoakOutcomes, Violations
 from vsched.lab.soak.run import lease_of
 from vsched.lab.soak.trend import ALLOWED, trend
 
@@ -59,7 +59,7 @@ def test_what_makes_no_sense_is_refused(arguments: str, message: str) -> None:
     assert done.exit_code != 0
 
 
-# -- the books
+# -- the record
 
 
 def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
@@ -68,35 +68,35 @@ def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
     return PodSeen(book._Metadata(name, "ns"), book._Spec(node), book._Status(phase))
 
 
-def ledger(*works: Work) -> Ledger:
-    kept = Ledger(8, Violations())
+def record(*works: Gang) -> SoakOutcomes:
+    kept = SoakOutcomes(8, Violations())
     for work in works:
         kept.expect(work)
     return kept
 
 
-def gang(size: int, cpus: int = 4, name: str = "g") -> Work:
-    return Work(f"ns/{name}", tuple(f"ns/{name}-{index}" for index in range(size)), cpus)
+def gang(size: int, cpus: int = 4, name: str = "g") -> Gang:
+    return Gang(f"ns/{name}", "q", tuple(f"ns/{name}-{index}" for index in range(size)), cpus)
 
 
 def test_a_gang_from_its_creation_to_its_end() -> None:
-    kept = ledger(gang(2))
-    assert kept.waiting() == ["ns/g-0", "ns/g-1"]
+    kept = record(gang(2))
+    assert kept.never_bound() == ["ns/g-0", "ns/g-1"]
     kept.apply(Delta.ADDED, seen("g-0"))
     kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
-    assert (kept.partial(), kept.waiting()) == (["ns/g"], ["ns/g-1"])
+    assert (kept.partial(), kept.never_bound()) == (["ns/g"], ["ns/g-1"])
     kept.apply(Delta.MODIFIED, seen("g-1", "n1"))
-    assert (kept.partial(), kept.waiting(), kept.bound) == ([], [], 2)
+    assert (kept.partial(), kept.never_bound(), kept.bound) == ([], [], 2)
     for name in ("g-0", "g-1"):
         kept.apply(Delta.MODIFIED, seen(name, "n1", "Succeeded"))
     assert [work.key for work in kept.done] == ["ns/g"]
     for name in ("g-0", "g-1"):
         kept.apply(Delta.DELETED, seen(name, "n1", "Succeeded"))
-    assert (kept.holds, kept.finished, kept.evicted, kept.violations.counts) == (0, 2, 0, Counter())
+    assert (kept.present, kept.finished, kept.evicted, kept.violations.counts) == (0, 2, 0, Counter())
 
 
 def test_a_pod_on_another_node_than_before_was_bound_twice() -> None:
-    kept = ledger(gang(1))
+    kept = record(gang(1))
     kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
     kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
     assert not kept.violations.counts
@@ -105,13 +105,13 @@ def test_a_pod_on_another_node_than_before_was_bound_twice() -> None:
 
 
 def test_a_node_that_holds_more_than_it_has_is_noticed_and_one_that_was_left_in_time_is_not() -> None:
-    kept = ledger(gang(2), gang(1, name="h"))
+    kept = record(gang(2), gang(1, name="h"))
     for name in ("g-0", "g-1"):
         kept.apply(Delta.MODIFIED, seen(name, "n1"))
     kept.apply(Delta.MODIFIED, seen("g-0", "n1", "Failed"))
     kept.apply(Delta.MODIFIED, seen("h-0", "n1"))
     assert not kept.violations.counts
-    over = ledger(gang(3))
+    over = record(gang(3))
     for name in ("g-0", "g-1", "g-2"):
         over.apply(Delta.MODIFIED, seen(name, "n1"))
     assert over.violations.told == {"node over its size": ["n1 holds 12 of 8 cpus with ns/g-2"]}
@@ -119,20 +119,20 @@ def test_a_node_that_holds_more_than_it_has_is_noticed_and_one_that_was_left_in_
 
 def test_what_its_owner_takes_back_is_neither_lost_nor_partial_nor_evicted() -> None:
     work = gang(2)
-    kept = ledger(work)
+    kept = record(work)
     kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
     work.cancelled = True
-    assert (kept.waiting(), kept.partial()) == ([], [])
+    assert (kept.never_bound(), kept.partial()) == ([], [])
     kept.apply(Delta.DELETED, seen("g-0", "n1"))
     kept.apply(Delta.DELETED, seen("g-1"))
-    assert (kept.evicted, kept.holds) == (0, 0)
+    assert (kept.evicted, kept.present) == (0, 0)
 
 
 def test_a_list_in_place_of_a_watch_tells_what_is_gone() -> None:
-    kept = ledger(gang(2))
+    kept = record(gang(2))
     kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
     kept.replace([seen("g-1", "n1")], "7")
-    assert (kept.bound, kept.evicted, kept.holds) == (2, 1, 1)
+    assert (kept.bound, kept.evicted, kept.present) == (2, 1, 1)
 
 
 def test_violations_are_all_counted_and_the_first_are_told() -> None:
@@ -196,7 +196,7 @@ def test_which_lines_of_a_log_are_complaints(record: Mapping[str, Any], complain
 
 async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path: Path) -> None:
     violations = Violations()
-    daemon = Daemon("d", ("nonsense",), tmp_path, violations, Counter())
+    daemon = SoakDaemon("d", ("nonsense",), tmp_path, violations, Counter())
     running = asyncio.create_task(daemon.run())
     assert await until(lambda: bool(violations.counts), 10.0)
     await daemon.close()

@@ -8,12 +8,12 @@ from typing import Any
 
 from tests.support.traces import small_trace
 from vsched.clock import FakeClock
-from vsched.lab.gangs import run_fast
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import stepped_daemon
 from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
 from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
 from vsched.lab.trace.run import SCHEDULER, Replay, weights_of
+from vsched.together import run_fast
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 

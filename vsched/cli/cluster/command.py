@@ -19,6 +19,7 @@ import click
 
 from vsched.cli.flags.periods import Period
 from vsched.log import LEVELS, LogFormat, configure
+from vsched.together import run_fast
 
 if TYPE_CHECKING:
     from vsched.sim.cluster import Authorization, Cluster
@@ -223,28 +224,13 @@ def command(
     controllers = None if api_only else ControllerSettings(pods=times, usage=measured, events=events)
     settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
     faults = None if faults_file is None else read_faults(faults_file)
-    with tuned(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        embedded = Cluster(
-            nodes,
-            host=host,
-            port=port,
-            manifests=manifests,
-            residents=residents or (),
-            settings=settings,
-            faults=faults,
-        )
-        runner.run(_serve(embedded, kubeconfig_out, listed))
+    embedded = Cluster(
+        nodes, host=host, port=port, manifests=manifests, residents=residents or (), settings=settings, faults=faults
+    )
+    with tuned():
+        run_fast(_serve(embedded, kubeconfig_out, listed))
     if faults is not None:
         click.echo("\n".join(faults.lines()))
-
-
-def _new_event_loop() -> asyncio.AbstractEventLoop:
-    """The fast loop, where there is one."""
-    if sys.platform == "win32":
-        return asyncio.new_event_loop()
-    import uvloop
-
-    return uvloop.new_event_loop()
 
 
 async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -16,6 +15,7 @@ from vsched.cli.flags.periods import PERIOD, Period
 from vsched.cli.run.access import access_flags, access_of
 from vsched.daemon.options import EvictionMode, Options
 from vsched.log import LEVELS, LogFormat, configure
+from vsched.together import run_fast
 
 EPILOG = """\b
 Examples:
@@ -231,8 +231,8 @@ def command(
     options = options_of(flags, window_ms)
     plugins = registry()
     connection = load_connection(kubeconfig, context)
-    with tuned(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(options, connection, plugins, listed))
+    with tuned():
+        run_fast(serve(options, connection, plugins, listed))
 
 
 def options_of(flags: dict[str, Any], window_ms: float) -> Options:
@@ -253,11 +253,3 @@ def options_of(flags: dict[str, Any], window_ms: float) -> Options:
     }
     more = {"rules": rules, "lease": lease, "access": access_of(flags)}
     return msgspec.convert({**flags, "window_seconds": window_ms / 1000, **more}, Options)
-
-
-def _loop_factory() -> Any:
-    if sys.platform == "win32":
-        return None
-    import uvloop
-
-    return uvloop.new_event_loop

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import click
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
@@ -32,10 +31,11 @@ from vsched.daemon.arbitrate.admission import Admission
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.bench.namespaces import FULL, NEWCOMER, SLOT_MILLIS, Crowd, Realm, as_asked, node_name, pod_of
-from vsched.lab.gangs import run_fast
+from vsched.lab.bench.report import json_option, pair, print_result, seed_option, side_by_side
 from vsched.lab.outcomes import spread_ms
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
+from vsched.together import run_fast
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.pages.extender import asking_of, extender_routes
 from vsched.web.serve.server import serving
@@ -270,15 +270,11 @@ def most_ms(seconds: Sequence[float]) -> dict[str, float]:
 @click.option(
     "--requests", type=click.IntRange(0, 1_000_000), default=2000, help="Pods that the extender is asked about."
 )
-@click.option("--seed", type=int, default=1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@seed_option
+@json_option
 def command(rounds: int, requests: int, as_json: bool, **numbers: Any) -> None:
     """What a round of arbitration costs, and how soon kube-scheduler is told whether it may place a pod."""
-    result = measure(Crowd(**numbers), rounds, requests)
-    if as_json:
-        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        Console().print(*as_tables(result))
+    print_result(measure(Crowd(**numbers), rounds, requests), as_json, as_tables)
 
 
 ROUNDS = {"first": "nothing written", "steady": "all written", "claim": "somebody claims"}
@@ -286,12 +282,9 @@ ROUNDS = {"first": "nothing written", "steady": "all written", "claim": "somebod
 
 def as_tables(result: dict[str, Any]) -> list[Table]:
     """The figures for people: rounds side by side, and the extender."""
-    rounds = Table(title="a round, p50 / p99 (ms)", title_justify="left", show_edge=False)
-    rounds.add_column(no_wrap=True)
-    for says in ROUNDS.values():
-        rounds.add_column(says, justify="right")
+    rounds = side_by_side("a round, p50 / p99 (ms)", ROUNDS.values())
     for step in STEPS:
-        rounds.add_row(step, *("{p50:,} / {p99:,}".format(**result[key][f"{step}_ms"]) for key in ROUNDS))
+        rounds.add_row(step, *(pair(result[key][f"{step}_ms"]) for key in ROUNDS))
     for label, key in (
         ("objects to be written", "effects"),
         ("overused namespaces", "overused"),
@@ -302,12 +295,8 @@ def as_tables(result: dict[str, Any]) -> list[Table]:
     rounds.add_row("peak memory (MB)", "", "", f"{result['rss_mb']:,}")
     if "extender" not in result:
         return [rounds]
-    answers = Table(
-        title="\nan answer to kube-scheduler, p50 / p99 / longest (ms)", title_justify="left", show_edge=False
-    )
-    answers.add_column(no_wrap=True)
-    for says in ("at rest", "beside a round a second"):
-        answers.add_column(says, justify="right")
+    title = "\nan answer to kube-scheduler, p50 / p99 / longest (ms)"
+    answers = side_by_side(title, ("at rest", "beside a round a second"))
     for label, key in (
         ("pod that may be placed", "placeable_ms"),
         ("pod that may not", "refused_ms"),

@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 import numpy as np
-import orjson
-from rich.console import Console
 from rich.table import Table
 
 from vsched.daemon.system.tuning import listed, tuned
@@ -19,6 +17,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
+from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.world import Crowd, World
 from vsched.model.plan import CycleReport
@@ -63,8 +62,22 @@ TAKING_LABELS = {
 }
 """What is measured on a full cluster, by what people are told."""
 
+FIGURES = {
+    "pods placed": "placed",
+    "seconds of cycle time": "seconds",
+    "pods a second": "pods_per_second",
+    "cycle, nothing new (ms)": "idle_cycle_ms",
+    "cycle, one new pod (ms)": "one_pod_cycle_ms",
+    "peak memory (MB)": "rss_mb",
+}
+SPREADS = {
+    "cycle": "cycle_ms",
+    "snapshot": "snapshot_ms",
+    "taking decisions for granted": "assume_ms",
+}
 
-class Watch:
+
+class CycleTimer:
     """Runs cycles and keeps their times."""
 
     def __init__(self, crowd: Crowd, policy: Policy) -> None:
@@ -101,14 +114,15 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
     crowd.fill()
     listed()
     profile = Trace(perf_counter, plugins=True)
-    # It decides as the measured one does, and its decisions are dropped.
-    run_cycle(crowd.cache.snapshot(0.0), policy, registry(), profile)
-    watch, placed = Watch(crowd, policy), 0
+    run_cycle(
+        crowd.cache.snapshot(0.0), policy, registry(), profile
+    )  # decides as the measured one does, and is dropped
+    watch, placed = CycleTimer(crowd, policy), 0
     while binds := len(watch.cycle().binds):
         placed += binds
     busy = sum(watch.cycles)
     crowd.cache.snapshot(0.0)
-    timed = Watch(crowd, policy)
+    timed = CycleTimer(crowd, policy)
     idle = timed.milliseconds()
     one_pod = timed.milliseconds(lambda: crowd.add_gangs(1, gang=1))
     return {
@@ -161,8 +175,8 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
-@click.option("--seed", type=int, default=1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@seed_option
+@json_option
 def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
     world = World(**numbers)
@@ -180,15 +194,12 @@ def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> No
             result["nominated"] = measure_nominated(world, policy)
         if taking is not None:
             filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
-            result["taking"] = _told(measure_taking(filled, taking, REPEATS))
+            result["taking"] = _victim_figures(measure_taking(filled, taking, REPEATS))
             result["rss_mb"] = _peak_mb()
-    if as_json:
-        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        Console().print(as_table(result))
+    print_result(result, as_json, lambda result: [as_table(result)])
 
 
-def _told(costs: dict[str, Cost]) -> dict[str, Any]:
+def _victim_figures(costs: dict[str, Cost]) -> dict[str, Any]:
     """What taking back costs, by key of the document."""
     times = {f"{name}_ms": _spread(cost.seconds) for name, cost in costs.items()}
     return {**times, "evictions": {name: cost.evictions for name, cost in costs.items()}}
@@ -206,31 +217,13 @@ def _taking_policy(config: str | None, given: Policy) -> Policy:
 
 def as_table(result: dict[str, Any]) -> Table:
     """The figures for people."""
-    table = Table(show_header=False, show_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for label, key in (
-        ("pods placed", "placed"),
-        ("seconds of cycle time", "seconds"),
-        ("pods a second", "pods_per_second"),
-        ("cycle, nothing new (ms)", "idle_cycle_ms"),
-        ("cycle, one new pod (ms)", "one_pod_cycle_ms"),
-        ("peak memory (MB)", "rss_mb"),
-    ):
-        table.add_row(label, f"{result[key]:,}")
-    for label, key in (
-        ("cycle p50 / p99 (ms)", "cycle_ms"),
-        ("snapshot p50 / p99 (ms)", "snapshot_ms"),
-        ("taking decisions for granted p50 / p99 (ms)", "assume_ms"),
-    ):
-        table.add_row(label, f"{result[key]['p50']:,} / {result[key]['p99']:,}")
+    lines = [(label, f"{result[key]:,}") for label, key in FIGURES.items()]
+    lines += [(f"{label} p50 / p99 (ms)", pair(result[key])) for label, key in SPREADS.items()]
     for label, key in TAKING_LABELS.items() if "taking" in result else ():
-        cost, evictions = result["taking"][f"{key}_ms"], result["taking"]["evictions"][key]
+        evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
-        table.add_row(f"{label} p50 / p99 (ms)", f"{cost['p50']:,} / {cost['p99']:,}{evicted}")
-    for row in rows(result):
-        table.add_row(*row)
+        lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
+    lines += rows(result)
     for kind, shares in result["profile"].items():
-        told = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])
-        table.add_row(f"time by {kind}", told)
-    return table
+        lines.append((f"time by {kind}", ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])))
+    return figures_table(lines)

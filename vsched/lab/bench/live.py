@@ -1,7 +1,7 @@
 """``vsched bench-live``: measures the whole way over HTTP: an embedded cluster, a daemon, and this process as the user.
 
-Three processes. Latency is that of ``book``: from just before a pod's POST to the moment a watch of this process
-shows it on a node; so the daemon's window for coalescing changes and the way back are part of it.
+Three processes. Latency counts from just before a pod's POST until a watch of this process shows the pod on a node, so
+it includes the time for which the daemon waits for more changes, and the way back.
 """
 
 from __future__ import annotations
@@ -11,26 +11,23 @@ import os
 import random
 import time
 from collections import Counter
-from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import click
-import orjson
-from prometheus_client.parser import text_string_to_metric_families
-from rich.console import Console
 from rich.table import Table
 
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.reflector import Reflector
-from vsched.lab.children import DaemonChild, cluster_child, daemon_child, scratch
-from vsched.lab.gangs import as_gang, run_fast, submit
-from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
+from vsched.lab.bench.observer import counter, cpu_seconds
+from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
+from vsched.lab.children import DaemonChild, beside, daemon_child, scratch, stage
+from vsched.lab.gangs import as_gang, single_pod, submit
+from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import SHAPES, gang
-from vsched.together import first_error
+from vsched.together import run_fast
 
 EPILOG = """\b
 Examples:
@@ -40,9 +37,9 @@ Examples:
 
 QUEUE, NAMESPACE = "default", "default"
 GAP_SECONDS = (0.02, 0.06)
-"""Between two single pods: drawn, so that they do not fall into step with anything."""
+"""Range of the pause between two single pods; drawn, so that it keeps step with nothing."""
 QUIET_SECONDS = 1.0
-"""So long nothing happens to any pod before the cluster counts as idle."""
+"""The cluster counts as idle once nothing has happened to pods for so long."""
 PATIENCE_SECONDS = 120.0
 FOREVER_SECONDS = 86_400.0
 
@@ -56,31 +53,23 @@ def measure_end_to_end(nodes: int, pods: int, gang: int, seed: int, singles: int
 
 
 async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int) -> dict[str, Any]:
-    async with AsyncExitStack() as stack:
-        directory = await stack.enter_async_context(scratch())
-        cluster = await stack.enter_async_context(cluster_child(nodes, directory))
-        daemon = await stack.enter_async_context(daemon_child(cluster.kubeconfig, directory))
-        client = await stack.enter_async_context(ApiClient(cluster.connection))
-        sender = await stack.enter_async_context(Sender(cluster.connection.server))
-        bench = Bench(client, sender, daemon, random.Random(seed))
+    async with (
+        scratch() as directory,
+        stage(nodes, directory) as (cluster, client, sender),
+        daemon_child(cluster.kubeconfig, directory) as daemon,
+    ):
+        bench = LiveBench(client, sender, daemon, random.Random(seed))
         processes = {
             "cluster": cluster.child.process.pid,
             "scheduler": daemon.child.process.pid,
             "client": os.getpid(),
         }
-        try:
-            async with asyncio.TaskGroup() as group:
-                others = [group.create_task(found.ended()) for found in (cluster.child, daemon.child)]
-                others.append(group.create_task(bench.watch.run()))
-                result = await bench.run(pods, gang, singles, processes)
-                for task in others:
-                    task.cancel()
-        except BaseExceptionGroup as errors:
-            raise first_error(errors) from errors
+        async with beside(cluster.child.ended(), daemon.child.ended(), bench.watch.run()):
+            result = await bench.run(pods, gang, singles, processes)
     return {"nodes": nodes, "pods": pods, "gang": gang, **result}
 
 
-class Bench:
+class LiveBench:
     """Creates pods and waits for them to be placed."""
 
     def __init__(self, client: ApiClient, sender: Sender, daemon: DaemonChild, draw: random.Random) -> None:
@@ -88,8 +77,8 @@ class Bench:
         self._daemon = daemon
         self._draw = draw
         self._moved = asyncio.Event()
-        self._book = Book(self._gang_bound)
-        self.watch: Reflector[Any] = pod_watch(client, self._book)
+        self._outcomes = PodOutcomes(self._gang_bound)
+        self.watch: Reflector[Any] = pod_watch(client, self._outcomes)
 
     def _gang_bound(self, gang: Gang) -> None:
         self._moved.set()
@@ -120,39 +109,38 @@ class Bench:
             gang(f"gang-{first}", NAMESPACE, QUEUE, min(size, pods - first), dict(SHAPES[0]), FOREVER_SECONDS)
             for first in range(0, pods, size)
         ]
-        self._book.latencies.clear()
+        self._outcomes.latencies.clear()
         began = time.perf_counter()
         async with asyncio.TaskGroup() as group:
             for objects in gangs:
-                group.create_task(submit(self._sender, self._book, as_gang(objects, QUEUE, 1), objects))
+                group.create_task(submit(self._sender, self._outcomes, as_gang(objects, QUEUE, 1), objects))
         created = time.perf_counter()
         await self._until_bound(pods + 1)
-        ended = max(found.bound_at for found in self._book.gangs.values())
+        ended = max(found.bound_at for found in self._outcomes.gangs.values())
         return {
             "seconds": round(ended - began, 3),
             "pods_per_second": round(pods / (ended - began), 1),
             "create_seconds": round(created - began, 3),
-            "latency_ms": spread_ms(self._book.latencies),
+            "latency_ms": spread_ms(self._outcomes.latencies),
         }
 
     async def _single(self, name: str) -> float:
         """Seconds from the creation of a lone pod to its binding."""
-        pod = gang(name, NAMESPACE, QUEUE, 1, dict(SHAPES[0]), FOREVER_SECONDS)[1]
-        del pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"]
-        page = as_gang([pod], QUEUE, 1)
-        expected = self._book.bound + 1
-        await submit(self._sender, self._book, page, [pod])
+        pod = single_pod(name, NAMESPACE, QUEUE, dict(SHAPES[0]), FOREVER_SECONDS)
+        lone = as_gang([pod], QUEUE, 1)
+        expected = self._outcomes.bound + 1
+        await submit(self._sender, self._outcomes, lone, [pod])
         await self._until_bound(expected)
-        return page.bound_at - page.began
+        return lone.bound_at - lone.began
 
     async def _until_bound(self, count: int) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while self._book.bound < count:
+                while self._outcomes.bound < count:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
-            missing = count - self._book.bound
+            missing = count - self._outcomes.bound
             raise Unavailable(f"{missing} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
 
     async def _quiet(self) -> None:
@@ -166,25 +154,13 @@ class Bench:
     async def _writes(self) -> Counter[str]:
         """What the daemon has written so far, by kind."""
         async with ApiClient(self._daemon.listening) as client:
-            text = (await client.request("GET", "/metrics")).body.decode()
-        counts: Counter[str] = Counter()
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                if sample.name == "vsched_api_writes_total":
-                    counts[sample.labels["kind"]] += int(sample.value)
-        return counts
+            return await counter(client, "vsched_api_writes_total", "kind")
 
 
 def _cpu_seconds(processes: dict[str, int]) -> dict[str, float]:
-    """Processor time by name; empty where the system does not tell in this way."""
-    ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
-    used = {}
-    for name, number in processes.items():
-        statistics = Path(f"/proc/{number}/stat")
-        if statistics.exists():
-            fields = statistics.read_text(encoding="ascii").rpartition(")")[2].split()
-            used[name] = (int(fields[11]) + int(fields[12])) / ticks
-    return used
+    """Processor time by name; empty on systems without /proc."""
+    used = {name: cpu_seconds(number) for name, number in processes.items()}
+    return {name: seconds for name, seconds in used.items() if seconds is not None}
 
 
 @click.command("bench-live", epilog=EPILOG, context_settings={"show_default": True})
@@ -192,30 +168,26 @@ def _cpu_seconds(processes: dict[str, int]) -> dict[str, float]:
 @click.option("--pods", type=click.IntRange(1, 100_000), default=2_000, help="Pods to create and have placed.")
 @click.option("--gang", type=click.IntRange(1, 1_000), default=20, help="Pods in a gang.")
 @click.option("--singles", type=click.IntRange(0, 10_000), default=100, help="Pods created one at a time afterwards.")
-@click.option("--seed", type=int, default=1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@seed_option
+@json_option
 def command(nodes: int, pods: int, gang: int, singles: int, seed: int, as_json: bool) -> None:
     """The whole way on an embedded cluster: first creation to last binding, and a single pod's latency."""
-    result = measure_end_to_end(nodes, pods, gang, seed, singles)
-    if as_json:
-        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        Console().print(as_table(result))
+    print_result(measure_end_to_end(nodes, pods, gang, seed, singles), as_json, lambda result: [as_table(result)])
 
 
 def as_table(result: dict[str, Any]) -> Table:
     """The figures for people."""
-    table = Table(show_header=False, show_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right")
-    table.add_row("pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}")
-    table.add_row("first creation to last binding (s)", f"{result['seconds']:.2f}")
-    table.add_row("pods a second", f"{result['pods_per_second']:,.0f}")
-    table.add_row("creating alone (s)", f"{result['create_seconds']:.2f}")
-    for label, key in (("in the burst", "latency_ms"), ("one pod at a time", "single_latency_ms")):
-        table.add_row(f"creation to binding {label}, p50 / p99 (ms)", "{p50:,} / {p99:,}".format(**result[key]))
-    told = ", ".join(f"{kind} {count:g}" for kind, count in result["api_writes_per_pod"].items())
-    table.add_row("daemon's writes a pod", told)
-    told = ", ".join(f"{name} {seconds:g}" for name, seconds in result["cpu_seconds"].items())
-    table.add_row("processor time (s)", told)
-    return table
+    writes = ", ".join(f"{kind} {count:g}" for kind, count in result["api_writes_per_pod"].items())
+    times = ", ".join(f"{name} {seconds:g}" for name, seconds in result["cpu_seconds"].items())
+    return figures_table(
+        [
+            ("pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}"),
+            ("first creation to last binding (s)", f"{result['seconds']:.2f}"),
+            ("pods a second", f"{result['pods_per_second']:,.0f}"),
+            ("creating alone (s)", f"{result['create_seconds']:.2f}"),
+            ("creation to binding in the burst, p50 / p99 (ms)", pair(result["latency_ms"])),
+            ("creation to binding one pod at a time, p50 / p99 (ms)", pair(result["single_latency_ms"])),
+            ("daemon's writes a pod", writes),
+            ("processor time (s)", times),
+        ]
+    )

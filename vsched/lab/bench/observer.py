@@ -1,11 +1,12 @@
-"""What the restart bench sees of a daemon and of its cluster, from outside: bindings, readiness, memory, stalls."""
+"""What benches measure of a daemon from outside: bindings, readiness, stalls, metrics, memory, processor time."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Set
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,7 @@ _read_pod = msgspec.json.Decoder(PodSeen).decode
 
 
 class Observer:
-    """Sees bindings as a watch of the cluster shows them; holds names and times only."""
+    """Notes when a watch of the cluster first shows each pod on a node; keeps names and times only."""
 
     def __init__(self, client: ApiClient) -> None:
         self.opened = asyncio.Event()
@@ -35,7 +36,7 @@ class Observer:
         self._moved = asyncio.Event()
 
     async def run(self) -> None:
-        """Watch from now on; what happens while a watch that was cut off is opened again is not seen."""
+        """Watch from now on. Pods bound between the end of a watch and the next one are missed."""
         while True:
             page = await self._client.get(PODS.path(), {"limit": "1"})
             params = {"watch": "1", "resourceVersion": page["metadata"]["resourceVersion"]}
@@ -74,14 +75,14 @@ class Observer:
 
 
 class Probe:
-    """Asks a daemon whether it is ready, again and again, and takes the time."""
+    """Asks a daemon again and again whether it is ready, and times the answers."""
 
     def __init__(self, client: ApiClient) -> None:
         self.ready = asyncio.Event()
         self.ready_at = 0.0
         """When it first was; steady clock."""
         self.seconds: list[float] = []
-        """How long each answer took; emptied by whoever reads them."""
+        """How long each answer took, since ``longest_ms`` was last called."""
         self._client = client
 
     async def run(self) -> None:
@@ -98,12 +99,12 @@ class Probe:
             await asyncio.sleep(PROBE_SECONDS)
 
     def longest_ms(self) -> float:
-        """The longest answer since this was last asked for."""
+        """The longest answer since the last call."""
         seconds, self.seconds = self.seconds, []
         return round(max(seconds, default=0.0) * 1e3, 1)
 
     async def _ask(self) -> bool | None:
-        """Whether the daemon is ready; None where nobody answers yet."""
+        """Whether the daemon is ready; None where it does not answer yet."""
         try:
             await self._client.request("GET", "/readyz", attempts=1)
         except Unavailable:
@@ -113,19 +114,24 @@ class Probe:
         return True
 
 
-async def relists(client: ApiClient) -> Mapping[str, int]:
-    """How often a daemon has listed each kind after the first time."""
-    text = (await client.request("GET", "/metrics")).body.decode()
-    return {
-        next(iter(sample.labels.values())): int(sample.value)
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name == "vsched_watch_relists_total"
-    }
+async def counter(daemon: ApiClient, name: str, label: str) -> Counter[str]:
+    """A counter of a daemon's metrics, summed by one of its labels."""
+    text = (await daemon.request("GET", "/metrics")).body.decode()
+    counts: Counter[str] = Counter()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == name:
+                counts[sample.labels[label]] += int(sample.value)
+    return counts
+
+
+async def relists(daemon: ApiClient) -> Counter[str]:
+    """How often a daemon has listed each kind again."""
+    return await counter(daemon, "vsched_watch_relists_total", "name")
 
 
 def memory_mb(process: int) -> dict[str, int]:
-    """What a process holds now, and held at most; empty where the system does not tell in this way."""
+    """The resident memory of a process now, and at its peak; empty on systems without /proc."""
     status = Path(f"/proc/{process}/status")
     if not status.exists():
         return {}
@@ -134,7 +140,7 @@ def memory_mb(process: int) -> dict[str, int]:
 
 
 def cpu_seconds(process: int) -> float | None:
-    """The processor time a process has used; None where the system does not tell in this way."""
+    """The processor time that a process has used; None on systems without /proc."""
     statistics = Path(f"/proc/{process}/stat")
     if not statistics.exists():
         return None

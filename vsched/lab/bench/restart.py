@@ -1,8 +1,8 @@
 """``vsched bench-restart``: how long a daemon takes from its start to its first binding in a cluster full of pods.
 
 An embedded cluster in a process of its own, a daemon in another that may use one core only, and this process as the
-observer: it watches for bindings, and asks the daemon for its readiness every few milliseconds, so that the longest
-answer is how long the daemon's event loop was kept from turning. Then the watch of pods is made to expire.
+observer: it watches for bindings, and asks the daemon every few milliseconds whether it is ready. The longest answer
+shows how long the daemon's event loop was blocked. Then the bench makes the watch of pods expire.
 """
 
 from __future__ import annotations
@@ -12,27 +12,25 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.lab.bench.observer import Observer, Probe, cpu_seconds, memory_mb, relists
-from vsched.lab.children import Child, ClusterChild, child, cluster_child, free_port, scratch
-from vsched.lab.gangs import create, run_fast
+from vsched.lab.bench.report import figures_table, json_option, pair, print_result
+from vsched.lab.children import Child, ClusterChild, beside, child, daemon_arguments, scratch, stage
+from vsched.lab.gangs import create, single_pod
 from vsched.lab.outcomes import spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import SHAPES
-from vsched.sim.fleet.workload import gang as gang_objects
-from vsched.together import first_error
+from vsched.together import run_fast
 
 EPILOG = """\b
 Examples:
@@ -52,8 +50,8 @@ while single pods come and are placed.
 
 REQUEST = {"cpu": "500m", "memory": "1Gi"}
 CPUS = 0.5
-STRANGERS_SHARE = 0.3
-"""How many of the running pods belong to another scheduler."""
+FOREIGN_SHARE = 0.3
+"""The part of the running pods that another scheduler has."""
 NAMESPACES = 10
 SINGLE_SECONDS = 0.1
 """Between two single pods."""
@@ -63,7 +61,7 @@ RELIST_SECONDS = 120.0
 FOREVER_SECONDS = 86_400.0
 
 
-class Wanted(NamedTuple):
+class RestartBenchSettings(NamedTuple):
     """What is measured."""
 
     nodes: int
@@ -74,31 +72,31 @@ class Wanted(NamedTuple):
     def residents(self) -> list[dict[str, Any]]:
         """The pods that are there, as the embedded cluster is told of them."""
         running = self.pods - self.pending
-        strangers = int(running * STRANGERS_SHARE)
+        foreign = int(running * FOREIGN_SHARE)
         ours = {"gang": self.gang, "namespace": "training", "namespaces": NAMESPACES, "request": REQUEST}
         others = {"namespace": "web", "namespaces": 2 * NAMESPACES, "request": REQUEST}
         return [
-            {"prefix": "train-", "count": running - strangers, **ours},
-            {"prefix": "web-", "count": strangers, "scheduler": "default-scheduler", **others},
+            {"prefix": "train-", "count": running - foreign, **ours},
+            {"prefix": "web-", "count": foreign, "scheduler": "default-scheduler", **others},
             {"prefix": "wait-", "count": self.pending, "running": False, **ours},
         ]
 
 
-def measure_restart(wanted: Wanted, calm_seconds: float = CALM_SECONDS) -> dict[str, Any]:
+def measure_restart(settings: RestartBenchSettings, calm_seconds: float = CALM_SECONDS) -> dict[str, Any]:
     """Everything that is printed, as one document; single pods are timed for ``calm_seconds`` before the relist."""
-    room = int(wanted.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
-    if wanted.pods > room or not 0 < wanted.pending <= wanted.pods:
+    room = int(settings.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
+    if settings.pods > room or not 0 < settings.pending <= settings.pods:
         raise BadInput(
-            f"{wanted.pods} pods, {wanted.pending} of them pending, on {wanted.nodes} nodes "
+            f"{settings.pods} pods, {settings.pending} of them pending, on {settings.nodes} nodes "
             f"(expected at most {room} pods, and at least one that is pending)"
         )
     with apart() as core:
-        return run_fast(_measured(wanted, core, calm_seconds))
+        return run_fast(_measured(settings, core, calm_seconds))
 
 
 @contextmanager
 def apart() -> Iterator[int | None]:
-    """The core for the daemon, left by this process and its other children; None where there is none to spare."""
+    """Keep this process and its other children off one core, and yield that core; None where cores cannot be set."""
     if not hasattr(os, "sched_setaffinity"):
         yield None
         return
@@ -111,40 +109,29 @@ def apart() -> Iterator[int | None]:
         os.sched_setaffinity(0, cores)
 
 
-async def _measured(wanted: Wanted, core: int | None, calm_seconds: float) -> dict[str, Any]:
-    async with AsyncExitStack() as stack:
-        directory = await stack.enter_async_context(scratch())
+async def _measured(settings: RestartBenchSettings, core: int | None, calm_seconds: float) -> dict[str, Any]:
+    async with scratch() as directory:
         residents = directory / "residents.yaml"
-        residents.write_bytes(orjson.dumps(wanted.residents()))
-        arguments = ("--residents", str(residents))
-        cluster = await stack.enter_async_context(cluster_child(wanted.nodes, directory, *arguments))
-        client = await stack.enter_async_context(ApiClient(cluster.connection))
-        sender = await stack.enter_async_context(Sender(cluster.connection.server))
-        bench = Bench(wanted, cluster, client, sender, core, calm_seconds)
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(bench.observer.run()), group.create_task(cluster.child.ended())]
-                result = await bench.run(directory)
-                for task in tasks:
-                    task.cancel()
-        except BaseExceptionGroup as error:
-            raise first_error(error) from None
-    return result
+        residents.write_bytes(orjson.dumps(settings.residents()))
+        async with stage(settings.nodes, directory, "--residents", str(residents)) as (cluster, client, sender):
+            bench = RestartBench(settings, cluster, client, sender, core, calm_seconds)
+            async with beside(bench.observer.run(), cluster.child.ended()):
+                return await bench.run(directory)
 
 
-class Bench:
+class RestartBench:
     """One run: a daemon at a cluster that is there."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        settings: RestartBenchSettings,
         cluster: ClusterChild,
         client: ApiClient,
         sender: Sender,
         core: int | None,
         calm_seconds: float,
     ) -> None:
-        self._wanted = wanted
+        self._settings = settings
         self._cluster = cluster
         self._sender = sender
         self._core = core
@@ -154,27 +141,19 @@ class Bench:
     async def run(self, directory: Path) -> dict[str, Any]:
         """The restart first, then the relist."""
         await self.observer.opened.wait()
-        listen, healthz = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        arguments = (
-            *("run", "--kubeconfig", str(self._cluster.kubeconfig), "--log-format", "json"),
-            *("--listen-address", listen, "--healthz-address", healthz),
-        )
-        async with AsyncExitStack() as stack:
-            health = await stack.enter_async_context(ApiClient(Connection(f"http://{healthz}")))
-            metrics = await stack.enter_async_context(ApiClient(Connection(f"http://{listen}")))
+        arguments, listening, healthz = daemon_arguments(self._cluster.kubeconfig, level="info")
+        log = directory / "scheduler.log"
+        async with ApiClient(healthz) as health, ApiClient(listening) as metrics:
             probe = Probe(health)
             began = time.perf_counter()
-            daemon = await stack.enter_async_context(child("scheduler", arguments, directory / "scheduler.log"))
-            if self._core is not None:
-                os.sched_setaffinity(daemon.process.pid, {self._core})
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(probe.run()), group.create_task(daemon.ended())]
-                restart = await self._restart(daemon, probe, began)
-                relist = await self._relist(daemon, probe, metrics)
-                for task in tasks:
-                    task.cancel()
-            lines = (directory / "scheduler.log").read_bytes().splitlines()
-        return {**self._wanted._asdict(), "core": self._core, **restart, "relist": relist, "log": _progress(lines)}
+            async with child("scheduler", arguments, log) as daemon:
+                if self._core is not None:
+                    os.sched_setaffinity(daemon.process.pid, {self._core})
+                async with beside(probe.run(), daemon.ended()):
+                    restart = await self._restart(daemon, probe, began)
+                    relist = await self._relist(daemon, probe, metrics)
+                lines = log.read_bytes().splitlines()
+        return {**self._settings._asdict(), "core": self._core, **restart, "relist": relist, "log": _progress(lines)}
 
     async def _restart(self, daemon: Child, probe: Probe, began: float) -> dict[str, Any]:
         observer, process = self.observer, daemon.process.pid
@@ -183,7 +162,7 @@ class Bench:
         await observer.until(1)
         memory = memory_mb(process)
         first_ms = probe.longest_ms()
-        await observer.until(self._wanted.pending)
+        await observer.until(self._settings.pending)
         return {
             "ready_s": round(probe.ready_at - began, 2),
             "first_binding_s": round(min(observer.bound.values()) - began, 2),
@@ -228,8 +207,7 @@ class Bench:
         """Create one pod after another until a task is done; the seconds each waited for its node."""
         sent: dict[str, float] = {}
         while not until.done():
-            pod = gang_objects(f"{name}-{len(sent)}", "default", "default", 1, SHAPES[0], FOREVER_SECONDS)[1]
-            del pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"]
+            pod = single_pod(f"{name}-{len(sent)}", "default", "default", SHAPES[0], FOREVER_SECONDS)
             sent[pod["metadata"]["name"]] = time.perf_counter()
             await create(self._sender, pod)
             await asyncio.sleep(SINGLE_SECONDS)
@@ -239,9 +217,9 @@ class Bench:
 
 
 def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
-    """What the daemon's log told while it listed."""
-    told = [orjson.loads(line) for line in lines if line.startswith(b"{")]
-    return [line for line in told if line.get("event") in ("listing", "mirror complete", "listed again")]
+    """The lines of the daemon's log about its lists."""
+    records = [orjson.loads(line) for line in lines if line.startswith(b"{")]
+    return [record for record in records if record.get("event") in ("listing", "mirror complete", "listed again")]
 
 
 @click.command("bench-restart", epilog=EPILOG, context_settings={"show_default": True})
@@ -249,35 +227,30 @@ def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
 @click.option("--pods", type=click.IntRange(1, 1_000_000), default=140_000, help="All pods, pending ones included.")
 @click.option("--pending", type=click.IntRange(1, 1_000_000), default=10_000, help="Pods that wait for the daemon.")
 @click.option("--gang", type=click.IntRange(1, 1_000), default=20, help="Pods in a gang.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(nodes: int, pods: int, pending: int, gang: int, as_json: bool) -> None:
     """A restart in a big cluster: process start to first binding on one core, memory, stalls, and a relist."""
-    result = measure_restart(Wanted(nodes, pods, pending, gang))
-    if as_json:
-        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        Console().print(as_table(result))
+    settings = RestartBenchSettings(nodes, pods, pending, gang)
+    print_result(measure_restart(settings), as_json, lambda result: [as_table(result)])
 
 
 def as_table(result: dict[str, Any]) -> Table:
     """The figures for people."""
-    table = Table(show_header=False, show_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right")
     relist, stall, memory = result["relist"], result["stall_ms"], result["rss_mb"]
     core = "on any core" if result["core"] is None else "on one core"
-    table.add_row("nodes, pods, pending", f"{result['nodes']:,}, {result['pods']:,}, {result['pending']:,}")
-    table.add_row(f"process start to complete mirror, {core} (s)", f"{result['ready_s']:.2f}")
-    table.add_row("process start to first binding (s)", f"{result['first_binding_s']:.2f}")
-    table.add_row("process start to last binding (s)", f"{result['all_bound_s']:.2f}")
-    told = " / ".join(f"{stall[part]:,}" for part in ("listing", "first_session", "binding"))
-    table.add_row("longest stall while listing / first session / binding (ms)", told)
-    table.add_row(
-        "memory until the first binding / at its peak (MB)", f"{memory['until_first_binding']} / {memory['peak']}"
+    stalls = " / ".join(f"{stall[part]:,}" for part in ("listing", "first_session", "binding"))
+    singles = f"{pair(relist['single_latency_ms'])} (else {pair(relist['calm_single_latency_ms'])})"
+    peaks = f"{memory['until_first_binding']} / {memory['peak']}"
+    return figures_table(
+        [
+            ("nodes, pods, pending", f"{result['nodes']:,}, {result['pods']:,}, {result['pending']:,}"),
+            (f"process start to complete mirror, {core} (s)", f"{result['ready_s']:.2f}"),
+            ("process start to first binding (s)", f"{result['first_binding_s']:.2f}"),
+            ("process start to last binding (s)", f"{result['all_bound_s']:.2f}"),
+            ("longest stall while listing / first session / binding (ms)", stalls),
+            ("memory until the first binding / at its peak (MB)", peaks),
+            ("relist of pods (s), kinds listed again", f"{relist['seconds']:.2f}, {', '.join(relist['kinds'])}"),
+            ("longest stall during the relist (ms)", f"{relist['stall_ms']:,}"),
+            ("single pods meanwhile, p50 / p99 (ms)", singles),
+        ]
     )
-    table.add_row("relist of pods (s), kinds listed again", f"{relist['seconds']:.2f}, {', '.join(relist['kinds'])}")
-    table.add_row("longest stall during the relist (ms)", f"{relist['stall_ms']:,}")
-    told = "{p50:,} / {p99:,}".format(**relist["single_latency_ms"])
-    calm = "{p50:,} / {p99:,}".format(**relist["calm_single_latency_ms"])
-    table.add_row("single pods meanwhile, p50 / p99 (ms)", f"{told} (else {calm})")
-    return table

@@ -1,8 +1,8 @@
-"""``vsched bench-usage``: how evenly nodes work where pods use other than they ask for, without usage and with it.
+"""``vsched bench-usage``: how evenly nodes are loaded with and without the plugin ``usage``.
 
-Twice the same pods in the same order on the same nodes of an embedded cluster, first under the policy without the
-plugin ``usage``, then with it. The daemon has its figures from the embedded cluster's own metrics APIs, as from any
-other's. What is told is what nodes use at the end, when all pods have run for as long as a window is.
+The same pods are placed in the same order on the same nodes of an embedded cluster, twice: first under a policy
+without the plugin ``usage``, then with it. The daemon reads the metrics APIs of the embedded cluster. The result is
+what nodes use at the end, when all pods have run for the length of a window.
 """
 
 from __future__ import annotations
@@ -10,28 +10,26 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import orjson
 import yaml
-from rich.console import Console
 from rich.table import Table
 
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
-from vsched.lab.children import cluster_child, daemon_child, scratch
-from vsched.lab.gangs import as_gang, run_fast, submit
-from vsched.lab.outcomes import Book, pod_watch
+from vsched.lab.bench.report import json_option, print_result, side_by_side
+from vsched.lab.children import beside, daemon_child, scratch, stage
+from vsched.lab.gangs import as_gang, submit
+from vsched.lab.outcomes import PodOutcomes, pod_watch
 from vsched.lab.sender import Sender
 from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
 from vsched.sim.controllers.load import CPU_USAGE, MEMORY_USAGE
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import gang
 from vsched.sim.store.kinds import Obj
-from vsched.together import first_error
+from vsched.together import run_fast
 
 EPILOG = """\b
 Examples:
@@ -45,15 +43,15 @@ QUEUE, NAMESPACE = "default", "default"
 GANG = 3
 REQUEST = {"cpu": "2", "memory": "8Gi"}
 QUIET, BUSY = (0.05, 0.35), (1.2, 1.8)
-"""Shares of the request that pods use: most gangs wait for something, the others need more than they said."""
+"""Ranges of the part of their request that pods use: most gangs are quiet, the others need more than they requested."""
 BUSY_PART = 0.4
 WINDOW_SECONDS = 3.0
-"""What the averages of the custom metrics API are over: minutes of a real cluster, in time lapse."""
+"""Window of the averages of the custom metrics API; short for minutes in a real cluster."""
 PERIODS = {"prometheus_adaptor": f"{WINDOW_SECONDS:.0f}s", "metrics_server": f"{RESOLUTION_SECONDS:.0f}s"}
-"""What the averages of each source are over."""
+"""The window of each source."""
 INTERVAL_SECONDS = 1.0
 CROWDED = 0.8
-"""A node that uses more of its cpu than this has no reserve left."""
+"""A node that uses a larger part of its cpu than this counts as crowded."""
 PATIENCE_SECONDS = 20.0
 METRICS = {"cpu": "node_cpu_usage_avg", "memory": "node_memory_usage_avg"}
 FOREVER_SECONDS = 86_400.0
@@ -61,14 +59,14 @@ FOREVER_SECONDS = 86_400.0
 TIERS = (("priority", "gang", PLUGIN), ("predicates", "proportion", "nodeorder"))
 
 
-class Setting(NamedTuple):
-    """What the command was told."""
+class UsageBenchSettings(NamedTuple):
+    """The arguments of the command."""
 
     nodes: int
     filled: float
-    """How much of the cpu is asked for in the end."""
+    """The part of all cpus that the pods request in the end."""
     seconds: float
-    """How long pods come in."""
+    """How long pods are created."""
     source: str
     seed: int
 
@@ -77,46 +75,38 @@ class Setting(NamedTuple):
         return int(self.nodes * int(DEFAULT_CAPACITY["cpu"]) * self.filled / int(REQUEST["cpu"]) / GANG)
 
 
-def measure(setting: Setting, window_seconds: float = WINDOW_SECONDS) -> dict[str, Any]:
-    """Everything that is printed, as one document; load is the mean of so many seconds."""
-    if not setting.gangs:
-        raise BadInput(f"--filled {setting.filled:g}: no gang of {GANG} pods comes of that: ask for more of the nodes")
-    without = run_fast(_measured(setting, window_seconds, with_usage=False))
+def measure(settings: UsageBenchSettings, window_seconds: float = WINDOW_SECONDS) -> dict[str, Any]:
+    """The result as one document; load is averaged over ``window_seconds``."""
+    if not settings.gangs:
+        raise BadInput(f"--filled {settings.filled:g}: no gang of {GANG} pods comes of that: ask for more of the nodes")
+    without = run_fast(_measured(settings, window_seconds, with_usage=False))
     return {
-        "nodes": setting.nodes,
-        "pods": setting.gangs * GANG,
-        "source": setting.source,
-        "seed": setting.seed,
+        "nodes": settings.nodes,
+        "pods": settings.gangs * GANG,
+        "source": settings.source,
+        "seed": settings.seed,
         "without": without,
-        "with": run_fast(_measured(setting, window_seconds, with_usage=True)),
+        "with": run_fast(_measured(settings, window_seconds, with_usage=True)),
     }
 
 
-async def _measured(setting: Setting, window_seconds: float, *, with_usage: bool) -> dict[str, Any]:
+async def _measured(settings: UsageBenchSettings, window_seconds: float, *, with_usage: bool) -> dict[str, Any]:
     window = ("--usage", "1", "--usage-window", f"{window_seconds:g}s")
-    async with AsyncExitStack() as stack:
-        directory = await stack.enter_async_context(scratch())
+    async with scratch() as directory, stage(settings.nodes, directory, *window) as (cluster, client, sender):
         policy = directory / "policy.yaml"
-        await asyncio.to_thread(policy.write_text, policy_text(setting.source, with_usage=with_usage))
-        cluster = await stack.enter_async_context(cluster_child(setting.nodes, directory, *window))
-        daemon = await stack.enter_async_context(daemon_child(cluster.kubeconfig, directory, policy=policy))
-        client = await stack.enter_async_context(ApiClient(cluster.connection))
-        sender = await stack.enter_async_context(Sender(cluster.connection.server))
-        try:
-            async with asyncio.TaskGroup() as group:
-                book = Book()
-                watch = pod_watch(client, book)
-                others = [group.create_task(found.ended()) for found in (cluster.child, daemon.child)]
-                others.append(group.create_task(watch.run()))
-                await watch.synced.wait()
-                await _fill(setting, sender, book)
-                await asyncio.sleep(window_seconds)
-                found = {name: figures(await _used(client, metric)) for name, metric in METRICS.items()}
-                for task in others:
-                    task.cancel()
-        except BaseExceptionGroup as errors:
-            raise first_error(errors) from errors
-    return {**found, "most_pods": max(book.on_nodes.values()), "fewest_pods": _fewest(book, setting.nodes)}
+        policy.write_text(policy_text(settings.source, with_usage=with_usage))
+        outcomes = PodOutcomes()
+        watch = pod_watch(client, outcomes)
+        async with (
+            daemon_child(cluster.kubeconfig, directory, policy=policy) as daemon,
+            beside(cluster.child.ended(), daemon.child.ended(), watch.run()),
+        ):
+            await watch.synced.wait()
+            await _fill(settings, sender, outcomes)
+            await asyncio.sleep(window_seconds)
+            found = {name: figures(await _used(client, metric)) for name, metric in METRICS.items()}
+    pods = [*outcomes.on_nodes.values(), *([0] if len(outcomes.on_nodes) < settings.nodes else [])]
+    return {**found, "most_pods": max(pods), "fewest_pods": min(pods)}
 
 
 def policy_text(source: str, *, with_usage: bool) -> str:
@@ -131,11 +121,11 @@ def policy_text(source: str, *, with_usage: bool) -> str:
     return yaml.safe_dump(policy, sort_keys=False)
 
 
-def workload(setting: Setting) -> list[list[Obj]]:
-    """The gangs in the order in which they come; equal settings give equal ones. Pods of a gang are alike."""
-    draw = random.Random(setting.seed)
+def workload(settings: UsageBenchSettings) -> list[list[Obj]]:
+    """The gangs in the order of their creation; equal settings give equal gangs. Pods of a gang are alike."""
+    draw = random.Random(settings.seed)
     gangs = []
-    for number in range(setting.gangs):
+    for number in range(settings.gangs):
         low, high = BUSY if draw.random() < BUSY_PART else QUIET
         objects = gang(f"gang-{number}", NAMESPACE, QUEUE, GANG, dict(REQUEST), FOREVER_SECONDS)
         share = draw.uniform(low, high)
@@ -146,22 +136,22 @@ def workload(setting: Setting) -> list[list[Obj]]:
     return gangs
 
 
-async def _fill(setting: Setting, sender: Sender, book: Book) -> None:
-    """Has the gangs come in at an even pace, and waits until all are on nodes."""
-    gangs = workload(setting)
+async def _fill(settings: UsageBenchSettings, sender: Sender, outcomes: PodOutcomes) -> None:
+    """Create the gangs at an even pace, and wait until all are bound."""
+    gangs = workload(settings)
     loop = asyncio.get_running_loop()
     began = loop.time()
     for number, objects in enumerate(gangs):
-        await asyncio.sleep(began + setting.seconds * number / len(gangs) - loop.time())
-        await submit(sender, book, as_gang(objects, QUEUE, int(REQUEST["cpu"])), objects)
+        await asyncio.sleep(began + settings.seconds * number / len(gangs) - loop.time())
+        await submit(sender, outcomes, as_gang(objects, QUEUE, int(REQUEST["cpu"])), objects)
     pods = len(gangs) * GANG
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while book.bound < pods:  # noqa: ASYNC110  # the book is kept, it does not tell
+            while outcomes.bound < pods:  # noqa: ASYNC110  # the record has no event to wait for
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise Unavailable(
-            f"{pods - book.bound} of {pods} pods were not bound within {PATIENCE_SECONDS:.0f} s"
+            f"{pods - outcomes.bound} of {pods} pods were not bound within {PATIENCE_SECONDS:.0f} s"
         ) from None
 
 
@@ -188,10 +178,6 @@ def figures(shares: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _fewest(book: Book, nodes: int) -> int:
-    return min(book.on_nodes.values()) if len(book.on_nodes) == nodes else 0
-
-
 @click.command("bench-usage", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(2, 1_000), default=20)
 @click.option("--filled", type=click.FloatRange(0.05, 0.95), default=0.8, help="How much of the cpu is asked for.")
@@ -203,17 +189,14 @@ def _fewest(book: Book, nodes: int) -> int:
     help="Which of the embedded cluster's APIs the figures come from.",
 )
 @click.option("--seed", type=int, default=1, help="Draws another workload.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(nodes: int, filled: float, seconds: float, source: str, seed: int, as_json: bool) -> None:
     """How evenly nodes are loaded where pods use other than they ask for, without the usage plugin and with it.
 
     Six of ten gangs use a fifth of their request, the others half as much again as they asked for.
     """
-    result = measure(Setting(nodes, filled, seconds, source, seed))
-    if as_json:
-        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        Console().print(as_table(result))
+    settings = UsageBenchSettings(nodes, filled, seconds, source, seed)
+    print_result(measure(settings), as_json, lambda result: [as_table(result)])
 
 
 ROWS = (
@@ -229,10 +212,8 @@ ROWS = (
 
 def as_table(result: dict[str, Any]) -> Table:
     """The figures for people, side by side."""
-    table = Table(title=f"{result['pods']:,} pods on {result['nodes']:,} nodes", show_edge=False, title_justify="left")
-    table.add_column("", no_wrap=True)
-    for run in ("without", "with"):
-        table.add_column(f"{run} usage", justify="right")
+    title = f"{result['pods']:,} pods on {result['nodes']:,} nodes"
+    table = side_by_side(title, ("without usage", "with usage"))
     for label, resource, figure, form in ROWS:
         table.add_row(label, *(form.format(result[run][resource][figure]) for run in ("without", "with")))
     pods = [f"{result[run]['fewest_pods']} to {result[run]['most_pods']}" for run in ("without", "with")]

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -27,17 +27,17 @@ from vsched.daemon.options import Options
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
-from vsched.lab.children import ClusterChild, cluster_child, scratch
+from vsched.lab.children import ClusterChild, scratch, stage
 from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
 from vsched.lab.demo.users import Users
 from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
-from vsched.lab.gangs import run_fast
-from vsched.lab.outcomes import Book, Gang, pod_watch, spread_ms
+from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
+from vsched.lab.ready import until_ready
 from vsched.lab.sender import Sender
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.installed import registry
-from vsched.together import first_error
+from vsched.together import first_error, run_fast
 from vsched.web.serve.server import parse_address
 from vsched.writes.bindings import BindOutcome
 
@@ -85,9 +85,9 @@ class Demo:
         self._settings = settings
         self._mix = Mix(settings.nodes, settings.seconds, settings.seed)
         self._decisions: deque[str] = deque(maxlen=DECISIONS)
-        self._book = Book(self._gang_bound)
-        self._watch = pod_watch(client, self._book)
-        self._users = Users(sender, self._book, self._mix)
+        self._outcomes = PodOutcomes(self._gang_bound)
+        self._watch = pod_watch(client, self._outcomes)
+        self._users = Users(sender, self._outcomes, self._mix)
         options = Options(
             policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
         )
@@ -102,7 +102,8 @@ class Demo:
             others = [group.create_task(cluster.child.ended()), group.create_task(self._watch.run())]
             daemon = group.create_task(self._daemon.run())
             await self._users.settle_in()
-            await self._ready()
+            await self._watch.synced.wait()
+            await until_ready(self._daemon, READY_SECONDS)
             tell_page(self.page)
             self._began = asyncio.get_running_loop().time()
             over = asyncio.Event()
@@ -121,22 +122,11 @@ class Demo:
                 task.cancel()
         return self.state()
 
-    async def _ready(self) -> None:
-        try:
-            async with asyncio.timeout(READY_SECONDS):
-                await self._watch.synced.wait()
-                while not self._daemon.health.ready().ok:  # noqa: ASYNC110  # health is asked, it does not tell
-                    await asyncio.sleep(POLL_SECONDS)
-        except TimeoutError:
-            problems = [found.statistics.problem for found in self._daemon.reflectors.values()]
-            told = next(filter(None, problems), "it says nothing")
-            raise Unavailable(f"the scheduler was not ready within {READY_SECONDS:.0f} s: {told}") from None
-
     async def _settle(self) -> None:
         """What was bound last takes a moment to be seen."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
-                while self._book.partial():  # noqa: ASYNC110  # the book is kept, it does not tell
+                while self._outcomes.partial():  # noqa: ASYNC110  # the record has no event to wait for
                     await asyncio.sleep(POLL_SECONDS)
 
     async def _keep_showing(self, show: Show, seconds: float) -> None:
@@ -156,23 +146,23 @@ class Demo:
 
     def state(self) -> DemoState:
         """Everything that is known now."""
-        book, findings = self._book, self._daemon.telemetry.findings
+        outcomes, findings = self._outcomes, self._daemon.telemetry.findings
         errors, told = self._problems()
         now = self._ended or asyncio.get_running_loop().time()
         return DemoState(
             elapsed_seconds=now - self._began,
             seconds=self._settings.seconds,
             nodes=self._settings.nodes,
-            nodes_used=len(book.on_nodes),
+            nodes_used=len(outcomes.on_nodes),
             cpus=self._mix.cpus,
-            created=book.created,
-            bound=book.bound,
-            finished=book.finished,
-            per_second=book.per_second(),
-            peak_per_second=book.peak_per_second,
-            gangs_bound=book.gangs_bound,
-            partial_gangs=len(book.partial()),
-            latency_ms=spread_ms(book.latencies),
+            created=outcomes.created,
+            bound=outcomes.bound,
+            finished=outcomes.finished,
+            per_second=outcomes.per_second(),
+            peak_per_second=outcomes.peak_per_second,
+            gangs_bound=outcomes.gangs_bound,
+            partial_gangs=len(outcomes.partial()),
+            latency_ms=spread_ms(outcomes.latencies),
             queues=self._queues(),
             namespaces=self._namespaces(),
             decisions=tuple(self._decisions),
@@ -190,25 +180,25 @@ class Demo:
         return f"http://{NEARBY.get(host, host)}:{port}/" if port else ""
 
     def _queues(self) -> tuple[QueueLine, ...]:
-        outcomes, waiting = self._daemon.telemetry.findings.queues, self._book.waiting()
+        queues, waiting = self._daemon.telemetry.findings.queues, self._outcomes.waiting()
         lines = []
         for crowd in CROWDS:
-            found = outcomes.get(crowd.queue)
+            found = queues.get(crowd.queue)
             line = QueueLine(
                 name=crowd.queue,
                 weight=crowd.weight,
                 share=found.share if found else 0.0,
                 allocated=found.allocated.get("cpu", 0) / 1000 if found else 0.0,
                 deserved=found.deserved.get("cpu", 0) / 1000 if found else 0.0,
-                running=self._book.holding[crowd.queue],
+                running=self._outcomes.running[crowd.queue],
                 pending=sum(waiting[crowd.queue, namespace] for namespace in crowd.namespaces),
-                latency_ms=spread_ms(self._book.by_queue.get(crowd.queue, ())),
+                latency_ms=spread_ms(self._outcomes.by_queue.get(crowd.queue, ())),
             )
             lines.append(line)
         return tuple(lines)
 
     def _namespaces(self) -> tuple[NamespaceLine, ...]:
-        held, waiting = self._daemon.telemetry.findings.namespaces.values(), self._book.waiting()
+        held, waiting = self._daemon.telemetry.findings.namespaces.values(), self._outcomes.waiting()
         return tuple(
             NamespaceLine(
                 name,
@@ -228,12 +218,12 @@ class Demo:
             for verdict in BindOutcome
             if verdict is not BindOutcome.BOUND
         )
-        told = self._users.last_error
+        told = self._users.last_problem
         if bindings:
             told = f"{bindings} bindings failed; see --log-file"
         if sessions:
             told = f"{sessions} sessions failed; see --log-file"
-        return self._users.errors + sessions + bindings, told
+        return self._users.problems + sessions + bindings, told
 
 
 async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_page: Tell) -> DemoState | None:
@@ -243,13 +233,9 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_pa
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
-        async with AsyncExitStack() as stack:
-            directory = await stack.enter_async_context(scratch())
-            cluster = await stack.enter_async_context(cluster_child(settings.nodes, directory, events=True))
+        async with scratch() as directory, stage(settings.nodes, directory, events=True) as (cluster, client, sender):
             if stop.is_set():
                 return None
-            client = await stack.enter_async_context(ApiClient(cluster.connection))
-            sender = await stack.enter_async_context(Sender(cluster.connection.server))
             state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, tell_page)
             return state if state.bound or not stop.is_set() else None
     except BaseExceptionGroup as group:

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from vsched.lab.gangs import as_gang
+from vsched.lab.gangs import as_gang, single_pod
 from vsched.lab.outcomes import Gang
 from vsched.lab.sender import Obj
-from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
-from vsched.sim.controllers.pods import DURATION
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
 
@@ -118,8 +116,7 @@ class Mix:
         """A pod without a PodGroup, in the queue of those who wait for an answer."""
         crowd = next(crowd for crowd in CROWDS if not crowd.gangs)
         name, namespace = f"single-{self._next()}", self._draw.choice(crowd.namespaces)
-        pod = gang(name, namespace, crowd.queue, 1, dict(SHAPES[0]), SINGLE_SECONDS)[1]
-        pod["metadata"]["annotations"] = {QUEUE_NAME: crowd.queue, DURATION: f"{SINGLE_SECONDS}s"}
+        pod = single_pod(name, namespace, crowd.queue, dict(SHAPES[0]), SINGLE_SECONDS)
         return as_gang([pod], crowd.queue, int(SHAPES[0]["cpu"])), [pod]
 
     def _gang(self, queue: str, namespace: str) -> tuple[Gang, list[Obj]]:

@@ -17,12 +17,12 @@ from rich.console import Console
 
 from vsched.cli.flags.periods import Period
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.gangs import run_fast
-from vsched.lab.soak.churn import Rate, cpus_held
+from vsched.lab.soak.churn import Rate, cpus_used
 from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
 from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
 from vsched.lab.soak.view import as_table
 from vsched.sim.api.faults import read_faults
+from vsched.together import run_fast
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ def command(
     """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
     if kills is not None and kill_every is None:
         raise BadInput("--kills: nothing is killed (expected --kill-every with it)")
-    held, room = cpus_held(pods_per_minute), FULLEST * nodes * NODE_CPUS
+    held, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS
     if held > room:
         raise BadInput(
             f"{pods_per_minute:g} pods a minute hold {held:.0f} cpus, {nodes} nodes have room for {room:.0f}:"

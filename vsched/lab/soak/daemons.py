@@ -30,7 +30,7 @@ LOST = "lease lost"
 """What a daemon warns of before it ends because it cannot be sure to lead any longer."""
 
 
-class Daemon:
+class SoakDaemon:
     """One place for a daemon: whenever it ends, another is started."""
 
     def __init__(
@@ -162,7 +162,7 @@ def _records(log: Path) -> Iterator[Mapping[str, Any]]:
                 yield found
 
 
-async def leader_of(daemons: list[Daemon]) -> Daemon | None:
+async def leader_of(daemons: list[SoakDaemon]) -> SoakDaemon | None:
     """The one that leads, by what they say themselves."""
     roles = await together(*(daemon.role() for daemon in daemons))
     return next((daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"), None)

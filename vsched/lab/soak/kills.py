@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.lease_record import LEASES
-from vsched.lab.soak.daemons import POLL_SECONDS, Daemon, leader_of, until
-from vsched.lab.soak.ledger import Ledger, Violations
+from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leader_of, until
+from vsched.lab.soak.ledger import SoakOutcomes, Violations
 
 FOLLOWED_SECONDS = 90.0
 """Until somebody else leads, and from then on until it binds."""
@@ -49,16 +49,16 @@ class Killer:
     """Kills the leader of several daemons, or the only one."""
 
     def __init__(
-        self, settings: Killing, client: ApiClient, ledger: Ledger, violations: Violations, over: asyncio.Event
+        self, settings: Killing, client: ApiClient, outcomes: SoakOutcomes, violations: Violations, over: asyncio.Event
     ) -> None:
         self._settings = settings
         self._client = client
-        self._ledger = ledger
+        self._outcomes = outcomes
         self._violations = violations
         self._over = over
         self.kills = Kills()
 
-    async def run(self, daemons: list[Daemon]) -> None:
+    async def run(self, daemons: list[SoakDaemon]) -> None:
         """Kill until it is over; says itself that it is once it was often enough."""
         while not self._over.is_set():
             with suppress(TimeoutError):
@@ -71,7 +71,7 @@ class Killer:
             if self._settings.most is not None and self.kills.count >= self._settings.most:
                 self._over.set()
 
-    async def _kill(self, leader: Daemon, *, elected: bool) -> None:
+    async def _kill(self, leader: SoakDaemon, *, elected: bool) -> None:
         before, sent = await self._holder(), time.perf_counter()
         self.kills.count += 1
         ended = asyncio.ensure_future(leader.end(self._settings.number))
@@ -114,4 +114,4 @@ class Killer:
 
     def _first_after(self, moment: float) -> Callable[[], float | None]:
         """When a pod was first bound after that."""
-        return lambda: next((bound for bound in self._ledger.recent if bound > moment), None)
+        return lambda: next((bound for bound in self._outcomes.recent if bound > moment), None)

@@ -17,24 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import FixedHeaders
 from vsched.kube.lease_record import LeaseSettings
-from vsched.kube.reflector import Reflector
 from vsched.lab.children import ClusterChild, cluster_child
-from vsched.lab.outcomes import PodSeen, spread_ms
+from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Churn, Rate
-from vsched.lab.soak.daemons import Daemon, leader_of, until
+from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
-from vsched.lab.soak.ledger import Ledger, Violations
+from vsched.lab.soak.ledger import SoakOutcomes, Violations
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
-from vsched.mirror.resources import PODS
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.together import first_error, together
 
@@ -72,23 +69,23 @@ class Soak:
     def __init__(self, settings: SoakSettings, client: ApiClient, sender: Sender) -> None:
         self._settings = settings
         self.violations = Violations()
-        self.ledger = Ledger(NODE_CPUS, self.violations)
-        self.churn = Churn(sender, self.ledger, settings.rate)
+        self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
+        self.churn = Churn(sender, self.outcomes, settings.rate)
         self.warnings: Counter[str] = Counter()
         self._samples: dict[str, Samples] = {}
-        self._watch = Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, self.ledger)
-        self._daemons: list[Daemon] = []
+        self._watch = pod_watch(client, self.outcomes)
+        self._daemons: list[SoakDaemon] = []
         self._over = asyncio.Event()
         self._killer: Killer | None = None
         if settings.killing is not None:
-            self._killer = Killer(settings.killing, client, self.ledger, self.violations, self._over)
+            self._killer = Killer(settings.killing, client, self.outcomes, self.violations, self._over)
         self._began = self._ended = 0.0
 
     async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
         """Run until the time is up, then wait for what still waits."""
         arguments = _arguments(cluster.kubeconfig, self._settings)
         names = [f"daemon-{number}" for number in range(1, self._settings.daemons + 1)]
-        self._daemons = [Daemon(name, arguments, folder, self.violations, self.warnings) for name in names]
+        self._daemons = [SoakDaemon(name, arguments, folder, self.violations, self.warnings) for name in names]
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(daemon.run()) for daemon in self._daemons]
             tasks = [group.create_task(self._watch.run()), group.create_task(cluster.child.ended())]
@@ -105,8 +102,8 @@ class Soak:
             if killing is not None:
                 await killing
             await churn
-            tasks.append(group.create_task(self.churn.clear()))
-            await until(lambda: not self.ledger.waiting() and not self.ledger.partial(), PATIENCE_SECONDS)
+            tasks.append(group.create_task(self.churn.delete_done()))
+            await until(lambda: not self.outcomes.never_bound() and not self.outcomes.partial(), PATIENCE_SECONDS)
             self._ended = time.perf_counter()
             self._judge()
             await together(*(daemon.close() for daemon in self._daemons))
@@ -146,9 +143,9 @@ class Soak:
     # -- the end
 
     def _judge(self) -> None:
-        for pod in self.ledger.waiting():
+        for pod in self.outcomes.never_bound():
             self.violations.add("never bound", f"{pod} waited {PATIENCE_SECONDS:.0f} s more when no work came any more")
-        for gang in self.ledger.partial():
+        for gang in self.outcomes.partial():
             self.violations.add("partial gang", f"{gang} has some of its pods bound and others not")
         for name, found in self._trends().items():
             if found["grows"]:
@@ -171,7 +168,7 @@ class Soak:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known now."""
-        ledger, settings = self.ledger, self._settings
+        outcomes, settings = self.outcomes, self._settings
         kills = self._killer.kills if self._killer is not None else Kills()
         return {
             "seconds": round((self._ended or time.perf_counter()) - self._began, 1),
@@ -179,14 +176,14 @@ class Soak:
             "pods_per_minute": settings.rate.pods_per_minute,
             "seed": settings.rate.seed,
             "daemons": settings.daemons,
-            "created": ledger.created,
-            "bound": ledger.bound,
-            "finished": ledger.finished,
-            "evicted": ledger.evicted,
+            "created": outcomes.created,
+            "bound": outcomes.bound,
+            "finished": outcomes.finished,
+            "evicted": outcomes.evicted,
             "cancelled_works": self.churn.cancelled,
-            "waiting": len(ledger.waiting()),
-            "partial_gangs": len(ledger.partial()),
-            "latency_ms": spread_ms(ledger.latencies),
+            "waiting": len(outcomes.never_bound()),
+            "partial_gangs": len(outcomes.partial()),
+            "latency_ms": spread_ms(outcomes.latencies),
             "kills": kills.count,
             "gave_up": sum(daemon.gave_up for daemon in self._daemons),
             "kill_to_leader_seconds": _spread(kills.to_lead),

@@ -23,7 +23,6 @@ from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
-from vsched.lab.gangs import run_fast
 from vsched.lab.trace.files import WHOLE_GPU, Trace, read_trace
 from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
@@ -31,7 +30,7 @@ from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.installed import registry
 from vsched.sim.tables.ages import short_duration
-from vsched.together import first_error, together
+from vsched.together import first_error, run_fast, together
 
 BUILT_IN = "default"
 """What the built-in policy is called."""

@@ -22,6 +22,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
+from vsched.lab.ready import until_ready
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventSettings
@@ -32,7 +33,6 @@ from vsched.writes.writeback import WritebackSettings
 NEVER_SECONDS = 1e9
 PATIENCE_SECONDS = 60.0
 """For the daemon to be ready, and for a watch to show what was written."""
-POLL_SECONDS = 0.01
 WATCHED = {"Pod": "pods", "Node": "nodes", "Queue": "scheduling.volcano.sh/queues", "Namespace": "namespaces"}
 """What a replay writes, by kind and by the name the embedded cluster has for it."""
 
@@ -63,17 +63,6 @@ class SteppedDaemon:
         self.daemon = Daemon(
             options, client, registry(), clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
         )
-
-    async def ready(self) -> None:
-        """Wait until it has the whole cluster in its mirror."""
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while not self.daemon.health.ready().ok:  # noqa: ASYNC110  # health is asked, it does not tell
-                    await asyncio.sleep(POLL_SECONDS)
-        except TimeoutError:
-            problems = [found.statistics.problem for found in self.daemon.reflectors.values()]
-            told = next(filter(None, problems), "it says nothing")
-            raise Unavailable(f"the scheduler was not ready within {PATIENCE_SECONDS:.0f} s: {told}") from None
 
     async def session(self) -> None:
         """One session on all that was written until now; what it decided is carried out when this returns."""
@@ -112,7 +101,7 @@ async def stepped_daemon(cluster: Cluster, policy: Path | None, clock: Clock) ->
         async with asyncio.TaskGroup() as group:
             running = group.create_task(stepped.daemon.run())
             try:
-                await stepped.ready()
+                await until_ready(stepped.daemon, PATIENCE_SECONDS)
                 yield stepped
             finally:
                 stepped.stop()
