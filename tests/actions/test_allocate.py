@@ -226,7 +226,7 @@ def test_jobs_of_a_queue_that_holds_all_it_deserves_say_so() -> None:
     assert found.bound == {"a1": 1, "a2": 1, "b": 2}
     assert found.message("x/a2").endswith("; besides, queue a holds all that it deserves")
     assert found.why("x/a2.1").startswith("0/1 nodes are available: 1 Insufficient cpu")
-    assert found.queues["a"]["overused"]
+    assert found.queues["a"].overused
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_waiting_for_others_to_leave(text: str, bound: dict[str, int], waits: se
     found = plan(f"node n1 cpu=4\npods ns/old 1 cpu=2 on=n1 leaving\n{text}", GANGS)
 
     assert found.bound == bound
-    assert {key for key, job in found.jobs.items() if re.search("waits? for others to leave", job["message"])} == waits
+    assert {key for key, job in found.jobs.items() if re.search("waits? for others to leave", job.message)} == waits
 
 
 @pytest.mark.parametrize(

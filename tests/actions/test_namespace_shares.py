@@ -153,7 +153,7 @@ def admitted(text: str, policy: Policy = DEFAULT_POLICY, cycles: int = 1) -> dic
     """How many jobs of each namespace were admitted and wait for their pods."""
     found: dict[str, int] = {}
     for key, job in plan(f"{NODES}\n{text}", policy, cycles=cycles).jobs.items():
-        if job["phase"] == "Inqueue":
+        if job.phase == "Inqueue":
             namespace = key.partition("/")[0]
             found[namespace] = found.get(namespace, 0) + 1
     return found

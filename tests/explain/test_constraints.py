@@ -354,4 +354,4 @@ def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> 
         if found is not None and found.state is State.NEVER:
             own = [line for line in text.splitlines() if line.split()[1] == key]
             alone = plan("\n".join([*nodes, *own]), policy)
-            assert alone.jobs[key]["ready"] < max(1, alone.jobs[key]["minMember"])
+            assert alone.jobs[key].ready < max(1, alone.jobs[key].min_member)

@@ -218,8 +218,7 @@ queue r
 """
     wanting = "".join(f"job ns/new{number} pods=1 cpu=1 queue={{queue}} class=high\n" for number in range(3))
     for policy, queue in (*((one, "q") for one in PREEMPTING), *((one, "r") for one in RECLAIMING)):
-        document = plan(text + wanting.format(queue=queue), policy).document
-        gone = [eviction["pod"].partition("/")[2] for cycle in document["cycles"] for eviction in cycle["evictions"]]
+        [gone] = plan(text + wanting.format(queue=queue), policy).evicted
         assert sorted(gone) == evicted
 
 

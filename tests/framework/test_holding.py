@@ -61,13 +61,11 @@ def test_who_waits_for_others_that_leave_anyway_has_its_node_for_the_cycle_alone
 
 
 def test_the_same_through_plan() -> None:
-    found = plan(CROWDED, PREEMPT, cycles=3).document["cycles"]
+    found = plan(CROWDED, PREEMPT, cycles=3)
 
-    assert [len(cycle["evictions"]) for cycle in found] == [3, 0, 0]
-    assert {one["pod"]: one["node"] for one in found[0]["nominations"]} == {
-        f"x/{pod}": at for pod, at in PLACES.items()
-    }
-    assert {one["pod"]: one["node"] for one in found[1]["binds"]} == {f"x/{pod}": at for pod, at in PLACES.items()}
+    assert [len(each) for each in found.evicted] == [3, 0, 0]
+    assert {one.name: one.node for one in found.reports[0].nominations} == PLACES
+    assert {one.name: one.node for one in found.reports[1].binds} == PLACES
 
 
 def test_whoever_comes_later_does_not_get_what_is_kept_whatever_its_priority() -> None:

@@ -80,21 +80,21 @@ def test_what_becomes_of_a_job(text: str, bound: dict[str, int], message: str) -
     found = plan(f"node n1 cpu=8\n{text}")
 
     assert (found.bound, found.message("ns/a")) == (bound, message)
-    assert found.jobs["ns/a"]["reasons"] == ({"Unsupported": 1} if message else {})
+    assert found.jobs["ns/a"].reasons == ({"Unsupported": 1} if message else {})
 
 
 @pytest.mark.parametrize("asks", ["claim=c", "topology=hard", "class=gone"])
 def test_nobody_has_to_leave_for_a_job_that_waits_so(asks: str) -> None:
     cluster = "node n1 cpu=2\nclass high 9\njob x/low phase=Running\npods x/low 2 cpu=1 on=n1\n"
     wanting = "job x/a class=high\npods x/a 1 cpu=1"
-    evicted = [cycle["evictions"] for cycle in plan(cluster + wanting, TAKING).document["cycles"]]
+    evicted = plan(cluster + wanting, TAKING).evicted
     head, _, pods = wanting.partition("\n")
     waiting = f"{pods} {asks}" if asks == "claim=c" else pods
     waiting = f"{head.replace('high', 'gone') if asks == 'class=gone' else f'{head} {asks}'}\n{waiting}"
     found = plan(cluster + waiting, TAKING)
 
     assert [len(each) for each in evicted] == [1], "the same job, were it to ask for nothing special"
-    assert [cycle["evictions"] + cycle["nominations"] for cycle in found.document["cycles"]] == [[]]
+    assert [(*report.evictions, *report.nominations) for report in found.reports] == [()]
 
 
 @pytest.mark.parametrize("asks", ["", "claim=c", "topology=hard", "class=gone"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +10,7 @@ from tests.plugins.quota_world import Quotas
 from tests.support.plans import Plan, plan
 from vsched.framework.ledger import Cause, Ledger
 from vsched.framework.policy import Policy
-from vsched.model.quantity import parse_quantity
+from vsched.model.plan import QueueOutcome
 from vsched.model.resources import add
 from vsched.model.status import Status
 from vsched.settings import load_text
@@ -60,24 +58,20 @@ def parents(text: str) -> dict[str, str]:
     return {queue[1]: field.partition("=")[2] for queue in words for field in queue if field.startswith("parent=")}
 
 
-def amount(found: dict[str, str], resource: str) -> int:
-    return parse_quantity(found.get(resource, "0"), 1000)
-
-
 @given(trees())
 @settings(max_examples=40)
 def test_no_queue_holds_more_than_it_may_and_what_is_deserved_fits_above(text: str) -> None:
     found, above = plan(text, POLICY), parents(text)
 
     for name, queue in found.queues.items():
-        for resource, limit in queue["capability"].items():
+        for resource, limit in queue.capability.items():
             if resource != "pods":
-                assert amount(queue["allocated"], resource) <= parse_quantity(limit, 1000), (name, resource)
+                assert found.held(name).get(resource, 0) <= limit, (name, resource)
         stated = next(line for line in text.splitlines() if line.startswith(f"queue {name} ")) if name in above else ""
         for resource in ("cpu", "memory"):
-            below = [found.queues[child]["deserved"] for child, parent in above.items() if parent == name]
+            below = [found.queues[child].deserved for child, parent in above.items() if parent == name]
             if f"{resource}:" in stated.partition("deserved=")[2].partition(" ")[0]:
-                assert sum(amount(child, resource) for child in below) <= amount(queue["deserved"], resource), name
+                assert sum(child.get(resource, 0) for child in below) <= queue.deserved.get(resource, 0), name
 
 
 @given(trees())
@@ -91,7 +85,7 @@ def test_broken_queues_and_the_jobs_in_them_change_nothing_for_others(text: str)
     assert sound.nodes == mixed.nodes
 
 
-def outcome(found: Plan, without: set[str]) -> dict[str, dict[str, Any]]:
+def outcome(found: Plan, without: set[str]) -> dict[str, QueueOutcome]:
     return {name: queue for name, queue in found.queues.items() if name not in without}
 
 

@@ -300,8 +300,8 @@ def test_a_cycle_keeps_every_queue_within_all_above_it() -> None:
     )
 
     assert found.bound == {"a": 3, "b": 2, "c": 3}
-    assert found.queues["p"]["allocated"]["cpu"] == "5"
-    assert found.queues["p"]["capability"]["cpu"] == "5"
+    assert found.held("p")["cpu"] == 5000
+    assert found.queues["p"].capability["cpu"] == 5000
 
 
 def test_a_cycle_reports_what_is_wrong_and_serves_the_rest() -> None:
@@ -321,7 +321,7 @@ def test_a_cycle_reports_what_is_wrong_and_serves_the_rest() -> None:
     assert found.bound == {"sound": 2}
     assert found.why("ns/lost.0") == "queue lost is left out: its parent gone does not exist"
     assert found.why("ns/inner.0") == "queue p has child queues; jobs belong in one of these"
-    assert found.queues["p1"]["deserved"]["cpu"] == "2"
+    assert found.queues["p1"].deserved["cpu"] == 2000
 
 
 def test_turns_go_round_the_branches() -> None:

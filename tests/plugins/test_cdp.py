@@ -48,6 +48,5 @@ pods ns/a 1 cpu=1 on=n1 scheduled=90 {COOLDOWN}=1m
 job ns/new min=1 pods=2 cpu=1 class=high
 """
     policy = policy_of("cdp priority", "predicates", actions="enqueue, allocate, preempt")
-    [cycle] = plan(text, policy).document["cycles"]
 
-    assert [eviction["pod"] for eviction in cycle["evictions"]] == ["ns/a.1"]
+    assert plan(text, policy).evicted == [["a.1"]]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import plans
 from tests.support.extending import HANGING, ExtenderServer, Payload, extending, refusing
-from tests.support.plans import NOW, Plan, manifests, mirror, plan
+from tests.support.plans import DEFAULT_POLICY, NOW, Plan, manifests, mirror
+from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -28,6 +30,12 @@ THREE_NODES = """
 def server() -> Iterator[ExtenderServer]:
     with extending() as server:
         yield server
+
+
+def plan(text: str, policy: Policy = DEFAULT_POLICY, cycles: int = 1) -> Plan:
+    """What is decided where the extender is really called."""
+    with Caller() as caller:
+        return plans.plan(text, policy, cycles=cycles, callouts=caller.cycle)
 
 
 def policy(url: str, *verbs: str, actions: str = "enqueue, allocate, backfill", **arguments: object) -> Policy:
@@ -134,9 +142,9 @@ def test_a_gang_with_a_placement_that_the_extender_refuses_is_not_bound(server: 
 @pytest.mark.parametrize(
     ("status", "evicted"),
     [
-        pytest.param(1, ["x/old.1"], id="those it names go"),
+        pytest.param(1, ["old.1"], id="those it names go"),
         pytest.param(-1, [], id="none goes that it rejects"),
-        pytest.param(0, ["x/old.0"], id="without an opinion the others decide"),
+        pytest.param(0, ["old.0"], id="without an opinion the others decide"),
     ],
 )
 def test_victims_are_those_that_the_extender_agrees_to(server: ExtenderServer, status: int, evicted: list[str]) -> None:
@@ -155,7 +163,7 @@ def test_victims_are_those_that_the_extender_agrees_to(server: ExtenderServer, s
     """
     decided = plan(text, policy(server.url, "preemptable", actions="enqueue, allocate, preempt"))
 
-    assert [evict["pod"] for evict in decided.document["cycles"][0]["evictions"]] == evicted
+    assert decided.evicted == [evicted]
     assert {payload["evictor"]["name"] for payload in server.of("preemptable")} == {"new.0"}
 
 

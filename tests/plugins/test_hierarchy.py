@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.plans import plan, policy_of
+from tests.support.plans import Plan, plan, policy_of
 from tests.support.small import SmallCluster
 from vsched.framework.agreeing import Agreement
 from vsched.framework.extension import NoArgs
@@ -189,11 +189,11 @@ def test_reclaimers_of_different_jobs_differ_where_there_is_a_tree(hierarchy: bo
 # -- whole cycles ---------------------------------------------------------------------------------------------------
 
 
-def held(found: dict[str, dict[str, dict[str, str]]]) -> dict[str, tuple[str, str]]:
-    """Cores and memory by queue."""
+def held(found: Plan) -> dict[str, tuple[int, int]]:
+    """Cores and GiB of memory by queue."""
     return {
-        name: (queue["allocated"].get("cpu", "0"), queue["allocated"].get("memory", "0"))
-        for name, queue in found.items()
+        name: (found.held(name).get("cpu", 0) // 1000, found.held(name).get("memory", 0) >> 30)
+        for name in found.queues
         if name != "default"
     }
 
@@ -212,7 +212,7 @@ def test_groups_are_scaled_so_that_one_with_two_kinds_of_work_is_not_charged_twi
         BY_HIERARCHY,
     )
 
-    assert held(found.queues) == {"sci": ("5", "5Gi"), "dev": ("5", "0"), "prod": ("0", "5Gi")}
+    assert held(found) == {"sci": (5, 5), "dev": (5, 0), "prod": (0, 5)}
 
 
 def test_what_one_queue_of_a_group_is_given_puts_the_others_of_the_group_back_at_once() -> None:
@@ -250,10 +250,10 @@ def test_a_member_that_can_get_no_more_does_not_hold_its_group_back() -> None:
         BY_HIERARCHY,
     )
 
-    assert held(found.queues) == {
-        "q1": ("10", "0"),
-        "q2": ("10", "0"),
-        "q31": ("10", "0"),
-        "q32": ("0", "15Gi"),
-        "q4": ("0", "15Gi"),
+    assert held(found) == {
+        "q1": (10, 0),
+        "q2": (10, 0),
+        "q31": (10, 0),
+        "q32": (0, 15),
+        "q4": (0, 15),
     }

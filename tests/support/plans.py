@@ -1,4 +1,4 @@
-"""Clusters in a few lines of text, and what is decided on them by the same path as ``vsched plan``.
+"""Clusters in a few lines of text, and what cycles decide on them.
 
 One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2`` is a mapping::
 
@@ -29,23 +29,26 @@ with the job's pods; one that is ``never`` has the preemption policy of that nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import yaml
 
-from vsched.cli.plan.command import OUR_NAMES, make_plan
-from vsched.cli.plan.view import Document
+from vsched.framework.callout import Callout
+from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
 
 Manifest = dict[str, Any]
 NOW = 1_800_000_000.0
+OUR_NAMES = ("vsched", "volcano", "")
+"""Schedulers whose pods are ours."""
 DEFAULT_POLICY = default_settings(REGISTRY).policy
 GROUP = "scheduling.k8s.io/group-name"
 VOLCANO = "scheduling.volcano.sh/v1beta1"
@@ -83,16 +86,20 @@ def policy_of(
 class Plan:
     """A decided cluster, asked for what a test wants to know."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.jobs: dict[str, Any] = document["jobs"]
-        self.queues: dict[str, Any] = document["queues"]
-        self.order = [bind["pod"].partition("/")[2] for cycle in document["cycles"] for bind in cycle["binds"]]
+    def __init__(self, reports: Sequence[CycleReport]) -> None:
+        self.reports = reports
+        """One a cycle."""
+        self.jobs: dict[str, JobOutcome] = {}
+        """Every job that has a PodGroup, as it was seen last."""
+        for report in reports:
+            self.jobs.update({key: job for key, job in report.jobs.items() if not job.implicit})
+        self.queues = reports[-1].queues
+        self.order = [bind.name for report in reports for bind in report.binds]
         """Names of bound pods in decision order."""
-        self.nodes = {
-            bind["pod"].partition("/")[2]: bind["node"] for cycle in document["cycles"] for bind in cycle["binds"]
-        }
+        self.nodes = {bind.name: bind.node for report in reports for bind in report.binds}
         """Where each bound pod goes."""
+        self.evicted = [[evict.name for evict in report.evictions] for report in reports]
+        """Names of evicted pods in decision order, cycle by cycle."""
 
     @property
     def bound(self) -> dict[str, int]:
@@ -105,20 +112,33 @@ class Plan:
 
     def why(self, pod: str) -> str:
         """What is said of a pod that waits."""
-        return str(self.document["unschedulable"][pod]["message"])
+        return self.reports[-1].unschedulable[pod].message
 
     def message(self, job: str) -> str:
         """What is said of a job that waits."""
-        return str(self.jobs[job]["message"])
+        return self.jobs[job].message
 
     def phases(self) -> dict[str, str]:
         """Phases by job name."""
-        return {key.partition("/")[2]: job["phase"] for key, job in self.jobs.items()}
+        return {key.partition("/")[2]: job.phase for key, job in self.jobs.items()}
+
+    def held(self, queue: str) -> dict[str, int]:
+        """What a queue and all below it hold, in base units."""
+        outcome = self.queues[queue]
+        return outcome.subtree or outcome.allocated
 
 
-def plan(text: str, policy: Policy = DEFAULT_POLICY, *, cycles: int = 1, ignored: Iterable[str] = ()) -> Plan:
+def plan(
+    text: str,
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    cycles: int = 1,
+    ignored: Iterable[str] = (),
+    callouts: Callable[[], Callout | None] = lambda: None,
+) -> Plan:
     """What is decided on the cluster that the text describes."""
-    return decide(manifests(text), policy, cycles=cycles, usage=reading(text), ignored=ignored)
+    found = manifests(text)
+    return decide(found, policy, cycles=cycles, usage=reading(text), ignored=ignored, callouts=callouts)
 
 
 def decide(
@@ -128,10 +148,16 @@ def decide(
     cycles: int = 1,
     usage: Reading | None = None,
     ignored: Iterable[str] = (),
+    callouts: Callable[[], Callout | None] = lambda: None,
 ) -> Plan:
-    """What is decided on these objects."""
-    decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    return Plan(make_plan(decoded, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage, ignored=ignored))
+    """What is decided on these objects; between cycles what was decided has come true."""
+    cache, reports = mirror(objects, ignored=ignored), []
+    cache.use(usage)
+    for _ in range(cycles):
+        report = run_cycle(cache.snapshot(NOW), policy, REGISTRY, callout=callouts())
+        reports.append(report)
+        cache.settle(report)
+    return Plan(reports)
 
 
 def reading(text: str) -> Reading | None:
