@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -26,7 +26,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.job import Job
 from vsched.model.nodegroups import GROUP
 from vsched.model.queue import ROOT, Queue
-from vsched.model.queue_tree import lineage, tree
+from vsched.model.queue_tree import above, below, lineage, tree
 from vsched.model.resources import Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS
@@ -47,14 +47,14 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
         yield from _other_names(wants)
         yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
         return
-    above = _above(snapshot, queue)
-    shut = _shut((queue, *above))
+    branch = (queue, *above(queue, snapshot.queues.get))
+    shut = _shut(branch)
     if shut:
         yield Lever(Rank.LEFT_UNDONE, partial(_open, shut))
     children = sorted(name for name, one in snapshot.queues.items() if one.parent == queue.name and name != queue.name)
     for child in children[:CHILDREN_MAX]:
         yield Lever(Rank.ELSEWHERE, partial(_move, wants.job.key, child))
-    for one in (queue, *above):
+    for one in branch:
         if one.name != ROOT or one.capability:
             yield from _amounts(wants, one)
     if wants.goes_by(QueueTerm.WEIGHT) and queue.weight < WEIGHT_MAX:
@@ -65,7 +65,7 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
             whole=max(1, queue.weight),
         )
     yield from _lenders(wants, queue)
-    yield from _guarantees(wants, {queue.name, *(one.name for one in above)})
+    yield from _guarantees(wants, {one.name for one in branch})
     if wants.goes_by(QueueTerm.NODE_GROUPS):
         yield from _groups(wants, queue)
 
@@ -76,7 +76,7 @@ def _other_names(wants: Wants) -> Iterator[Lever]:
     names = islice(queues, NAMES_MAX)
     for name in get_close_matches(wants.job.spec.queue, names, CLOSE_MAX):
         queue = queues[name]
-        if name != ROOT and not _shut((queue, *_above(wants.situation.snapshot, queue))):
+        if name != ROOT and not _shut((queue, *above(queue, queues.get))):
             # Before another queue is made: by half of what that is.
             yield Lever(Rank.LEFT_UNDONE, partial(_move, wants.job.key, name), whole=2)
 
@@ -131,16 +131,6 @@ def _lend(name: str, _: int) -> SetReclaimable:
     return SetReclaimable(name)
 
 
-def _above(snapshot: Snapshot, queue: Queue) -> list[Queue]:
-    """The queues above one, nearest first."""
-    found: dict[str, Queue] = {}
-    at = queue.parent
-    while at and at in snapshot.queues and at not in found and at != queue.name:
-        found[at] = snapshot.queues[at]
-        at = snapshot.queues[at].parent
-    return list(found.values())
-
-
 def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
     """What has to be opened of a queue and those above it, from above: the others open with it."""
     shut = [queue for queue in reversed(lineage) if not queue.open]
@@ -177,11 +167,11 @@ def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
 def _unguaranteed(snapshot: Snapshot, column: int) -> int:
     """What the cluster has beyond what queues are guaranteed: a queue and those above it of the larger amount only."""
     parents = tree(snapshot.queues)
-    below: dict[str, int] = {}
+    inside: dict[str, int] = {}
     for name in sorted(parents, key=lambda name: -len(list(lineage(name, parents)))):
-        own = max(dict(snapshot.queues[name].guarantee).get(column, 0), below.get(name, 0))
-        below[parents[name]] = below.get(parents[name], 0) + own
-    return snapshot.total[column] - below.get("", 0)
+        own = max(dict(snapshot.queues[name].guarantee).get(column, 0), inside.get(name, 0))
+        inside[parents[name]] = inside.get(parents[name], 0) + own
+    return snapshot.total[column] - inside.get("", 0)
 
 
 class _Levels:
@@ -190,8 +180,8 @@ class _Levels:
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._held: Vector = {}
         self._wanted: Vector = {}
-        for below in _below(snapshot.queues, name):
-            books = snapshot.books.get(below)
+        for one in below(name, snapshot.queues):
+            books = snapshot.books.get(one)
             if books is not None:
                 add(self._held, books.allocated.items())
                 add(self._wanted, books.inqueue.items())
@@ -200,21 +190,6 @@ class _Levels:
     def of(self, column: int, has: int, wants: Wants) -> Level:
         """Where an amount stands that is stated as ``has``."""
         return Level(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
-
-
-def _below(queues: Mapping[str, Queue], name: str) -> list[str]:
-    """A queue and all below it, each once."""
-    found = {name: None}
-    children: dict[str, list[str]] = {}
-    for other in queues.values():
-        children.setdefault(other.parent or ROOT, []).append(other.name)
-    waiting = [name]
-    while waiting:
-        for child in children.get(waiting.pop(), ()):
-            if child not in found:
-                found[child] = None
-                waiting.append(child)
-    return list(found)
 
 
 # -- groups of nodes --------------------------------------------------------------------------------------------------

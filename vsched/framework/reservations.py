@@ -15,6 +15,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import PluginSet
 from vsched.model.job import Job
 from vsched.model.queue import Queue
+from vsched.model.queue_tree import above
 from vsched.model.resources import NOTHING, Amounts, plus
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
@@ -51,11 +52,7 @@ class Reservations:
 
     def _path(self, queue: Queue) -> set[str]:
         """A queue and all above it."""
-        path = {queue.name}
-        while (above := self._queues.get(queue.parent)) is not None and above.name not in path:
-            path.add(above.name)
-            queue = above
-        return path
+        return {queue.name, *(one.name for one in above(queue, self._queues.get))}
 
     def lifted(self, job: JobView) -> AbstractContextManager[None]:
         """Give up what is kept for a job while it is worked on; afterwards keep it for those still without a place."""

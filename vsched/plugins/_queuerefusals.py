@@ -9,6 +9,7 @@ from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.why import NO_NODES_KNOWN, shortages
 from vsched.framework.wording import in_all
 from vsched.model.queue import Queue
+from vsched.model.queue_tree import above
 from vsched.model.resources import Amounts
 from vsched.model.snapshot import Snapshot
 
@@ -22,14 +23,10 @@ HOLD_NO_MORE = "their queues hold no more than they deserve"
 
 def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
     """The queue takes no jobs; where one above it is not open either, that one is to be opened first."""
-    told, seen = f"queue {queue.name} is {queue.state}, not Open", {queue.name}
-    above = queues.get(queue.parent)
-    while above is not None and above.name not in seen:
-        if not above.open:
-            told += f", and queue {above.name} above it is {above.state}"
-            break
-        seen.add(above.name)
-        above = queues.get(above.parent)
+    told = f"queue {queue.name} is {queue.state}, not Open"
+    shut = next((one for one in above(queue, queues.get) if not one.open), None)
+    if shut is not None:
+        told += f", and queue {shut.name} above it is {shut.state}"
     return Refusal(QUEUE_NOT_OPEN, told, code=Code.QUEUE_CLOSED, subject=queue.name)
 
 

@@ -21,7 +21,8 @@ from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
 from vsched.model.job import Job
 from vsched.model.nodegroups import GROUP
 from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics, NodeTable
-from vsched.model.queue import ROOT, NodeGroups, Queue
+from vsched.model.queue import NodeGroups, Queue
+from vsched.model.queue_tree import above
 from vsched.model.resources import Amounts, Vector, add, subtract
 from vsched.model.shape import Shape
 from vsched.model.status import HOLDS
@@ -129,14 +130,9 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return self._affinities[queue]
 
     def _nearest_affinity(self, queue: str) -> NodeGroups | None:
-        seen: set[str] = set()
-        while queue in self._queues and queue not in seen:
-            seen.add(queue)
-            found = self._queues[queue]
-            if found.affinity is not None:
-                return found.affinity
-            queue = found.parent or ROOT
-        return None
+        own = self._queues[queue]
+        lineage = (own, *above(own, self._queues.get, rooted=True))
+        return next((one.affinity for one in lineage if one.affinity is not None), None)
 
     def _moved_on(self, queue: str, row: int) -> Vector:
         return self._moved[queue].setdefault(_group_of(self._statics, row), {})

@@ -14,6 +14,7 @@ from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import PODGROUPS, QUEUES
 from vsched.model.queue import CLOSED_BY_PARENT, ROOT
+from vsched.model.queue_tree import above
 from vsched.model.resources import is_schedulable, parse_amount
 
 Named = Mapping[str, int]
@@ -141,11 +142,8 @@ def with_jobs(queues: Mapping[str, QueueView]) -> dict[str, QueueView]:
     sums: dict[str, Counter[str]] = {name: Counter() for name in queues}
     for queue in queues.values():
         found = Counter(jobs=sum(queue.counts[name] for name in LIVELY), waiting=sum(queue.counts[n] for n in WAITING))
-        above, seen = queue.name, set[str]()
-        while above in sums and above not in seen:
-            sums[above] += found
-            seen.add(above)
-            above = queues[above].parent
+        for one in (queue, *above(queue, queues.get)):
+            sums[one.name] += found
     return {
         name: replace(queue, jobs=sums[name]["jobs"], waiting=sums[name]["waiting"]) for name, queue in queues.items()
     }
