@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import msgspec
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.controllers.allocation_bodies import (
@@ -53,15 +52,6 @@ class AllocationSettings(msgspec.Struct, frozen=True):
     """Objects of which is known what was last written."""
 
 
-class _Sent(NamedTuple):
-    """A write that the watch may not show yet."""
-
-    mark: str
-    """What it was decided on: see ``mark_of``."""
-    until: float
-    """When it is no longer waited for, on the steady clock."""
-
-
 class AllocationWriter:
     """Takes effects in every round and writes each object once, with the latest content."""
 
@@ -78,7 +68,8 @@ class AllocationWriter:
         self._worry = worry
         self._settings = settings or AllocationSettings()
         self._clock = clock
-        self._sent: LRUCache[Key, _Sent] = LRUCache(self._settings.remembered)
+        self._sent: TTLCache[Key, str] = TTLCache(self._settings.remembered, self._settings.unseen_seconds, clock)
+        """On what writes were decided that the watch may not show yet: see ``mark_of``."""
         self._made: set[Key] = set()
         """Objects that were made and that no round has seen yet."""
         self._said: LRUCache[tuple[Key, str], tuple[str, str]] = LRUCache(self._settings.remembered)
@@ -117,14 +108,12 @@ class AllocationWriter:
         """What was made is waited for until it is seen; then whatever becomes of it is news."""
         for key in [key for key in self._made if _is_seen(key, arbitration)]:
             self._made.discard(key)
-            sent = self._sent.get(key)
-            if sent is not None and not sent.mark:
+            if self._sent.get(key) == "":
                 self._sent.pop(key, None)
 
     def _is_under_way(self, key: Key, mark: str) -> bool:
         """Whether what this was decided on is outdated by a write that the watch does not show yet."""
-        sent = self._sent.get(key)
-        return sent is not None and sent.mark == mark and self._clock() < sent.until
+        return self._sent.get(key) == mark
 
     def _is_held_off(self, key: Key) -> bool:
         failed = self._back_offs.get(key)
@@ -151,7 +140,7 @@ class AllocationWriter:
             return
         if answer.done or _is_old_news(answer):
             self._back_offs.pop(key, None)
-            self._sent[key] = _Sent(mark, self._clock() + self._settings.unseen_seconds)
+            self._sent[key] = mark
             if not mark and answer.code != 404:
                 self._made.add(key)
             self._worried = {told for told in self._worried if told[0] != key[0]}

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from cachetools import LRUCache
+from cachetools import TTLCache
 
 from vsched.clock import Clock
 from vsched.errors import Unavailable
@@ -50,11 +50,10 @@ class Answers(Generic[V]):
 
     def __init__(self, settings: ReviewSettings, clock: Clock, told: Telling, what: str) -> None:
         self._settings = settings
-        self._clock = clock
         self._told = told
         self._what = what
-        self._yes: LRUCache[bytes, tuple[float, V]] = LRUCache(settings.remembered)
-        self._no: LRUCache[bytes, tuple[float, V]] = LRUCache(settings.remembered)
+        self._yes: TTLCache[bytes, tuple[V]] = TTLCache(settings.remembered, settings.yes_seconds, clock.monotonic)
+        self._no: TTLCache[bytes, tuple[V]] = TTLCache(settings.remembered, settings.no_seconds, clock.monotonic)
         self._asking = tuple(asyncio.Lock() for _ in range(STRIPES))
         self._bucket = TokenBucket(settings.per_second, settings.at_once, clock.monotonic)
         self._silent = False
@@ -71,12 +70,7 @@ class Answers(Generic[V]):
         return found[0]
 
     def _known(self, key: bytes) -> tuple[V] | None:
-        now = self._clock.monotonic()
-        for answers in (self._yes, self._no):
-            entry = answers.get(key)
-            if entry is not None and now < entry[0]:
-                return (entry[1],)
-        return None
+        return self._yes.get(key) or self._no.get(key)
 
     async def _ask(self, key: bytes, ask: Callable[[], Awaitable[V]]) -> V:
         settings = self._settings
@@ -93,8 +87,8 @@ class Answers(Generic[V]):
                 )
             raise Refusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
         self._silent = False
-        answers, seconds = (self._yes, settings.yes_seconds) if found else (self._no, settings.no_seconds)
-        answers[key] = (self._clock.monotonic() + seconds, found)
+        answers = self._yes if found else self._no
+        answers[key] = (found,)
         return found
 
 
