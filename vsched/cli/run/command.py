@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import msgspec
 
 from vsched.cli.flags.environment import by_environment
+from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignoring
 from vsched.cli.flags.periods import PERIOD, Period
 from vsched.cli.run.access import access_flags, access_of
-from vsched.daemon.options import EvictionMode, Options
+from vsched.daemon.options import Options
 from vsched.log import LEVELS, LogFormat, configure
 from vsched.together import run_fast
 
@@ -29,6 +30,7 @@ Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
 
 _DEFAULTS = Options()
+flag = flags_of(Options)
 
 
 @by_environment
@@ -39,46 +41,26 @@ _DEFAULTS = Options()
     help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
 )
 @click.option("--context", help="context of the kubeconfig, where not its current one")
-@click.option(
-    "--scheduler-name",
-    "scheduler_names",
-    multiple=True,
-    default=_DEFAULTS.scheduler_names,
-    help="pods with this spec.schedulerName are ours; repeatable",
-)
-@click.option(
-    "--scheduler-conf",
-    "policy_file",
-    type=click.Path(path_type=Path),
-    help="policy file; without one, the built-in one",
-)
-@click.option(
+@flag("--scheduler-name", "pods with this spec.schedulerName are ours; repeatable", "scheduler_names")
+@flag("--scheduler-conf", "policy file; without one, the built-in one", "policy_file")
+@flag(
     "--scheduler-configmap",
+    "ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
     "policy_map",
-    default=_DEFAULTS.policy_map,
     metavar="NAMESPACE/NAME[/KEY]",
-    help="ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
 )
-@click.option(
+@flag(
     "--policy-files",
-    multiple=True,
+    "the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
     metavar="DIRECTORY",
-    help="the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
 )
-@click.option(
-    "--policy-env-prefix",
-    default=_DEFAULTS.policy_env_prefix,
-    help="the policy may name variables that begin with this (passwordEnv, tokenEnv)",
-)
-@click.option(
+@flag("--policy-env-prefix", "the policy may name variables that begin with this (passwordEnv, tokenEnv)")
+@flag(
     "--policy-secrets",
-    multiple=True,
+    "the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
     metavar="NAMESPACE",
-    help="the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
 )
-@click.option(
-    "--schedule-period", "period_seconds", type=PERIOD, default="1s", help="time after which a session starts anyway"
-)
+@flag("--schedule-period", "time after which a session starts anyway", "period_seconds", type=PERIOD, default="1s")
 @click.option(
     "--coalesce",
     "window_ms",
@@ -86,73 +68,46 @@ _DEFAULTS = Options()
     default=10.0,
     help="milliseconds a change waits for more of them, at most",
 )
-@click.option("--default-queue", default=_DEFAULTS.default_queue, help="queue of PodGroups that name none")
-@click.option(
-    "--queue-controller/--no-queue-controller",
-    default=_DEFAULTS.queue_controller,
-    help="look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
+@flag("--default-queue", "queue of PodGroups that name none")
+@flag(
+    "--queue-controller",
+    "look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
 )
-@click.option(
+@flag(
     "--command-namespace",
+    "take Commands about queues from this namespace; repeatable  [default: that of the pod, else of the context]",
     "command_namespaces",
-    multiple=True,
-    default=_DEFAULTS.command_namespaces,
-    help="take Commands about queues from this namespace; repeatable  [default: that of the pod, else of the context]",
 )
-@click.option(
-    "--podgroup-controller/--no-podgroup-controller",
-    default=_DEFAULTS.podgroup_controller,
-    help="make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
+@flag(
+    "--podgroup-controller",
+    "make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
 )
-@click.option(
-    "--gate-controller/--no-gate-controller",
-    default=_DEFAULTS.gate_controller,
-    help="open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
+@flag(
+    "--gate-controller",
+    "open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
 )
 @ignoring
-@click.option("--listen-address", default=_DEFAULTS.listen_address, help="address of metrics and views; '' for none")
-@click.option("--healthz-address", default=_DEFAULTS.healthz_address, help="address of health checks; '' for none")
-@click.option(
-    "--kube-api-qps", "api_qps", type=click.FloatRange(1, 100_000), default=_DEFAULTS.api_qps, help="writes a second"
-)
-@click.option(
-    "--kube-api-burst",
-    "api_burst",
-    type=click.IntRange(1, 1_000_000),
-    default=_DEFAULTS.api_burst,
-    help="writes at once",
-)
-@click.option(
-    "--max-in-flight", type=click.IntRange(1, 64), default=_DEFAULTS.max_in_flight, help="bindings on the wire at once"
-)
-@click.option(
+@flag("--listen-address", "address of metrics and views; '' for none")
+@flag("--healthz-address", "address of health checks; '' for none")
+@flag("--kube-api-qps", "writes a second", "api_qps", type=click.FloatRange(1, 100_000))
+@flag("--kube-api-burst", "writes at once", "api_burst", type=click.IntRange(1, 1_000_000))
+@flag("--max-in-flight", "bindings on the wire at once", type=click.IntRange(1, 64))
+@flag(
     "--eviction-mode",
-    type=click.Choice(get_args(EvictionMode)),
-    default=_DEFAULTS.eviction_mode,
-    help="how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
+    "how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
     "chosen either way, but a deletion does not ask whether they still let the pod go",
 )
-@click.option(
-    "--schedule/--no-schedule",
-    default=_DEFAULTS.schedule,
-    help="place pods; off for an arbitrator beside other schedulers",
-)
-@click.option(
+@flag("--schedule", "place pods; off for an arbitrator beside other schedulers")
+@flag(
     "--recordings",
+    "cycles in which something looked wrong that are kept for vsched dump; 0 for none",
     type=click.IntRange(0, 100),
-    default=_DEFAULTS.recordings,
-    help="cycles in which something looked wrong that are kept for vsched dump; 0 for none",
 )
-@click.option(
-    "--advise/--no-advise",
-    default=_DEFAULTS.advise,
-    help="look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
+@flag(
+    "--advise",
+    "look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
 )
-@click.option(
-    "--arbitrate/--no-arbitrate",
-    default=_DEFAULTS.arbitrate,
-    help="divide the cluster among namespaces by their Consumers, and take back what is overused",
-)
+@flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and take back what is overused")
 @click.option(
     "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"
 )
@@ -168,17 +123,9 @@ _DEFAULTS = Options()
     default=_DEFAULTS.rules.evictions_per_round,
     help="pods evicted in one round of arbitration, at most",
 )
-@click.option(
-    "--webhook-address",
-    default=_DEFAULTS.webhook_address,
-    help="address where the API server has Consumers reviewed, over TLS; '' for none",
-)
-@click.option(
-    "--tls-cert-file",
-    type=click.Path(path_type=Path),
-    help="certificate of what is served over TLS, in PEM form; taken up anew when it changes",
-)
-@click.option("--tls-private-key-file", "tls_key_file", type=click.Path(path_type=Path), help="its key")
+@flag("--webhook-address", "address where the API server has Consumers reviewed, over TLS; '' for none")
+@flag("--tls-cert-file", "certificate of what is served over TLS, in PEM form; taken up anew when it changes")
+@flag("--tls-private-key-file", "its key", "tls_key_file")
 @access_flags
 @click.option(
     "--leader-elect/--no-leader-elect",
@@ -196,19 +143,17 @@ _DEFAULTS = Options()
 @click.option(
     "--leader-elect-retry-period", type=PERIOD, default="2s", help="between two attempts to get or keep the Lease"
 )
-@click.option(
+@flag(
     "--leader-endpoints",
-    default=_DEFAULTS.leader_endpoints,
-    help="Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
+    "Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
     "that kube-scheduler asks no other",
 )
-@click.option("--advertise-address", default=_DEFAULTS.advertise_address, help="that address; in a pod, the pod's")
-@click.option(
+@flag("--advertise-address", "that address; in a pod, the pod's")
+@flag(
     "--leader-pod",
-    default=_DEFAULTS.leader_pod,
-    help="this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
+    "this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
 )
-@click.option("--event-qps", type=click.FloatRange(0.1, 10_000), default=_DEFAULTS.event_qps, help="Events a second")
+@flag("--event-qps", "Events a second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
     "--log-format",
