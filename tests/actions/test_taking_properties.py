@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.framework.test_cycle import carried_out
-from tests.mirror.views import view
 from tests.support.clusters import contended
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
+from tests.support.views import view
 from vsched.framework.fitting import Fitting
 from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.daemon.running import PODGROUPS, pod
+from tests.support.running import PODGROUPS, pod
 from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.sim.cluster import Cluster
 

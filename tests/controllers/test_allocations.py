@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.clock import SystemClock
 from vsched.controllers.allocations import AllocationSettings, AllocationWriter

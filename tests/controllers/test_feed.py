@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support.feeding import tell_list
 from vsched.controllers.queue_records import Feed
 from vsched.kube.deltas import Delta, PartsSink

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.controllers.asking import QUEUES, events, queue
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import node, nodes_of, pod, podgroup, scheduling, until
+from tests.support.fault_proxy import faulty
+from tests.support.queue_commands import QUEUES, events, queue
+from tests.support.running import node, nodes_of, pod, podgroup, scheduling, until
 from vsched.mirror.ingest.pods import QUEUE_GATE
 from vsched.sim.cluster import Cluster
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.controllers.asking import events, queue
 from tests.controllers.plain import (
     MIN_MEMBER,
     QUEUE_NAME,
@@ -21,8 +20,9 @@ from tests.controllers.plain import (
     workload,
     writes,
 )
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, status_of, until
+from tests.support.fault_proxy import faulty
+from tests.support.queue_commands import events, queue
+from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, status_of, until
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]

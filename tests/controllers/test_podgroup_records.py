@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support.feeding import tell_list
 from vsched.controllers.podgroup_records import PodGroupRecords
 from vsched.kube.deltas import Delta

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.daemon.running import PATIENCE_SECONDS, Obj, until
+from tests.support.running import PATIENCE_SECONDS, Obj, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.daemon.running import gang, node, nodes_of, podgroup, reasons_of, scheduling, status_of, until
+from tests.support.running import gang, node, nodes_of, podgroup, reasons_of, scheduling, status_of, until
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 SLA = "volcano.sh/sla-waiting-time"

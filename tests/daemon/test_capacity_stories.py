@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
-from tests.daemon.owners import Life, batch_job, lives, machine, queue, replica_set, running
-from tests.daemon.running import podgroup, scheduling, sessions, until
+from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.owners import Life, batch_job, lives, machine, queue, replica_set, running
+from tests.support.running import podgroup, scheduling, sessions, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes

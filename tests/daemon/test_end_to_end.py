@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.daemon.running import (
+from tests.support.running import (
     PODGROUPS,
     condition_of,
     gang,

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import (
+from tests.support.fault_proxy import faulty
+from tests.support.running import (
     PATIENCE_SECONDS,
     condition_of,
     gang,

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.daemon.owners import lives, machine, queue, replica_set, running
-from tests.daemon.running import podgroup, scheduling, sessions, until
+from tests.support.owners import lives, machine, queue, replica_set, running
+from tests.support.running import podgroup, scheduling, sessions, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes

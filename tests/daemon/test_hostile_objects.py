@@ -8,9 +8,9 @@ from itertools import islice
 import orjson
 import pytest
 
-from tests.daemon.running import scheduling, until
 from tests.support.exemplars import EXEMPLARS
 from tests.support.lenient import LenientServer
+from tests.support.running import scheduling, until
 from tests.support.spoiling import spoilt
 from vsched.daemon.app import Daemon
 from vsched.kube.deltas import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.daemon.running import Obj, digested, node, pod, podgroup, scheduling, until
+from tests.support.running import Obj, digested, node, pod, podgroup, scheduling, until
 from vsched.sim.cluster import Cluster
 
 WEIGHTS = {"a": 1, "b": 3, "c": 2}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
 from tests.support import oversized as big
 from tests.support.asking import ask
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"

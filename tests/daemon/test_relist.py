@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from tests.daemon.running import gang, nodes_of, pod, scheduling, until
+from tests.support.running import gang, nodes_of, pod, scheduling, until
 from vsched.daemon.observe.progress import Progress
 from vsched.kube.deltas import Statistics
 from vsched.kube.paths import ApiResource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.sim.api.faults import Faults, Kind, plan_of
 from vsched.sim.cluster import Cluster
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.running import node, until
+from tests.support.running import node, until
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tests.explain.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.clusters import clusters
+from tests.support.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import State

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tests.explain.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.clusters import clusters, contended
+from tests.support.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import State

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.candidates import ADDED_MAX, levers

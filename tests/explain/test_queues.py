@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explain.explained import queue_explained
+from tests.support.explained import queue_explained
 from tests.support.plans import DEFAULT_POLICY, policy_of
 from vsched.explain.records import State
 from vsched.framework.codes import Code

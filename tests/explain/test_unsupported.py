@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explain.explained import explained, queue_explained
+from tests.support.explained import explained, queue_explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, State

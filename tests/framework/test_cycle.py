@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mirror.views import view
 from tests.support.clusters import clusters
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
+from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.trace import Trace

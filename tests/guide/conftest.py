@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 import structlog
 
-from tests.daemon.running import scheduling, until
 from tests.guide.examples import world, write_files
+from tests.support.running import scheduling, until
 from vsched.sim.cluster import Cluster
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.helm.charts import CHART, NAMESPACE, RELEASE, Obj, helm
+from tests.support.charts import CHART, NAMESPACE, RELEASE, Obj, helm
 from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"

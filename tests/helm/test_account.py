@@ -12,12 +12,12 @@ import aiohttp
 import msgspec
 import pytest
 
-from tests.daemon.owners import queue
-from tests.daemon.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
-from tests.daemon.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
-from tests.helm.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.helm.releases import Released, secret_of, there
+from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
+from tests.support.owners import queue
 from tests.support.prometheus import free_port
+from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
+from tests.support.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.leader_address import LEADER_LABEL

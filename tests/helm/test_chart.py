@@ -14,7 +14,8 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.helm.charts import (
+from tests.helm.foreign import SCHEMAS
+from tests.support.charts import (
     CHART,
     NAMESPACE,
     POD,
@@ -27,7 +28,6 @@ from tests.helm.charts import (
     one,
     options_in,
 )
-from tests.helm.foreign import SCHEMAS
 from vsched.cli.run.command import command
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import check, leader_pod_of

@@ -6,10 +6,10 @@ import copy
 from functools import partial
 from pathlib import Path
 
-from tests.daemon.running import until
-from tests.daemon.sharing import BUCKETS, bucket
-from tests.helm.charts import NAMESPACE, Obj
 from tests.helm.releases import DEFINITIONS, HOOKS, Released, found, secret_of, there
+from tests.support.charts import NAMESPACE, Obj
+from tests.support.running import until
+from tests.support.sharing import BUCKETS, bucket
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 

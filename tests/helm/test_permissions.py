@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vsched
-from tests.helm.charts import RELEASE, VALUES, Obj, objects_of, one, options_in, rights_in
+from tests.support.charts import RELEASE, VALUES, Obj, objects_of, one, options_in, rights_in
 from vsched.daemon.permissions import CALLERS, needed
 from vsched.settings import Settings
 from vsched.settings.built_in import REGISTRY

@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
-from tests.helm.charts import Obj, objects_of, one
+from tests.support.charts import Obj, objects_of, one
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.sim.cluster import Cluster
 
 PROMTOOL = shutil.which("promtool") or ""

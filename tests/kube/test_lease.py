@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
 from tests.kube.conftest import Eventually
 from tests.kube.stub_server import StubServer, silence
+from tests.support.fault_proxy import FaultProxy, faulty
 from vsched.clock import FakeClock
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.connection import Connection

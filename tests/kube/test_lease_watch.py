@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
 from tests.kube.conftest import Eventually
+from tests.support.fault_proxy import FaultProxy, faulty
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.connection import Connection
 from vsched.kube.deltas import State, Statistics

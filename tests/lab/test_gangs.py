@@ -9,7 +9,7 @@ import msgspec
 import orjson
 import pytest
 
-from tests.daemon.running import PODGROUPS, node, until
+from tests.support.running import PODGROUPS, node, until
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.mirror.builders import Fields, merged
+from tests.support.builders import Fields, merged
 
 
 def consumer(name: str = "c", *, namespace: str = "ns", **fields: Any) -> Fields:

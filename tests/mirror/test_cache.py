@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
-from tests.mirror.views import named, view
+from tests.support import builders as make
+from tests.support.views import named, view
 from vsched.mirror.cache import Cache
 from vsched.mirror.state.seen import Seen
 from vsched.model.job import Job

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.mirror.cache import Cache
 from vsched.model.budget import JobBudget
 from vsched.model.queue import NodeGroups

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mirror import builders as make
-from tests.mirror.views import view
+from tests.support import builders as make
+from tests.support.views import view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate

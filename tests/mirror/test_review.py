@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.mirror.cache import Cache
 from vsched.mirror.state.jobs import _REVIEWED
 

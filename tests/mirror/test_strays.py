@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.cache import Cache

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import yaml
 
-from tests.daemon.running import PODGROUPS, Obj
+from tests.support.running import PODGROUPS, Obj
 from vsched.kernels.domains import HOSTNAME
 from vsched.sim.cluster import Cluster
 

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.daemon.running import until
-from tests.writes.recording_server import RecordingServer, Reply, recording, writer_to
+from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
+from tests.support.running import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Unschedulable
 from vsched.writes.bodies import pod_reference

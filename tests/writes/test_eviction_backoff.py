@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.mirror import builders as make
-from tests.writes.recording_server import until
+from tests.support import builders as make
+from tests.support.recording_server import until
 from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.status import Status

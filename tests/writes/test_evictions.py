@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.writes.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
 from vsched.clock import FakeClock
 from vsched.model.plan import Evict
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.writes.recording_server import until
+from tests.support.recording_server import until
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 

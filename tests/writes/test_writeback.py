@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
+from tests.support.recording_server import RecordingServer, Reply, recording, until, writer_to
 from tests.support.small import SmallCluster
-from tests.writes.recording_server import RecordingServer, Reply, recording, until, writer_to
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.mirror.notes import Broken
 from vsched.model.advice import WOULD_START

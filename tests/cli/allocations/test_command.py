@@ -14,7 +14,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.daemon.running import node, scheduling, until
+from tests.support.running import node, scheduling, until
 from vsched.cli import cli
 from vsched.cli.allocations.source import readable, shares_of
 from vsched.errors import BadInput, VschedError

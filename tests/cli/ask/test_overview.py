@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.daemon.running import gang, node, scheduling, until
 from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
+from tests.support.running import gang, node, scheduling, until
 from vsched.cli.ask.daemon import Target
 from vsched.cli.ask.overview import Events, Pace, View, views
 from vsched.errors import BadInput, Unavailable

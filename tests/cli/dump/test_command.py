@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.daemon.observe.test_recordings import serving
-from tests.daemon.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of, until
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster

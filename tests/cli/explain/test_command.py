@@ -12,9 +12,9 @@ import yaml
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
-from tests.explain.explained import explained, queue_explained
+from tests.support.explained import explained, queue_explained
 from tests.support.plans import policy_of
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.cli import cli
 from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for

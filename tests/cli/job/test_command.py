@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.daemon.running import gang, node, nodes_of, queue_status, scheduling, status_of, until
+from tests.support.running import gang, node, nodes_of, queue_status, scheduling, status_of, until
 from vsched.cli import cli
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster

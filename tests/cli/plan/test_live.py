@@ -11,10 +11,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.daemon.running import gang, node, nodes_of, until
 from tests.support.held import holding
 from tests.support.plans import DEFAULT_POLICY, manifests, policy_of
 from tests.support.questions import Asker, recording_of
+from tests.support.running import gang, node, nodes_of, until
 from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain

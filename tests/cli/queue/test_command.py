@@ -13,8 +13,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.controllers.asking import COMMANDS, annotations, queue, state
-from tests.daemon.running import gang, node, nodes_of, podgroup, queue_status, scheduling, until
+from tests.support.queue_commands import COMMANDS, annotations, queue, state
+from tests.support.running import gang, node, nodes_of, podgroup, queue_status, scheduling, until
 from vsched.cli import cli
 from vsched.controllers.queues import STATE_WISH
 from vsched.daemon.app import Daemon

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.helm.charts import rights_in
+from tests.support.charts import rights_in
 from vsched.cli import cli
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right, needed

@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 from click.testing import CliRunner
 
-from tests.daemon.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of, until
 from vsched.cli import cli
 from vsched.sim.cluster import Cluster
 

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.daemon.running import node
 from tests.support.answering import answering, content
 from tests.support.prometheus import prometheus, steady, swinging
+from tests.support.running import node
 from vsched.cli import cli
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput, Unavailable

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
 from tests.support.extending import DRIPPING, HANGING, Reply, extending
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

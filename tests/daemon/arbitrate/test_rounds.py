@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.mirror.builders import Fields, merged, namespace, node, pod, read
+from tests.support.builders import Fields, merged, namespace, node, pod, read
 from tests.support.parties import amounts, party, pods, world
-from tests.writes.recording_server import RecordingServer, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, recording, until, writer_to
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import FakeClock

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
-from tests.daemon.running import condition_of, until
-from tests.daemon.sharing import (
+from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.running import condition_of, until
+from tests.support.sharing import (
     ALLOCATIONS,
     CONSUMERS,
     QUICK,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, scheduling, until
+from tests.support.fault_proxy import faulty
+from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection, home_of, led
 from vsched.daemon.options import Options

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.daemon.fault_proxy import faulty
 from tests.daemon.replicas import HASTY, LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
-from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, status_of, until
-from tests.daemon.sharing import RULES, deployment, machine, namespace, overused, runs
+from tests.support.fault_proxy import faulty
+from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, status_of, until
+from tests.support.sharing import RULES, deployment, machine, namespace, overused, runs
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
-from tests.daemon.running import condition_of, gang, node, pod, scheduling, until
+from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.running import condition_of, gang, node, pod, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.status import Status

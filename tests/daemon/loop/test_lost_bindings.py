@@ -8,8 +8,8 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
-from tests.daemon.running import gang, node, nodes_of, pod, scheduling, until
+from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.running import gang, node, nodes_of, pod, scheduling, until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.kube.client import ApiClient

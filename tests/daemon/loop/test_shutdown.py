@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from tests.writes.recording_server import RecordingServer, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, recording, until, writer_to
 from vsched.clock import FakeClock
 from vsched.daemon.loop.shutdown import TELLING_SECONDS, Left, wind_down
 from vsched.model.plan import Bind, Evict

@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from tests.support.recording_server import recording, until, writer_to
 from tests.support.small import SmallCluster
-from tests.writes.recording_server import recording, until, writer_to
 from vsched.clock import SystemClock
 from vsched.daemon.loop.spine import FIRST_PAUSE_SECONDS, Hands, Loop
 from vsched.daemon.observe.snapshots import SnapshotService

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.daemon.running import PATIENCE_SECONDS, gang, node, status_of, until
+from tests.support.running import PATIENCE_SECONDS, gang, node, status_of, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient

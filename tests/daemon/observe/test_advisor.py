@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.owners import queue
-from tests.daemon.running import PODGROUPS, condition_of, gang, node, nodes_of, pod, podgroup, scheduling, until
+from tests.support.owners import queue
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.running import PODGROUPS, condition_of, gang, node, nodes_of, pod, podgroup, scheduling, until
 from vsched.clock import FakeClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of, until
 from tests.support.asking import ask
+from tests.support.fault_proxy import faulty
+from tests.support.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

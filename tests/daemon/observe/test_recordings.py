@@ -15,14 +15,14 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.fault_proxy import faulty
 from tests.daemon.loop.test_evictions import POLICY as PREEMPTING
 from tests.daemon.loop.test_evictions import QUICK_TO_GO, of_class, priority_class
-from tests.daemon.running import gang, node, nodes_of, until
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import ask, trusting
 from tests.support.extending import extending
+from tests.support.fault_proxy import faulty
 from tests.support.questions import recording_of
+from tests.support.running import gang, node, nodes_of, until
 from vsched.clock import FakeClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.daemon.fault_proxy import faulty
-from tests.daemon.running import gang, node, nodes_of, pod, reasons_of, scheduling, until
+from tests.support.fault_proxy import faulty
+from tests.support.running import gang, node, nodes_of, pod, reasons_of, scheduling, until
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.mirror.resources import PODS

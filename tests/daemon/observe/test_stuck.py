@@ -17,13 +17,13 @@ import msgspec
 import pytest
 
 from tests.daemon.making import GROUP, WISH, Making
-from tests.daemon.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
-from tests.daemon.sharing import RULES, consumer, rounds
 from tests.daemon.situations import SITUATIONS, Stuck
 from tests.daemon.situations_more import MORE
 from tests.support.contents import contents, kept_but_for
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
+from tests.support.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
+from tests.support.sharing import RULES, consumer, rounds
 from tests.support.shell import KUBECTL, shell
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Change, Explanation, State

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.daemon.running import REGISTRY, node, pod, scheduling, sessions, until
+from tests.support.running import REGISTRY, node, pod, scheduling, sessions, until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
 from tests.support.answering import Reply, answering, content, endless, hang_up, silence
 from tests.support.prometheus import prometheus, steady
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.model.usage import UsageTable
 from vsched.sim.cluster import Cluster, ClusterSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings

@@ -16,10 +16,10 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.daemon.fault_proxy import FaultProxy, faulty
-from tests.daemon.running import PATIENCE_SECONDS, gang, node, nodes_of, pod, until
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import PEOPLE, ask, trusting
+from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, pod, until
 from vsched.cli.run.command import command, options_of
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon

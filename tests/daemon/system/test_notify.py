@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of, until
 from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.daemon.policy.reload import Reading

@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from tests.mirror import builders as make
 from tests.mirror.accounts.test_namespaces import Parties
+from tests.support import builders as make
 
 HARD = {"networkTopology": {"mode": "hard"}}
 NODE = make.node()

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mirror import arbitrated as of
-from tests.mirror import builders as make
 from tests.mirror.test_cache import World
 from tests.mirror.test_cache_order import decide, sometimes, streams, take_back
-from tests.mirror.views import task_view, view
+from tests.support import builders as make
+from tests.support.views import task_view, view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Ceiling, NamespaceAccount, Pool

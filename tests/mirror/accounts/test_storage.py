@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mirror import arbitrated as of
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import NamespaceAccount
 from vsched.model.counted import CLAIMS, STORAGE, of_class

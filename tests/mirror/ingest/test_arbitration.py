@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.mirror import arbitrated as of
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota

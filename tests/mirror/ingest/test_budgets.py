@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.errors import BadObject
 from vsched.mirror.ingest.budgets import budget_of, quota_of, quota_request_of
 from vsched.model.shape import Requirement, Selector

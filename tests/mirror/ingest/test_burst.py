@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from tests.support.plans import manifests, mirror
 from vsched.mirror import wire
 from vsched.mirror.ingest.requests import request_of

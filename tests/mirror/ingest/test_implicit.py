@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mirror import builders as make
 from tests.mirror.test_cache import World
-from tests.mirror.views import books_view, job_view
+from tests.support import builders as make
+from tests.support.views import books_view, job_view
 from vsched.model.job import JobSpec
 
 Fields = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.errors import BadObject
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 import yaml
 
-from tests.mirror import builders as make
+from tests.support import builders as make
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of

@@ -15,8 +15,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.daemon.owners import queue
-from tests.daemon.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, until
+from tests.support.owners import queue
+from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, until
 from tests.support.small import SmallCluster
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Unschedulable

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.daemon.running import until
 from tests.support.asking import Lines, ask, hello
 from tests.support.overviews import RESOURCES, job, picture
+from tests.support.running import until
 from tests.support.watching import watching
 from vsched.clock import FakeClock, SystemClock
 from vsched.web.overview.deltas import delta

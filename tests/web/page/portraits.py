@@ -15,8 +15,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.daemon.running import scheduling, until
 from tests.support.browser import chromium, sitting
+from tests.support.running import scheduling, until
 from vsched.sim.cluster import Cluster
 
 ROOT = Path(__file__).parents[3]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 import pytest_asyncio
 
-from tests.daemon.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling, until
 from tests.support.browser import Sitting, sitting
 from tests.support.demoing import demo_page
+from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling, until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.daemon.running import gang, node, nodes_of, podgroup, scheduling, until
 from tests.support.browser import Sitting, sitting
+from tests.support.running import gang, node, nodes_of, podgroup, scheduling, until
 from vsched.sim.cluster import Cluster
 
 expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect

@@ -10,9 +10,9 @@ from contextlib import AsyncExitStack
 import pytest
 from aiohttp import web
 
-from tests.daemon.running import until
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import HELLO, Raw, ask, hello, raw, trusting
+from tests.support.running import until
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.listener import listening_sockets
 from vsched.web.serve.routing import Route, as_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.daemon.running import Obj, pod
+from tests.support.running import Obj, pod
 from vsched.sim.cluster import Cluster
 
 GROUP = "scheduling.k8s.io/group-name"

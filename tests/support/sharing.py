@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.daemon.running import Obj, condition_of, scheduling, until
+from tests.support.running import Obj, condition_of, scheduling, until
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings

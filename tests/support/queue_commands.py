@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.daemon.running import queue_status
+from tests.support.running import queue_status
 from vsched.controllers.queues import STATE_WISH
 from vsched.sim.cluster import Cluster
 
