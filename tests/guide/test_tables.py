@@ -13,6 +13,7 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.guide.pages import TOP, page, pages, rows, words_in
+from vsched.cli.run.command import command
 from vsched.framework.codes import Code
 from vsched.model.ignorable import IGNORABLE
 from vsched.settings.arguments import flat_arguments
@@ -146,6 +147,24 @@ def test_the_version_has_its_changes() -> None:
     (licence,) = [(TOP / name).read_text(encoding="utf-8") for name in project["license-files"]]
     assert project["license"] == "Apache-2.0"
     assert "Apache License\n                           Version 2.0" in licence
+
+
+def test_files_of_systemd_are_installed_where_the_table_says() -> None:
+    steps = (TOP / "Makefile").read_text(encoding="utf-8").splitlines()
+    table = [row for row in rows(page("systemd/README.md").prose) if len(row) == 3]
+    assert len(table) == 4
+    for found, place, _ in table:
+        name = found.partition("[")[2].partition("]")[0]
+        target = f"systemd/{name} $(DESTDIR){words_in(place)[0]}"
+        assert any(line.endswith(target) for line in steps), target
+
+
+def test_defaults_of_flags_are_those_that_pages_tell() -> None:
+    flags = {flag: option.default for option in command.params for flag in option.opts}
+    told = [found for each in pages() for found in re.findall(r"`(--[a-z-]+)` \(`?([\w:. ]+?)`?\)", each.prose)]
+    told = [(flag, text.replace(" ", "")) for flag, text in told if flag in flags and text != "repeatable"]
+    assert len(told) > 8
+    assert told == [(flag, str(flags[flag]) or "none") for flag, _ in told]
 
 
 def test_the_rooms_are_on_the_floors_that_are_checked() -> None:
