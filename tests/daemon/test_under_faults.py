@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tests.support.running import gang, node, nodes_of, scheduling, until
-from vsched.sim.api.faults import Faults, Kind, plan_of
+from vsched.sim.api.fault_plan import Faults, Kind, plan_of
 from vsched.sim.cluster import Cluster
 
 DELAYS = {Kind.SLOW: 50, Kind.TIMEOUT: 100, Kind.WATCH_CUT: 600, Kind.WATCH_EXPIRED: 600}

@@ -21,7 +21,7 @@ from vsched.lab.gangs import as_gang, create, submit
 from vsched.lab.outcomes import Gang, PodOutcomes, PodSeen, pod_watch, spread_ms
 from vsched.lab.sender import Obj, Sender
 from vsched.sim.cluster import Cluster
-from vsched.sim.fleet.workload import gang
+from vsched.sim.fleet.sample_gangs import gang
 from vsched.together import first_error
 
 

@@ -11,7 +11,7 @@ from tests.sim.api_client import Api
 from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.client import LocalClient
 from vsched.sim.store.store import Store
-from vsched.sim.writes import EventLimit, Writer
+from vsched.sim.writer import EventLimit, Writer
 
 
 @pytest.fixture

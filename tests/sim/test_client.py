@@ -10,9 +10,9 @@ import pytest
 from tests.sim.api_client import pod
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.store.status import Failure
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 Obj = dict[str, Any]
 

@@ -13,8 +13,8 @@ from vsched.lab.outcomes import Gang, PodOutcomes
 from vsched.lab.sender import Obj, Sender
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.resources import PODGROUPS, PODS, RESOURCES
-from vsched.sim.controllers.pods import DURATION
-from vsched.sim.fleet.workload import gang
+from vsched.sim.controllers.pod_lifecycle import DURATION
+from vsched.sim.fleet.sample_gangs import gang
 from vsched.together import first_error
 
 

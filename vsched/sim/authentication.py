@@ -18,9 +18,9 @@ from uuid import uuid4
 
 import orjson
 
-from vsched.sim.store.causes import Causes
+from vsched.sim.store.api_errors import Failure, invalid_named, not_found
+from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Failure, invalid_named, not_found
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import Clock, format_time, utc_now
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.sim.objects.crds import shipped_definitions
 from vsched.sim.store.kinds import Obj
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = (

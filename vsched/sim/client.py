@@ -11,7 +11,7 @@ from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author
 from vsched.sim.store.store import Behind, Record, key_of
-from vsched.sim.writes import WriteOptions, Writer
+from vsched.sim.writer import WriteOptions, Writer
 
 Change = tuple[str, Obj, Obj | None]
 """ADDED, MODIFIED or DELETED, the object, and the object before that."""

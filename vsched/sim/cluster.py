@@ -20,7 +20,7 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.sim.api import metrics_apis
-from vsched.sim.api.faults import Faults
+from vsched.sim.api.fault_plan import Faults
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.server import ApiServer, Gate
 from vsched.sim.auth.access import Access
@@ -33,7 +33,7 @@ from vsched.sim.manifests import Manifest, apply_all, read_manifests
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 if TYPE_CHECKING:
     import trustme

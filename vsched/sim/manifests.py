@@ -16,8 +16,8 @@ import yaml
 from vsched import files
 from vsched.errors import BadInput, BadObject
 from vsched.sim.client import LocalClient
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.status import Failure
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 FIRST_KINDS = (

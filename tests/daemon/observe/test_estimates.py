@@ -14,7 +14,7 @@ from vsched.daemon.app import Daemon
 from vsched.explain.records import Estimate, Explanation
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.sim.cluster import Cluster
-from vsched.sim.controllers.pods import DURATION
+from vsched.sim.controllers.pod_lifecycle import DURATION
 
 OPTIONS: dict[str, Any] = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
 STAMP_SECONDS = 1.0

@@ -9,10 +9,10 @@ import pytest
 from tests.sim.catalog import KINDS, NODE, POD, WIDGET, container, pod
 from vsched.sim.admission.objects import admit_create, charge_quotas
 from vsched.sim.admission.pod import topology_labels
-from vsched.sim.objects.conform import conform
 from vsched.sim.objects.defaults import default_on_create
+from vsched.sim.objects.field_decoding import conform
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Store
 
 Obj = dict[str, Any]

@@ -16,9 +16,9 @@ from tests.sim.api_client import APPLY, CRDS, JSON_PATCH, MERGE, PODS, SCHEDULIN
 from vsched.sim.api.routes import Router
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.request import Call
-from vsched.sim.store.status import Failure
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 Obj = dict[str, Any]
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}

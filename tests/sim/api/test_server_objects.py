@@ -12,9 +12,9 @@ import pytest
 from tests.sim.api_client import APPLY, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, Api, pod, queue
 from vsched.sim.api.server import ApiServer
 from vsched.sim.requests.request import Call
-from vsched.sim.store.status import too_many_requests
+from vsched.sim.store.api_errors import too_many_requests
 from vsched.sim.store.store import Store
-from vsched.sim.writes import EventLimit, Writer
+from vsched.sim.writer import EventLimit, Writer
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 Obj = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from tests.sim.api_client import PODS, SCHEDULING, Api, pod, queue
 from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 ALL = "/api/v1/pods?watch=1"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.sim.catalog import KINDS, NODE, POD
 from vsched.sim.apply.patches import json_patch, merge_patch, strategic_merge
-from vsched.sim.store.status import Failure
+from vsched.sim.store.api_errors import Failure
 
 Obj = dict[str, Any]
 

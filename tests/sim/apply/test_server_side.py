@@ -9,9 +9,9 @@ import pytest
 
 from tests.sim.catalog import POD, WIDGET, pod
 from vsched.sim.apply.server_side import apply
+from vsched.sim.store.api_errors import Failure
+from vsched.sim.store.field_ownership import from_fields, owned_paths, path_text, to_fields
 from vsched.sim.store.managed_fields import Author, record_update
-from vsched.sim.store.ownership import from_fields, owned_paths, path_text, to_fields
-from vsched.sim.store.status import Failure
 
 Obj = dict[str, Any]
 _EARLIER = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,10 +15,10 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.engine import Engine
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.pod_index import Roster
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store, key_of
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 
 class Scripted(Controller):

@@ -7,7 +7,7 @@ import pytest
 from tests.support.running import Obj, until
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.store.status import Failure
+from vsched.sim.store.api_errors import Failure
 
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.02)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vsched.errors import BadInput
-from vsched.sim.controllers.nodes.health import is_node_ready
+from vsched.sim.controllers.nodes.node_status import is_node_ready
 from vsched.sim.fleet.nodes import NodeGroup, fleet, read_fleet, uniform_fleet
 
 FLEET = """

@@ -17,7 +17,7 @@ from tests.sim.api.test_kubectl import Kubectl
 from tests.sim.api_client import CRDS, Api
 from vsched.model.arbitration import ARBITRATOR_GROUP, ARBITRATOR_VERSION
 from vsched.sim.cel import expressions as cel
-from vsched.sim.cel.rules import VARIABLES
+from vsched.sim.cel.validation_rules import VARIABLES
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.objects.crds import shipped_definitions
 from vsched.sim.tables import jsonpath

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.sim.catalog import KINDS
 from vsched.sim.objects.protobuf import decode, is_protobuf
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.schema import schema_table
-from vsched.sim.store.status import Failure
 
 
 def _varint(value: int) -> bytes:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.catalog import POD, pod
+from vsched.sim.store.field_ownership import compared, owned_paths, path_text, shape_of, value_at
 from vsched.sim.store.managed_fields import ANCIENT, LONGEST_TRAIL, MOST_UPDATERS, Author, ManagedFields, Trail
-from vsched.sim.store.ownership import compared, owned_paths, path_text, shape_of, value_at
 
 Obj = dict[str, Any]
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.selectors import selector_for
-from vsched.sim.store.status import Failure
 
 PODS = KindRegistry().resource("pods")
 LABELS = {"app": "web", "tier": "", "size": "7", "example.com/zone": "a"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, NODE, POD, WIDGET, pod
-from vsched.sim.objects.conform import conform
+from vsched.sim.objects.field_decoding import conform
 from vsched.sim.store.kinds import Kind
 from vsched.sim.store.times import format_time
 from vsched.sim.tables import jsonpath

@@ -210,7 +210,7 @@ def command(
     SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
     """
     from vsched.daemon.system.tuning import listed, tuned  # here, so that --help does not load the server
-    from vsched.sim.api.faults import read_faults
+    from vsched.sim.api.fault_plan import read_faults
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
 

@@ -20,11 +20,11 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers import JobTimes
 from vsched.sim.controllers.actions import Action, Create
 from vsched.sim.controllers.objects import controller_uid
-from vsched.sim.controllers.workloads import daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.controllers.workloads import daemon_sets, deployments, jobs, replica_sets, stateful_sets
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Store
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 SEED = 7
 MOST_PODS = 20_000
@@ -166,7 +166,7 @@ class PaperServer:
     def _made_by(self, workload: Obj) -> Iterator[Obj]:
         if workload["kind"] == "Deployment":
             for replica_set in self._grown(
-                lambda sets: rollout.reconcile(workload, sets, 0, self._now), workload, _SETS
+                lambda sets: deployments.reconcile(workload, sets, 0, self._now), workload, _SETS
             ):
                 yield replica_set
                 yield from self._made_by(replica_set)
@@ -190,15 +190,15 @@ class PaperServer:
     def _next_pods(self, workload: Obj, pods: Sequence[Obj]) -> Sequence[Action]:
         match workload["kind"]:
             case "ReplicaSet":
-                return replicas.reconcile(workload, pods, (), self._now)
+                return replica_sets.reconcile(workload, pods, (), self._now)
             case "StatefulSet":
                 # One after the other means: when the one before is ready. All of them are asked about here.
                 spec = {**workload["spec"], "podManagementPolicy": "Parallel"}
-                return ordinals.reconcile({**workload, "spec": spec}, pods, {}, self._now)
+                return stateful_sets.reconcile({**workload, "spec": spec}, pods, {}, self._now)
             case "DaemonSet":
-                return daemons.reconcile(workload, pods, self._client.list("nodes"), self._now)
+                return daemon_sets.reconcile(workload, pods, self._client.list("nodes"), self._now)
             case _:
-                return tasks.reconcile(workload, pods, self._now, JobTimes())
+                return jobs.reconcile(workload, pods, self._now, JobTimes())
 
 
 def _quota(namespace: str, quota: Quota) -> Obj:

@@ -14,7 +14,7 @@ from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.mirror.whatif.nodes import cordon
 from vsched.model.queue import CLOSED, CLOSING, OPEN
 from vsched.model.resources import is_schedulable, parse_amount
-from vsched.sim.store.status import Failure
+from vsched.sim.store.api_errors import Failure
 
 Manifest = dict[str, Any]
 EXPECTED = "expected queue/NAME.FIELD=VALUE, podgroup/NAMESPACE/NAME.FIELD=VALUE or node/NAME.FIELD=VALUE"

@@ -13,8 +13,8 @@ from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.wire.manifests import STDIN, Origin, read
 from vsched.sim.manifests import FIRST_KINDS
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind
-from vsched.sim.store.status import Failure
 
 Manifest = dict[str, Any]
 PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})

@@ -108,7 +108,7 @@ def _as_served(node: Manifest) -> Manifest:
 
 def _made(server: PaperServer, origin: Origin, manifest: Manifest) -> list[Found]:
     """A workload and what its controllers make of it; raises BadInput where the API server would refuse it."""
-    from vsched.sim.store.status import Failure
+    from vsched.sim.store.api_errors import Failure
 
     kind = server.kind_of(manifest)
     if kind is None:

@@ -26,7 +26,7 @@ from vsched.lab.gangs import as_gang, single_pod, submit
 from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
-from vsched.sim.fleet.workload import SHAPES, gang
+from vsched.sim.fleet.sample_gangs import SHAPES, gang
 from vsched.together import run_fast
 
 EPILOG = """\b

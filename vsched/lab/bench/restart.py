@@ -29,7 +29,7 @@ from vsched.lab.gangs import create, single_pod
 from vsched.lab.outcomes import spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
-from vsched.sim.fleet.workload import SHAPES
+from vsched.sim.fleet.sample_gangs import SHAPES
 from vsched.together import run_fast
 
 EPILOG = """\b

@@ -25,9 +25,9 @@ from vsched.lab.gangs import as_gang, submit
 from vsched.lab.outcomes import PodOutcomes, pod_watch
 from vsched.lab.sender import Sender
 from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
-from vsched.sim.controllers.load import CPU_USAGE, MEMORY_USAGE
+from vsched.sim.controllers.pod_usage import CPU_USAGE, MEMORY_USAGE
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
-from vsched.sim.fleet.workload import gang
+from vsched.sim.fleet.sample_gangs import gang
 from vsched.sim.store.kinds import Obj
 from vsched.together import run_fast
 

@@ -17,7 +17,7 @@ from vsched.lab.outcomes import Gang
 from vsched.lab.sender import Obj
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
-from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
+from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
 from vsched.lab.outcomes import Gang, PodOutcomes
 from vsched.lab.sender import Obj, Sender
-from vsched.sim.fleet.workload import DEFAULT_GANG_SIZES, SHAPES, gang
+from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05
 SIZES = dict(zip(DEFAULT_GANG_SIZES, (30, 25, 20, 15, 10), strict=True))

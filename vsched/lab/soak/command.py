@@ -21,7 +21,7 @@ from vsched.lab.soak.churn import Rate, cpus_used
 from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
 from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
 from vsched.lab.soak.view import as_table
-from vsched.sim.api.faults import read_faults
+from vsched.sim.api.fault_plan import read_faults
 from vsched.together import run_fast
 
 EPILOG = """\b

@@ -24,9 +24,9 @@ from vsched.lab.trace.objects import (
 )
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers.actions import SetStatus, perform
-from vsched.sim.controllers.nodes.health import address_of
 from vsched.sim.controllers.nodes.kubelet import Addresses
-from vsched.sim.controllers.pods import running_status
+from vsched.sim.controllers.nodes.node_status import address_of
+from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Event, Subscription
 

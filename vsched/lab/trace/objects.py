@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
-from vsched.sim.controllers.nodes.health import ready_status
 from vsched.sim.controllers.nodes.kubelet import Addresses
+from vsched.sim.controllers.nodes.node_status import ready_status
 from vsched.sim.store.kinds import Obj
 
 GPU, GPU_MILLI = "nvidia.com/gpu", "vsched.io/gpu-milli"

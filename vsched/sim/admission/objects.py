@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
 from vsched.sim.admission.quota import charge
+from vsched.sim.store.api_errors import Cause, bad_request, forbidden, not_found
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause, bad_request, forbidden, not_found
 from vsched.sim.store.store import Store
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vsched.sim.store import quantities
+from vsched.sim.store.api_errors import forbidden
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import forbidden
 from vsched.sim.store.store import Store
 from vsched.sim.validation.cluster import SYSTEM_PRIORITIES
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from vsched.sim.store import quantities
+from vsched.sim.store.api_errors import forbidden
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import forbidden
 from vsched.sim.validation.resources import COUNTED_OBJECTS
 
 _COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")

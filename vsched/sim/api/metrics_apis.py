@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from vsched.sim.requests.answers import Answer
 from vsched.sim.requests.reads import list_objects
 from vsched.sim.requests.request import Call, Path
+from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, unknown_path
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
 from vsched.sim.store.quantities import canonical
-from vsched.sim.store.status import Failure, method_not_allowed, not_found, unknown_path
 from vsched.sim.store.store import Store, key_of
 from vsched.sim.store.times import format_time
 
 if TYPE_CHECKING:
-    from vsched.sim.controllers.nodes.meter import Measured, Meter
+    from vsched.sim.controllers.nodes.usage_meter import Measured, Meter
 
 RESOURCE_METRICS, CUSTOM_METRICS = "metrics.k8s.io", "custom.metrics.k8s.io"
 GROUPS = frozenset({RESOURCE_METRICS, CUSTOM_METRICS})

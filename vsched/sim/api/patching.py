@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from vsched.sim.apply import patches
-from vsched.sim.objects import bodies
+from vsched.sim.objects import request_bodies
 from vsched.sim.requests.request import Call, media_type, read_patch
+from vsched.sim.store.api_errors import Cause, Failure, bad_request, invalid_options, unsupported_media_type
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
-from vsched.sim.store.status import Cause, Failure, bad_request, invalid_options, unsupported_media_type
 from vsched.sim.store.store import Record
-from vsched.sim.writes import Writer, Written
+from vsched.sim.writer import Writer, Written
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -73,7 +73,7 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
         raise _missing_manager()
     if not isinstance(body, dict) or not body.get("kind"):
         raise bad_request("Object 'Kind' is missing in the applied configuration")
-    body, _ = bodies.with_metadata(kind, body)
+    body, _ = request_bodies.with_metadata(kind, body)
     options = call.write_options()
     options.books_kept = True
     record = writer.record(kind, namespace, name, required=bool(subresource))

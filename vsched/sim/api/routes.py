@@ -13,9 +13,9 @@ from vsched.sim.api.metrics_apis import GROUPS, MetricsApis
 from vsched.sim.api.watches import BOOKMARK_SECONDS, Watch, open_watch, run_watch
 from vsched.sim.auth.access import Access
 from vsched.sim.authentication import Tokens
-from vsched.sim.documents.documents import Documents
-from vsched.sim.objects import bodies
-from vsched.sim.objects.decoding import decoded
+from vsched.sim.documents.non_resource import Documents
+from vsched.sim.objects import request_bodies
+from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.answers import Answer, Send, Stream, text
 from vsched.sim.requests.reads import Listing, list_objects, object_bytes, read_object
 from vsched.sim.requests.request import (
@@ -28,16 +28,16 @@ from vsched.sim.requests.request import (
     read_patch,
 )
 from vsched.sim.store import conversion
+from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
 from vsched.sim.store.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.store.deletion import answer as deletion_answer
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.preconditions import check_target
-from vsched.sim.store.status import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
 from vsched.sim.store.store import Record
 from vsched.sim.tables import rendering as tables
 from vsched.sim.webhooks.validating import Change, GroupVersionKind
-from vsched.sim.writes import Writer, Written
+from vsched.sim.writer import Writer, Written
 
 _NOT_FOUND = "404 page not found\n"
 _BINDING = ("", "v1", "Binding")
@@ -266,7 +266,7 @@ class Router:
 
     def _token(self, call: Call, path: Path) -> Answer:
         options, body = call.write_options(), read_body(call, "TokenRequest")
-        body = decoded(bodies.TOKEN_REQUEST, body, options.field_validation, options.warnings)
+        body = decoded(request_bodies.TOKEN_REQUEST, body, options.field_validation, options.warnings)
         return Answer(201, obj=self._tokens.request(path.namespace, path.name, body, dry_run=options.dry_run))
 
     def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
@@ -275,7 +275,7 @@ class Router:
             return Answer(obj=subresources.scale_of(kind, record.obj))
         if call.method == "PUT":
             scale = read_body(call, "Scale")
-            check_target(kind, path.namespace, path.name, bodies.scale(scale))
+            check_target(kind, path.namespace, path.name, request_bodies.scale(scale))
         else:
             change = patching.change_of(kind, patching.checked_media(kind, call), read_patch(call))
             scale = change(subresources.scale_of(kind, record.obj))

@@ -19,9 +19,9 @@ from aiohttp import ClientConnectionError, web
 from multidict import CIMultiDict
 
 from vsched.errors import BadInput
-from vsched.sim.api import spoiling
-from vsched.sim.api.faults import Fault, Faults
-from vsched.sim.api.faults import Kind as FaultKind
+from vsched.sim.api import fault_injection
+from vsched.sim.api.fault_plan import Fault, Faults
+from vsched.sim.api.fault_plan import Kind as FaultKind
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.routes import Router
 from vsched.sim.api.watches import BOOKMARK_SECONDS
@@ -30,12 +30,12 @@ from vsched.sim.auth.bootstrap_roles import seed_roles
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.answers import Answer, Stream
 from vsched.sim.requests.request import MAX_BODY_BYTES, Call, parse_query
-from vsched.sim.store.status import MODIFIED, Failure, FutureVersion, internal, too_large
+from vsched.sim.store.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.webhooks.calls import WebhookCaller
 from vsched.sim.webhooks.validating import ReviewWanted
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 log = logging.getLogger(__name__)
 
@@ -141,8 +141,8 @@ class ApiServer:
             return await self._send(request, call, answer)
         except Failure as failure:
             return _refusal(failure, call)
-        except spoiling.Dropped as dropped:
-            return spoiling.drop(request, dropped)
+        except fault_injection.Dropped as dropped:
+            return fault_injection.drop(request, dropped)
         except (ClientConnectionError, ConnectionError):
             raise
         except Exception as error:
@@ -151,14 +151,16 @@ class ApiServer:
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
 
     async def _spoil(self, fault: Fault, request: web.BaseRequest, call: Call) -> web.StreamResponse:
-        await spoiling.before(fault, call)
+        await fault_injection.before(fault, call)
         answer = await self._routed(call)
         if isinstance(answer, Stream):
-            return await self._send_stream(request, spoiling.spoiled(fault, answer))
-        await spoiling.after(fault)
+            return await self._send_stream(request, fault_injection.spoiled(fault, answer))
+        await fault_injection.after(fault)
         if fault.kind is FaultKind.TRUNCATED:
             body, content_type = _encoded(answer, call)
-            return await spoiling.send_half(request, answer.code, {"Content-Type": content_type, **_UNCACHED}, body)
+            return await fault_injection.send_half(
+                request, answer.code, {"Content-Type": content_type, **_UNCACHED}, body
+            )
         return await self._send(request, call, answer)
 
     async def _routed(self, call: Call) -> Answer | Stream:

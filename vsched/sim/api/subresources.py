@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from vsched.sim.admission import budgets
+from vsched.sim.admission import eviction
 from vsched.sim.admission.objects import check_open
 from vsched.sim.admission.pod import topology_labels
-from vsched.sim.objects import bodies
-from vsched.sim.objects.decoding import decoded
+from vsched.sim.objects import request_bodies
+from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.request import Call
-from vsched.sim.store.causes import Causes
+from vsched.sim.store.api_errors import Failure, bad_request, conflict, not_found, storage_conflict, success
 from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions
+from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import label_selector_text
-from vsched.sim.store.status import Failure, bad_request, conflict, not_found, storage_conflict, success
 from vsched.sim.store.store import Store
-from vsched.sim.writes import WriteOptions
+from vsched.sim.writer import WriteOptions
 
 _BINDING = "pods/binding"
 
@@ -29,7 +29,7 @@ _BINDING = "pods/binding"
 def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
     """Puts a pod on a node, once; without a name in the path, the binding's own counts."""
     pods = store.registry.resource("pods")
-    body = decoded(bodies.BINDING, body, options.field_validation, options.warnings)
+    body = decoded(request_bodies.BINDING, body, options.field_validation, options.warnings)
     metadata = body.get("metadata") or {}
     given = metadata.get("name", "")
     check_open(pods, namespace, metadata, store, name=name or given)
@@ -108,8 +108,8 @@ def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
 def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
     """The eviction subresource: reads the request and leaves the rest to the budgets."""
     if body.get("apiVersion") == "policy/v1beta1":
-        body = {**body, "apiVersion": bodies.EVICTION.api_version}
-    body = decoded(bodies.EVICTION, body, options.field_validation, options.warnings)
+        body = {**body, "apiVersion": request_bodies.EVICTION.api_version}
+    body = decoded(request_bodies.EVICTION, body, options.field_validation, options.warnings)
     pods = store.registry.resource("pods")
     metadata = body.get("metadata") or {}
     check_open(pods, namespace, metadata, store, name=name)
@@ -117,7 +117,7 @@ def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOpti
         raise bad_request("name in URL does not match name in Eviction object")
     asked = DeleteOptions.of(body.get("deleteOptions") or {})
     deletion = replace(asked, orphan_dependents=None, dry_run=options.dry_run or asked.dry_run)
-    return budgets.evict(store, pods, namespace, name, deletion, now)
+    return eviction.evict(store, pods, namespace, name, deletion, now)
 
 
 def scale_of(kind: Kind, obj: Obj) -> Obj:
@@ -143,7 +143,7 @@ def scale_of(kind: Kind, obj: Obj) -> Obj:
 
 def with_scale(kind: Kind, obj: Obj, scale: Obj) -> Obj:
     """The workload with the replicas a Scale asks for."""
-    scale = bodies.scale(scale)
+    scale = request_bodies.scale(scale)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     version = (scale.get("metadata") or {}).get("resourceVersion")
     scaled = _with(obj, kind.scale_paths[0] if kind.custom else ".spec.replicas", replicas)

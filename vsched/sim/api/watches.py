@@ -13,14 +13,14 @@ from time import monotonic
 
 import orjson
 
-from vsched.sim.objects.conform import empty_fields
+from vsched.sim.objects.field_decoding import empty_fields
 from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.requests.reads import check_selectors, request_selector
 from vsched.sim.requests.request import Call, Form, include_object
 from vsched.sim.store import conversion
+from vsched.sim.store.api_errors import Failure, expired
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.selectors import Selector
-from vsched.sim.store.status import Failure, expired
 from vsched.sim.store.store import Behind, Event, Record, Store, Subscription, key_of
 from vsched.sim.store.times import Clock
 from vsched.sim.tables import rendering as tables

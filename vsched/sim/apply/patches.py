@@ -12,9 +12,9 @@ import jsonpatch
 
 from vsched.sim.apply.server_side import apply
 from vsched.sim.apply.strategic import strategic_merge
-from vsched.sim.objects.conform import json_type
+from vsched.sim.objects.field_decoding import json_type
+from vsched.sim.store.api_errors import Failure, bad_request, unprocessable
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Failure, bad_request, unprocessable
 
 __all__ = ["apply", "json_patch", "merge_patch", "strategic_merge"]
 

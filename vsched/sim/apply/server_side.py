@@ -12,10 +12,9 @@ from typing import Any
 import orjson
 
 from vsched.sim.apply import last_applied
-from vsched.sim.objects.conform import unknown_fields
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.managed_fields import Author, ManagedFields, Manager, entries_of, with_entries
-from vsched.sim.store.ownership import (
+from vsched.sim.objects.field_decoding import unknown_fields
+from vsched.sim.store.api_errors import Failure, bad_request
+from vsched.sim.store.field_ownership import (
     Path,
     Shape,
     item_step,
@@ -25,7 +24,8 @@ from vsched.sim.store.ownership import (
     value_at,
     value_step,
 )
-from vsched.sim.store.status import Failure, bad_request
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import Author, ManagedFields, Manager, entries_of, with_entries
 from vsched.sim.store.times import format_time, utc_now
 
 _BEFORE = "before-first-apply"

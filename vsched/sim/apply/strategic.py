@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vsched.sim.objects.conform import json_type
+from vsched.sim.objects.field_decoding import json_type
+from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import Field, Type, schema_table
-from vsched.sim.store.status import Failure, bad_request
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"

@@ -22,12 +22,12 @@ from vsched.sim.authentication import (
     account_of,
     account_user,
 )
-from vsched.sim.objects.decoding import decoded
+from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.attributes import Attributes, attributes_of
 from vsched.sim.requests.request import Call, Path
-from vsched.sim.store.causes import Causes
+from vsched.sim.store.api_errors import internal, invalid
+from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import internal, invalid
 from vsched.sim.store.store import Store
 
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]

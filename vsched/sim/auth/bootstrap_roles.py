@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from vsched.sim.auth.rbac import ALL, GROUP
 from vsched.sim.authentication import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from vsched.sim.store.kinds import Obj
-from vsched.sim.writes import Writer
+from vsched.sim.writer import Writer
 
 _API_VERSION = f"{GROUP}/v1"
 _HEALTH = ("/healthz", "/livez", "/readyz", "/version", "/version/")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from vsched.sim.authentication import MASTERS, User, account_of
 from vsched.sim.requests.attributes import Attributes
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.label_selectors import matches_label_selector
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Record, Store
 
 GROUP = "rbac.authorization.k8s.io"

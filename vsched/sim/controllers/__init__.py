@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.disruption import DisruptionBudgets
+from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
+from vsched.sim.controllers.event_recorder import Recorder
 from vsched.sim.controllers.garbage import GarbageCollector
-from vsched.sim.controllers.load import UsageSettings
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes.kubelet import Addresses, Kubelets, NodeAgents
 from vsched.sim.controllers.nodes.lifecycle import NodeLifecycle, OrphanedPods, TaintEviction
-from vsched.sim.controllers.nodes.meter import Meter
-from vsched.sim.controllers.pods import PodTimes
+from vsched.sim.controllers.nodes.usage_meter import Meter
+from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_lifecycle import PodTimes
+from vsched.sim.controllers.pod_usage import UsageSettings
 from vsched.sim.controllers.quotas import Quotas
-from vsched.sim.controllers.recorder import Recorder
-from vsched.sim.controllers.roster import Roster
 from vsched.sim.controllers.workloads.controllers import (
     CronJobs,
     DaemonSets,
@@ -30,7 +30,7 @@ from vsched.sim.controllers.workloads.controllers import (
     ReplicaSets,
     StatefulSets,
 )
-from vsched.sim.controllers.workloads.tasks import JobTimes
+from vsched.sim.controllers.workloads.jobs import JobTimes
 from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.store import Store
 

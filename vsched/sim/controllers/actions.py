@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vsched.sim.client import LocalClient
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.managed_fields import record_update
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Store
 
 

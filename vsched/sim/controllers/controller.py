@@ -12,8 +12,8 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.objects import split_key
+from vsched.sim.controllers.pod_index import Roster
 from vsched.sim.controllers.queue import WorkQueue
-from vsched.sim.controllers.roster import Roster
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 

@@ -15,11 +15,11 @@ from time import monotonic
 from vsched.errors import BadObject
 from vsched.sim.controllers.actions import After, Create, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
-from vsched.sim.controllers.notices import Deed, of_failure, of_success
-from vsched.sim.controllers.recorder import Recorder
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.event_messages import Deed, of_failure, of_success
+from vsched.sim.controllers.event_recorder import Recorder
+from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Behind, Event, Store, Subscription
 
 log = logging.getLogger(__name__)

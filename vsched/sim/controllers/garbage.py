@@ -15,7 +15,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting, split_key, with_owners, without_finalizer
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.pod_index import Roster
 from vsched.sim.store.kinds import KindRegistry, Obj
 
 FOREGROUND = "foregroundDeletion"

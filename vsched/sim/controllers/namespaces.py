@@ -10,7 +10,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.pod_index import Roster
 from vsched.sim.store.kinds import KindRegistry, Obj
 
 BURST = 200

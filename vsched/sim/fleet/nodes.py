@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from vsched.errors import BadInput
-from vsched.sim.controllers.load import usage_problem
-from vsched.sim.controllers.nodes.health import ready_status
 from vsched.sim.controllers.nodes.kubelet import Addresses
+from vsched.sim.controllers.nodes.node_status import ready_status
+from vsched.sim.controllers.pod_usage import usage_problem
 from vsched.sim.manifests import Manifest, read_documents
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import utc_now

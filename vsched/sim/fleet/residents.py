@@ -26,15 +26,15 @@ import msgspec
 
 from vsched.errors import BadInput
 from vsched.sim.controllers.nodes.kubelet import Addresses
-from vsched.sim.controllers.pods import running_status
-from vsched.sim.fleet.workload import GROUP_NAME, SCHEDULER_NAME
+from vsched.sim.controllers.pod_lifecycle import running_status
+from vsched.sim.fleet.sample_gangs import GROUP_NAME, SCHEDULER_NAME
 from vsched.sim.manifests import read_documents
+from vsched.sim.store.api_errors import Failure
+from vsched.sim.store.field_ownership import owned_paths, to_fields
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.ownership import owned_paths, to_fields
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import format_time
-from vsched.sim.writes import WriteOptions, Writer
+from vsched.sim.writer import WriteOptions, Writer
 
 MOST = 1_000_000
 

@@ -14,12 +14,12 @@ from importlib import resources
 import orjson
 import yaml
 
-from vsched.sim.cel import rules
-from vsched.sim.cel.rule_checks import rule_causes
-from vsched.sim.objects import structural
+from vsched.sim.cel import validation_rules
+from vsched.sim.cel.rule_compilation import rule_causes
+from vsched.sim.objects import structural_schema
+from vsched.sim.store.api_errors import Cause, Failure
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_preconditions, delete
 from vsched.sim.store.kinds import Column, Kind, Obj, Subresource
-from vsched.sim.store.status import Cause, Failure
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import Clock, format_time
 
@@ -50,20 +50,20 @@ def is_definition(kind: Kind) -> bool:
 
 def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     """The object pruned and defaulted by its kind's schema, and the paths of the fields that were dropped."""
-    return structural.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
+    return structural_schema.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
 
 
 def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[Cause]:
     """What the schema of a custom kind and its rules have against an object that replaces ``old``."""
     if not kind.schema:
         return []
-    causes, tree = structural.validate(kind.schema, obj), _rules_of(kind)
-    return causes if tree is None else causes + rules.check(tree, obj, old, causes)
+    causes, tree = structural_schema.validate(kind.schema, obj), _rules_of(kind)
+    return causes if tree is None else causes + validation_rules.check(tree, obj, old, causes)
 
 
 @lru_cache(maxsize=512)
-def _rules_of(kind: Kind) -> rules.RuleTree | None:
-    return rules.rule_tree(kind.schema, root=True) if kind.schema else None
+def _rules_of(kind: Kind) -> validation_rules.RuleTree | None:
+    return validation_rules.rule_tree(kind.schema, root=True) if kind.schema else None
 
 
 def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from vsched.sim.store.api_errors import bad_request
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.schema import Field, Type, schema_table, type_name
-from vsched.sim.store.status import bad_request
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"

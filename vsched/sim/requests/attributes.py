@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from vsched.sim.requests.request import Call, parse_path
-from vsched.sim.store.names import path_segment_problems
+from vsched.sim.store.name_formats import path_segment_problems
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMED = "metadata.name="

@@ -6,8 +6,8 @@ Nothing is read here; the refusals carry every cause at once, as the real server
 from __future__ import annotations
 
 from vsched.sim.requests.request import Call
-from vsched.sim.store.causes import Causes
-from vsched.sim.store.status import bad_request, invalid_options
+from vsched.sim.store.api_errors import bad_request, invalid_options
+from vsched.sim.store.field_errors import Causes
 
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"

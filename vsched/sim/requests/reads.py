@@ -15,10 +15,10 @@ import orjson
 from vsched.sim.requests.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
 from vsched.sim.requests.request import Call
 from vsched.sim.store import conversion
+from vsched.sim.store.api_errors import Failure, bad_request, expired, future_version, not_found
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import parse_labels
 from vsched.sim.store.selectors import Selector, parse_fields, selector_for
-from vsched.sim.store.status import Failure, bad_request, expired, future_version, not_found
 from vsched.sim.store.store import Behind, Record, Store
 
 TOO_OLD_TOKEN = (

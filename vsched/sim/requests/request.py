@@ -15,14 +15,11 @@ import orjson
 import yaml
 
 from vsched.sim.authentication import User
-from vsched.sim.objects import bodies, protobuf
-from vsched.sim.objects.conform import json_type
-from vsched.sim.objects.decoding import unrecognized
+from vsched.sim.objects import protobuf, request_bodies
+from vsched.sim.objects.body_decoding import unrecognized
+from vsched.sim.objects.field_decoding import json_type
 from vsched.sim.objects.json_errors import syntax_error
-from vsched.sim.store.causes import forbidden, not_supported
-from vsched.sim.store.deletion import DeleteOptions, check_options
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import (
+from vsched.sim.store.api_errors import (
     Cause,
     Failure,
     bad_request,
@@ -30,8 +27,11 @@ from vsched.sim.store.status import (
     not_acceptable,
     unsupported_media_type,
 )
+from vsched.sim.store.deletion import DeleteOptions, check_options
+from vsched.sim.store.field_errors import forbidden, not_supported
+from vsched.sim.store.kinds import Obj
 from vsched.sim.webhooks.validating import Reviews
-from vsched.sim.writes import WriteOptions
+from vsched.sim.writer import WriteOptions
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -267,7 +267,9 @@ def dry_run_causes(given: list[str]) -> list[Cause]:
 
 def read_delete_options(call: Call) -> DeleteOptions:
     """Delete options from the body; the query says them only where there is no body."""
-    body = bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
+    body = (
+        request_bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
+    )
     options = DeleteOptions.of(body)
     check_options(options, dry_run_causes(body.get("dryRun") or []))
     return options

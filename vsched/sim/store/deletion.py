@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vsched.sim.store.causes import invalid_value, not_supported
+from vsched.sim.store.api_errors import Cause, Failure, forbidden, invalid_options, object_details, success
+from vsched.sim.store.field_errors import invalid_value, not_supported
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause, Failure, forbidden, invalid_options, object_details, success
 from vsched.sim.store.store import Record, Store
 from vsched.sim.store.times import format_time, parse_time
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from vsched.sim.store.causes import Causes, invalid_value
+from vsched.sim.store.api_errors import bad_request
+from vsched.sim.store.field_errors import Causes, invalid_value
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.names import label_value_problems, qualified_name_problems
-from vsched.sim.store.status import bad_request
+from vsched.sim.store.name_formats import label_value_problems, qualified_name_problems
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!<>(),])|([^ \t\r\n=!<>(),]+))")
 _INTEGER = re.compile(r"[-+]?\d+")

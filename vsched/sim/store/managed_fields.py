@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from vsched.sim.store.field_ownership import Path, compared, from_fields, owned_paths, to_fields
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.ownership import Path, compared, from_fields, owned_paths, to_fields
 from vsched.sim.store.times import format_time
 
 Manager = tuple[str, str, str, str]

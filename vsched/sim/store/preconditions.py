@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsched.sim.store.api_errors import Cause, Failure, bad_request, conflict, invalid_named, storage_conflict
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.status import Cause, Failure, bad_request, conflict, invalid_named, storage_conflict
 
 
 def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:

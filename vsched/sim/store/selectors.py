@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vsched.sim.store.api_errors import bad_request
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import LabelRequirement, parse_labels
-from vsched.sim.store.status import bad_request
 
 Matches = Callable[[Obj], bool]
 

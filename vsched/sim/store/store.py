@@ -12,10 +12,10 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from vsched.sim.store.api_errors import already_exists, not_found
 from vsched.sim.store.history import Behind, Event, History, Record, Subscription
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.managed_fields import Author, Trail, entries_of
-from vsched.sim.store.status import already_exists, not_found
 
 __all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "storage_key"]
 

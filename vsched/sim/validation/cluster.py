@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.sim.store.causes import Causes, forbidden
+from vsched.sim.store.field_errors import Causes, forbidden
 from vsched.sim.store.kinds import Obj, without
-from vsched.sim.store.names import config_key_problems, qualified_name_problems, subdomain_problems
+from vsched.sim.store.name_formats import config_key_problems, qualified_name_problems, subdomain_problems
 from vsched.sim.validation.resources import COUNTED, check_amount, quota_resource_problems
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

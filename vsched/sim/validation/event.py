@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.sim.store.causes import Causes, invalid_value
 from vsched.sim.store.conversion import EVENT_FIELDS
+from vsched.sim.store.field_errors import Causes, invalid_value
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.names import qualified_name_problems
+from vsched.sim.store.name_formats import qualified_name_problems
 
 _NEWER = "events.k8s.io/"
 _NOTE_BYTES = 1024

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vsched.sim.objects.conform import unknown_fields
-from vsched.sim.store.causes import Causes
+from vsched.sim.objects.field_decoding import unknown_fields
+from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.names import (
+from vsched.sim.store.name_formats import (
     label_1035_problems,
     label_problems,
     path_segment_problems,

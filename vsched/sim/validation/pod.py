@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from vsched.sim.store.causes import Causes, forbidden
+from vsched.sim.store.field_errors import Causes, forbidden
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.names import env_name_problems, label_problems, qualified_name_problems, subdomain_problems
+from vsched.sim.store.name_formats import env_name_problems, label_problems, qualified_name_problems, subdomain_problems
 from vsched.sim.validation.resources import check_resources
 
 INT32_MAX = (1 << 31) - 1

@@ -6,9 +6,9 @@ from ipaddress import ip_address
 from typing import Any
 
 from vsched.sim.objects.defaults_pod import quality_of_service
-from vsched.sim.store.causes import Causes, shown
+from vsched.sim.store.field_errors import Causes, shown
 from vsched.sim.store.kinds import Obj, without
-from vsched.sim.store.names import label_problems, subdomain_problems
+from vsched.sim.store.name_formats import label_problems, subdomain_problems
 from vsched.sim.validation.pod import INT32_MAX, check_toleration
 from vsched.sim.validation.resources import check_resources
 

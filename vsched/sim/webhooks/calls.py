@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
+from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.status import Failure
 from vsched.sim.store.store import Store
 from vsched.sim.webhooks.validating import Question, Reviews, not_called, review_of, verdict
 from vsched.together import together

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from vsched.sim.cel import expressions as cel
-from vsched.sim.store.causes import Causes, required
+from vsched.sim.store.api_errors import Cause
+from vsched.sim.store.field_errors import Causes, required
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.names import qualified_name_problems, subdomain_problems
-from vsched.sim.store.status import Cause
+from vsched.sim.store.name_formats import qualified_name_problems, subdomain_problems
 from vsched.sim.webhooks.validating import CONDITION_VARIABLES
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 from vsched.sim.cel import expressions as cel
 from vsched.sim.store import conversion
+from vsched.sim.store.api_errors import Failure, forbidden, internal
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.label_selectors import matches_label_selector
-from vsched.sim.store.status import Failure, forbidden, internal
 from vsched.sim.store.store import Store
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"

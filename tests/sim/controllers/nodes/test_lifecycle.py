@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sim.builders import NOW, ago, pod
-from vsched.sim.controllers.nodes.health import (
+from vsched.sim.controllers.nodes.lifecycle import tolerated_seconds
+from vsched.sim.controllers.nodes.node_status import (
     is_node_ready,
     is_registered,
     lease_of,
@@ -16,7 +17,6 @@ from vsched.sim.controllers.nodes.health import (
     retaint,
     wanted_taints,
 )
-from vsched.sim.controllers.nodes.lifecycle import tolerated_seconds
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 

@@ -14,17 +14,17 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.nodes.health import (
+from vsched.sim.controllers.event_messages import KUBELET
+from vsched.sim.controllers.nodes.node_status import (
     LEASE_NAMESPACE,
     address_of,
     is_node_ready,
     lease_of,
     register,
 )
-from vsched.sim.controllers.notices import KUBELET
 from vsched.sim.controllers.objects import seconds_since
-from vsched.sim.controllers.pods import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_lifecycle import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now

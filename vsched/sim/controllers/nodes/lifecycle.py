@@ -9,9 +9,9 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.nodes.health import retaint
+from vsched.sim.controllers.nodes.node_status import retaint
 from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates
-from vsched.sim.controllers.roster import Roster
+from vsched.sim.controllers.pod_index import Roster
 from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import utc_now

@@ -13,8 +13,8 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
-from vsched.sim.controllers.roster import Roster
-from vsched.sim.controllers.workloads import cron, daemons, ordinals, replicas, rollout, tasks
+from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.workloads import cron_jobs, daemon_sets, deployments, jobs, replica_sets, stateful_sets
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
@@ -55,8 +55,8 @@ class ReplicaSets(WorkloadController):
         orphans: list[Obj] = []
         if not (replica_set.get("status") or {}).get("observedGeneration"):
             # Looking for pods to adopt costs a walk through the namespace, so only a set seen for the first time does.
-            orphans = replicas.unowned(self.roster.in_namespace(replica_set["metadata"]["namespace"]))
-        return replicas.reconcile(replica_set, self.roster.owned_by(replica_set), orphans, utc_now())
+            orphans = replica_sets.unowned(self.roster.in_namespace(replica_set["metadata"]["namespace"]))
+        return replica_sets.reconcile(replica_set, self.roster.owned_by(replica_set), orphans, utc_now())
 
 
 class Deployments(WorkloadController):
@@ -93,10 +93,10 @@ class Deployments(WorkloadController):
         sets = self.client.list("apps/replicasets", deployment["metadata"]["namespace"])
         pods_of_old = 0
         if deployment["spec"].get("strategy", {}).get("type") == "Recreate":
-            owned = replicas.owned_by(sets, deployment)
-            current = rollout.current_set(deployment, owned)
+            owned = replica_sets.owned_by(sets, deployment)
+            current = deployments.current_set(deployment, owned)
             pods_of_old = sum(len(self.roster.owned_by(each)) for each in owned if each is not current)
-        return rollout.reconcile(deployment, sets, pods_of_old, utc_now())
+        return deployments.reconcile(deployment, sets, pods_of_old, utc_now())
 
 
 class StatefulSets(WorkloadController):
@@ -116,7 +116,7 @@ class StatefulSets(WorkloadController):
         if stateful_set["spec"].get("volumeClaimTemplates"):
             namespace = stateful_set["metadata"]["namespace"]
             claims = {each["metadata"]["name"]: each for each in self.client.list("persistentvolumeclaims", namespace)}
-        return ordinals.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
+        return stateful_sets.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
 
 
 class DaemonSets(WorkloadController):
@@ -136,7 +136,7 @@ class DaemonSets(WorkloadController):
         daemon_set = self.find(key)
         if daemon_set is None:
             return ()
-        return daemons.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
+        return daemon_sets.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
 
 
 class Jobs(WorkloadController):
@@ -148,13 +148,13 @@ class Jobs(WorkloadController):
     component: ClassVar[str] = "job-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/jobs", "pods")
 
-    def __init__(self, client: LocalClient, roster: Roster, times: tasks.JobTimes) -> None:
+    def __init__(self, client: LocalClient, roster: Roster, times: jobs.JobTimes) -> None:
         super().__init__(client, roster)
         self._times = times
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         keys = super().affected(resource, obj, old, gone=gone)
-        return [*keys, _POD + key_of(obj)] if is_deleting(obj) and not gone and tasks.is_tracked(obj) else keys
+        return [*keys, _POD + key_of(obj)] if is_deleting(obj) and not gone and jobs.is_tracked(obj) else keys
 
     def reconcile(self, key: str) -> Sequence[Action]:
         if key.startswith(_POD):
@@ -162,18 +162,18 @@ class Jobs(WorkloadController):
         job = self.find(key)
         if job is None:
             return ()
-        return tasks.reconcile(job, self.roster.owned_by(job), utc_now(), self._times)
+        return jobs.reconcile(job, self.roster.owned_by(job), utc_now(), self._times)
 
     def _release(self, key: str) -> Sequence[Action]:
         """Lets a deleted pod go that no job is left to count."""
         pod = self.client.get("pods", *split_key(key))
         owner = controller_of(pod) if pod is not None else None
-        if pod is None or not tasks.is_tracked(pod):
+        if pod is None or not jobs.is_tracked(pod):
             return ()
         job = self.find(f"{pod['metadata']['namespace']}/{owner['name']}") if owner else None
         if owner is not None and job is not None and job["metadata"]["uid"] == owner["uid"]:
             return ()
-        return [Update("pods", without_finalizer(pod, tasks.TRACKING))]
+        return [Update("pods", without_finalizer(pod, jobs.TRACKING))]
 
 
 class CronJobs(WorkloadController):
@@ -192,4 +192,4 @@ class CronJobs(WorkloadController):
         uid = cron_job["metadata"]["uid"]
         jobs = self.client.list("batch/jobs", cron_job["metadata"]["namespace"])
         owned = [job for job in jobs if controller_uid(job) == uid]
-        return cron.reconcile(cron_job, owned, utc_now())
+        return cron_jobs.reconcile(cron_job, owned, utc_now())

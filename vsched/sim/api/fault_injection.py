@@ -1,0 +1,121 @@
+"""What a fault does to a request: before it is carried out, after that, and to the stream or bytes of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import orjson
+from aiohttp import web
+
+from vsched.sim.api.fault_plan import Fault, Kind
+from vsched.sim.requests.answers import Send, Stream
+from vsched.sim.requests.attributes import attributes_of
+from vsched.sim.requests.request import Call
+from vsched.sim.store.api_errors import MODIFIED, Failure, expired, internal, too_many_requests
+
+_HALF_EVENT = b'{"type":"MODIFIED","object":{"kind":'
+_INJECTED = "a fault that was asked for"
+_UNAVAILABLE = "the server is currently unable to handle the request"
+_TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
+
+
+class Dropped(Exception):
+    """The connection is to break here; with ``flush`` what has been written still arrives."""
+
+    def __init__(self, *, flush: bool = False) -> None:
+        super().__init__("the connection is to break here")
+        self.flush = flush
+
+
+async def before(fault: Fault, call: Call) -> None:
+    """What happens before anything is done: a delay, a refusal, or the end of the connection."""
+    match fault.kind:
+        case Kind.ERROR:
+            raise internal(f"Internal error occurred: {_INJECTED}")
+        case Kind.UNAVAILABLE:
+            raise Failure(503, "ServiceUnavailable", _UNAVAILABLE)
+        case Kind.THROTTLED:
+            told = "Too many requests, please try again later."
+            raise too_many_requests(told, retry_after_seconds=fault.retry_after_seconds)
+        case Kind.CONFLICT:
+            raise _conflict(call)
+        case Kind.DROP_BEFORE:
+            raise Dropped()
+        case Kind.SLOW:
+            await asyncio.sleep(fault.delay_seconds)
+
+
+def _conflict(call: Call) -> Failure:
+    wanted = attributes_of(call)
+    resource = f"{wanted.combined}.{wanted.group}" if wanted.group else wanted.combined
+    details = {"name": wanted.name, "group": wanted.group, "kind": wanted.combined}
+    message = f'Operation cannot be fulfilled on {resource} "{wanted.name}": {MODIFIED}'
+    return Failure(409, "Conflict", message, details={key: value for key, value in details.items() if value})
+
+
+async def after(fault: Fault) -> None:
+    """What happens once all is done, instead of an answer."""
+    match fault.kind:
+        case Kind.DROP_AFTER:
+            raise Dropped()
+        case Kind.TIMEOUT:
+            await asyncio.sleep(fault.delay_seconds)
+            raise Failure(504, "Timeout", _TIMED_OUT)
+
+
+def spoiled(fault: Fault, stream: Stream) -> Stream:
+    """A watch that goes wrong after a while."""
+    how = {Kind.WATCH_CUT: _cut, Kind.WATCH_EXPIRED: _expire, Kind.WATCH_SILENT: _fall_silent}.get(fault.kind)
+    return Stream(partial(how, stream, fault.delay_seconds)) if how is not None else stream
+
+
+async def _cut(stream: Stream, seconds: float, send: Send) -> None:
+    if not await _ended(stream, seconds, send):
+        await send(_HALF_EVENT)
+        raise Dropped(flush=True)
+
+
+async def _expire(stream: Stream, seconds: float, send: Send) -> None:
+    if not await _ended(stream, seconds, send):
+        refusal = expired(f"too old resource version: {_INJECTED}")
+        await send(orjson.dumps({"type": "ERROR", "object": refusal.body}) + b"\n")
+
+
+async def _ended(stream: Stream, seconds: float, send: Send) -> bool:
+    """Let a watch run for so long; whether it came to its own end before."""
+    try:
+        async with asyncio.timeout(seconds):
+            await stream.run(send)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _fall_silent(stream: Stream, seconds: float, send: Send) -> None:
+    """The watch goes on unheard until its time is up or the client gives up."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+
+    async def send_at_first(data: bytes) -> None:
+        if loop.time() < ends:
+            await send(data)
+
+    await stream.run(send_at_first)
+
+
+async def send_half(request: web.BaseRequest, code: int, headers: dict[str, str], body: bytes) -> web.StreamResponse:
+    """The first half of an answer that promises the whole, and the end of the connection."""
+    response = web.StreamResponse(status=code, headers={**headers, "Content-Length": str(len(body))})
+    await response.prepare(request)
+    await response.write(body[: len(body) // 2])
+    if request.transport is not None:
+        request.transport.close()
+    return response
+
+
+def drop(request: web.BaseRequest, dropped: Dropped) -> web.StreamResponse:
+    """Break the connection; what is answered goes nowhere."""
+    if request.transport is not None:
+        (request.transport.close if dropped.flush else request.transport.abort)()
+    return web.Response()

@@ -1,0 +1,135 @@
+"""Whether the validation rules that a definition brings can be asked at all: they compile and read what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vsched.sim.cel import expressions as cel
+from vsched.sim.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
+from vsched.sim.store.api_errors import Cause
+from vsched.sim.store.field_errors import forbidden, invalid_value, not_supported, required
+from vsched.sim.store.kinds import Obj
+
+_REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+_PARTS = ("rule", "message", "messageExpression", "reason", "fieldPath")
+_MESSAGE_CHARS = 2048
+
+
+def rule_causes(spec: Obj) -> list[Cause]:
+    """What is wrong with the rules of a definition, in all its versions."""
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in spec.get("versions") or ()]
+    if schemas and isinstance(schemas[0], dict) and all(each == schemas[0] for each in schemas):
+        # Versions that have the same schema are complained about once, as the real server does.
+        return list(_below(schemas[0], "spec.validation.openAPIV3Schema", "", root=True))
+    return [
+        cause
+        for index, schema in enumerate(schemas)
+        if isinstance(schema, dict)
+        for cause in _below(schema, f"spec.versions[{index}].schema.openAPIV3Schema", "", root=True)
+    ]
+
+
+def _below(schema: Obj, path: str, fixed: str, *, root: bool) -> Iterator[Cause]:
+    """Complaints about a schema and what is in it; ``fixed`` is the list above whose items cannot be told apart."""
+    rules, properties = schema.get(RULES) or [], schema.get("properties") or {}
+    if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
+        yield invalid_value(f"{path}.{RULES}", rules, "must be a list of rules, whose fields are strings")
+        return
+    for index, rule in enumerate(rules):
+        yield from _of_rule(schema, rule, f"{path}.{RULES}[{index}]", fixed, root=root)
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        yield from _branch(each, f"{path}.properties[{name}]", fixed)
+    yield from _branch(schema.get("additionalProperties"), f"{path}.additionalProperties", fixed)
+    yield from _branch(schema.get("items"), f"{path}.items", fixed or ("" if correlates(schema) else path))
+
+
+def _is_rule(rule: Any) -> bool:
+    return isinstance(rule, dict) and all(isinstance(rule.get(part, ""), str) for part in _PARTS)
+
+
+def _branch(schema: Any, path: str, fixed: str) -> Iterator[Cause]:
+    if isinstance(schema, dict):
+        yield from _below(schema, path, fixed, root=is_embedded(schema))
+
+
+def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> Iterator[Cause]:
+    text = rule.get("rule") or ""
+    if not text.strip():
+        yield required(f"{path}.rule", "rule is not specified")
+        return
+    yield from _of_words(rule, path)
+    if rule.get("optionalOldSelf") is not None:
+        yield forbidden(f"{path}.optionalOldSelf", "the embedded cluster does not know oldSelf as an optional value")
+    expression = None
+    for part in ("rule", "messageExpression"):
+        if not rule.get(part):
+            continue
+        try:
+            compiled = cel.compiled(rule[part], VARIABLES)
+            _check_fields(schema, compiled, root=root)
+        except cel.NotCompiled as error:
+            shown = rule if part == "rule" else rule[part]
+            yield invalid_value(f"{path}.{part}", shown, f"{_STAGES[part]}compilation failed: {error}")
+            continue
+        expression = compiled if part == "rule" else expression
+    if expression is not None and "oldSelf" in expression.names and fixed:
+        why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {fixed}"
+        yield invalid_value(f"{path}.rule", text, why)
+    if rule.get("fieldPath") and not _leads_somewhere(schema, rule["fieldPath"]):
+        yield invalid_value(f"{path}.fieldPath", rule["fieldPath"], "fieldPath must be a valid path")
+
+
+_STAGES = {"rule": "", "messageExpression": "messageExpression "}
+
+
+def _of_words(rule: Obj, path: str) -> Iterator[Cause]:
+    message = rule.get("message") or ""
+    if message and not message.strip():
+        yield invalid_value(f"{path}.message", message, "message must be non-empty if specified")
+    elif "\n" in message.strip():
+        yield invalid_value(f"{path}.message", message, "message must not contain line breaks")
+    elif len(message) > _MESSAGE_CHARS:
+        why = f"message must not be longer than {_MESSAGE_CHARS} characters"
+        yield invalid_value(f"{path}.message", f"{message[:10]}...", why)
+    elif "\n" in rule["rule"].strip() and not message and not rule.get("messageExpression"):
+        yield required(f"{path}.message", "message must be specified if rule contains line breaks")
+    reason = rule.get("reason")
+    if reason and reason not in _REASONS:
+        yield not_supported(f"{path}.reason", reason, _REASONS)
+
+
+def _check_fields(schema: Obj, expression: cel.Expression, *, root: bool) -> None:
+    """Raises NotCompiled where an expression plainly reads a field that the schema does not have."""
+    for variable in VARIABLES:
+        for position, fields in cel.paths_of(expression, variable):
+            wrong = _unknown_field(schema, fields, root=root)
+            if wrong:
+                raise cel.NotCompiled(cel.located(expression.text, position, f"undefined field '{wrong}'"))
+
+
+def _unknown_field(schema: Any, fields: tuple[str, ...], *, root: bool) -> str:
+    """The first field that is not there; where the type of what is read is open, anything may be."""
+    for name in fields:
+        if not isinstance(schema, dict) or schema.get("type") != "object":
+            return ""
+        if isinstance(schema.get("additionalProperties"), dict):
+            schema, root = schema["additionalProperties"], False
+            continue
+        known = {escaped(each): below for each, below in fields_of(schema, root=root).items()}
+        if name not in known:
+            return name
+        schema, root = known[name], is_embedded(known[name])
+    return ""
+
+
+def _leads_somewhere(schema: Any, path: str) -> bool:
+    """Whether a simple path, fields with dots before them, ends at a field of the schema."""
+    if not path.startswith("."):
+        return False
+    for name in path[1:].split("."):
+        if not isinstance(schema, dict):
+            return False
+        additional = schema.get("additionalProperties")
+        schema = (schema.get("properties") or {}).get(name, additional if isinstance(additional, dict) else None)
+    return isinstance(schema, dict)

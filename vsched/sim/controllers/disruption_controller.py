@@ -1,0 +1,74 @@
+"""The disruption controller: keeps the status of PodDisruptionBudgets in step with their pods.
+
+What the status says is decided in ``budgets``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from vsched.sim.controllers import disruption_budgets
+from vsched.sim.controllers.actions import Action
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, replicas_of
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import matches_label_selector
+from vsched.sim.store.store import key_of
+from vsched.sim.store.times import utc_now
+
+SCALED = {
+    "Deployment": "apps/deployments",
+    "ReplicaSet": "apps/replicasets",
+    "StatefulSet": "apps/statefulsets",
+    "ReplicationController": "replicationcontrollers",
+}
+"""The owners whose size is known."""
+
+
+class DisruptionBudgets(Controller):
+    """One look a budget for any number of changes to its pods."""
+
+    name: ClassVar[str] = "disruption budgets"
+    primary: ClassVar[str] = "policy/poddisruptionbudgets"
+    watches: ClassVar[tuple[str, ...]] = ("policy/poddisruptionbudgets", "pods")
+    settle_seconds: ClassVar[float] = 0.02
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == self.primary:
+            return () if gone else (key_of(obj),)
+        if not gone and old is not None and _looks_the_same(obj, old):
+            return ()
+        meta = obj["metadata"]
+        return [
+            key_of(budget)
+            for budget in self.client.list(self.primary, meta["namespace"])
+            if _selected(budget, obj) or (old is not None and _selected(budget, old))
+        ]
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        budget = self.find(key)
+        if budget is None or is_deleting(budget):
+            return ()
+        pods = [pod for pod in self.roster.in_namespace(budget["metadata"]["namespace"]) if _selected(budget, pod)]
+        return disruption_budgets.reconcile(budget, pods, self._scale, utc_now())
+
+    def _scale(self, reference: Obj) -> int | None:
+        """The wanted replicas of an owner; a ReplicaSet speaks for the Deployment above it."""
+        resource = SCALED.get(reference["kind"])
+        if resource is None:
+            return None
+        owner = self.client.get(resource, reference["namespace"], reference["name"])
+        return None if owner is None else replicas_of(owner)
+
+
+def _selected(budget: Obj, pod: Obj) -> bool:
+    return matches_label_selector(budget["spec"].get("selector"), pod["metadata"].get("labels"))
+
+
+def _looks_the_same(pod: Obj, old: Obj) -> bool:
+    """Nothing changed that a budget counts."""
+    seen = [
+        (is_ready(each), is_finished(each), is_deleting(each), each["metadata"].get("labels")) for each in (pod, old)
+    ]
+    return seen[0] == seen[1]

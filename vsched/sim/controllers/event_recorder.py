@@ -1,0 +1,121 @@
+"""Writes what controllers and kubelets say as Events: what happens again is counted, and much of a kind is combined.
+
+Does as client-go's recorder does: the same message about the same object is one Event that happened so many times;
+from the eleventh message of one kind on, they are one Event, too. Bounded: what was said longest ago is forgotten, and
+then told anew. The store itself keeps no more Events than so many.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import count
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.event_messages import Notice
+from vsched.sim.store.api_errors import Failure
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.times import format_time, utc_now
+
+REMEMBERED = 4096
+MOST_ALIKE = 10
+"""Messages of one kind about one object that are told one by one."""
+ALIKE_SECONDS = 600.0
+COMBINED = "(combined from similar events): "
+
+_Group = tuple[str, str, str, str, str]
+_GONE = 404
+
+
+class Recorder:
+    """Takes notices, and writes each at once."""
+
+    def __init__(self, client: LocalClient) -> None:
+        self._client = client
+        self._told: OrderedDict[tuple[_Group, str], tuple[str, str]] = OrderedDict()
+        """Namespace and name of the Event that says it."""
+        self._alike: OrderedDict[_Group, tuple[set[str], datetime]] = OrderedDict()
+        """The messages of a group since when."""
+        self._numbers = count(1)
+
+    def tell_all(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            self.tell(notice)
+
+    def tell(self, notice: Notice) -> None:
+        """Events are news and no more: one that is refused, as in a namespace that goes away, is left untold."""
+        now = utc_now()
+        group = _group(notice)
+        key, message = (group, notice.message), notice.message
+        if self._is_one_of_many(group, message, now):
+            key, message = (group, COMBINED), COMBINED + message
+        known = self._told.get(key)
+        try:
+            if known is None or not self._counted(known, message, now):
+                self._told[key] = self._made(notice, message, now)
+        except Failure:
+            self._told.pop(key, None)
+            return
+        self._told.move_to_end(key)
+        if len(self._told) > REMEMBERED:
+            self._told.popitem(last=False)
+
+    def _is_one_of_many(self, group: _Group, message: str, now: datetime) -> bool:
+        messages, since = self._alike.get(group, (set(), now))
+        if (now - since).total_seconds() > ALIKE_SECONDS:
+            messages, since = set(), now
+        self._alike[group] = messages, since
+        self._alike.move_to_end(group)
+        if len(self._alike) > REMEMBERED:
+            self._alike.popitem(last=False)
+        if message in messages:
+            return False
+        if len(messages) >= MOST_ALIKE:
+            return True
+        messages.add(message)
+        return False
+
+    def _counted(self, known: tuple[str, str], message: str, now: datetime) -> bool:
+        """Whether the Event is still there, and has been counted."""
+
+        def again(event: Obj) -> Obj:
+            return {**event, "count": event.get("count", 1) + 1, "lastTimestamp": format_time(now), "message": message}
+
+        try:
+            self._client.patch("events", *known, again)
+        except Failure as failure:
+            if failure.code != _GONE:
+                raise
+            return False
+        return True
+
+    def _made(self, notice: Notice, message: str, now: datetime) -> tuple[str, str]:
+        about = {field: value for field, value in notice.about.items() if value}
+        namespace, moment = about.get("namespace", "default"), format_time(now)
+        name = f"{about['name']}.{int(now.timestamp() * 1e6):x}{next(self._numbers):x}"
+        self._client.create(
+            "events",
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": name, "namespace": namespace},
+                "involvedObject": about,
+                "reason": notice.reason,
+                "message": message,
+                "type": "Warning" if notice.warning else "Normal",
+                "source": {"component": notice.component, **({"host": notice.host} if notice.host else {})},
+                "reportingComponent": notice.component,
+                "reportingInstance": notice.host,
+                "firstTimestamp": moment,
+                "lastTimestamp": moment,
+                "count": 1,
+                "eventTime": None,
+            },
+        )
+        return namespace, name
+
+
+def _group(notice: Notice) -> _Group:
+    about = notice.about
+    return notice.component, about.get("uid", ""), about.get("fieldPath", ""), notice.reason, notice.host

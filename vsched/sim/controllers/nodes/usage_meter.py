@@ -1,0 +1,118 @@
+"""What nodes and pods used lately: who ran where and when, kept for as long as a window of averages reaches back.
+
+Follows placements and writes nothing; figures are worked out when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.nodes.node_status import is_node_ready
+from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_usage import Floats, Stay, UsageSettings, capacity_of, node_load, pod_load, sums, window
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
+from vsched.sim.store.times import parse_time
+
+Clock = Callable[[], float]
+
+
+class Measured(NamedTuple):
+    """Averages over a window: cores and bytes used, and for nodes how much of their capacity that is."""
+
+    cpu: float
+    memory: float
+    cpu_share: float = 0.0
+    memory_share: float = 0.0
+    cpu_spread: float = 0.0
+    """Standard deviation of the share over the window."""
+    memory_spread: float = 0.0
+
+
+class Meter(Controller):
+    """Notes when pods begin and cease to run, and tells what that comes to."""
+
+    name: ClassVar[str] = "usage meter"
+    primary: ClassVar[str] = "pods"
+    watches: ClassVar[tuple[str, ...]] = ("pods",)
+
+    def __init__(self, client: LocalClient, roster: Roster, settings: UsageSettings, clock: Clock = time.time) -> None:
+        super().__init__(client, roster)
+        self.settings = settings
+        self.clock = clock
+        self._began = clock()
+        self._running: dict[str, tuple[str, Stay]] = {}
+        """The uid and the stay of pods that run, by key."""
+        self._over: deque[Stay] = deque()
+        """What has ended, in the order in which it did."""
+
+    def keys(self) -> Iterable[str]:
+        return {**dict.fromkeys(super().keys()), **dict.fromkeys(self._running)}
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        return (key_of(obj),) if obj["spec"].get("nodeName") else ()
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        pod, now = self.find(key), self.clock()
+        runs = pod is not None and pod.get("status", {}).get("phase") == "Running"
+        known = self._running.get(key)
+        uid, load = (pod["metadata"]["uid"], pod_load(pod, self.settings)) if pod is not None and runs else ("", None)
+        if known is not None:
+            if known[0] == uid and known[1].load == load:
+                return ()
+            known[1].ended = now
+            self._over.append(self._running.pop(key)[1])
+        if pod is not None and load is not None:
+            self._running[key] = (uid, Stay(pod["spec"]["nodeName"], load, now))
+        self._forget(now)
+        return ()
+
+    def _forget(self, now: float) -> None:
+        while self._over and self._over[0].ended < now - self.settings.window_seconds:
+            self._over.popleft()
+
+    def nodes(self, nodes: Sequence[Obj], seconds: float) -> dict[str, Measured]:
+        """What nodes used over a window that ends now; one whose kubelet is silent is left out."""
+        heard = [node for node in nodes if is_node_ready(node)]
+        place = {node["metadata"]["name"]: at for at, node in enumerate(heard)}
+        stays = [stay for stay in (*self._over, *(found for _, found in self._running.values())) if stay.node in place]
+        times = window(self.clock(), seconds, self._began)
+        cores, held = sums(stays, [place[stay.node] for stay in stays], len(place), times, self.settings.cycle_seconds)
+        rows = _measured(heard, times, cores, held)
+        return {name: Measured(*row) for name, row in zip(place, rows, strict=True)}
+
+    def pods(self, pods: Sequence[Obj], seconds: float) -> dict[str, Measured]:
+        """What pods that run used, by key."""
+        found = {key: self._running[key][1] for key in map(key_of, pods) if key in self._running}
+        times = window(self.clock(), seconds, self._began)
+        stays = list(found.values())
+        cores, held = sums(stays, range(len(stays)), len(stays), times, self.settings.cycle_seconds)
+        return {key: Measured(float(cores[:, at].mean()), float(held[:, at].mean())) for at, key in enumerate(found)}
+
+
+def _measured(nodes: Sequence[Obj], times: Floats, cores: Floats, held: Floats) -> list[list[float]]:
+    """The figures of each node, by samples: no more than it has, whatever its pods would like."""
+    capacity = [capacity_of(node) for node in nodes]
+    outside = [node_load(node, has) for node, has in zip(nodes, capacity, strict=True)]
+    came = [parse_time(node["metadata"]["creationTimestamp"]).timestamp() for node in nodes]
+    there = times[:, None] >= np.array(came)
+    there[-1] = True  # one that came after the last sample has that one
+    figures = []
+    for name, samples in (("cpu", cores), ("memory", held)):
+        whole = np.array([has[name] for has in capacity])
+        used = np.minimum(samples + np.array([getattr(load, name) for load in outside]), whole)
+        mean = np.sum(used * there, axis=0) / there.sum(axis=0)
+        spread = np.sqrt(np.sum((used - mean) ** 2 * there, axis=0) / there.sum(axis=0))
+        units = np.where(whole > 0, whole, np.inf)
+        figures.append((mean, mean / units, spread / units))
+    (cpu, cpu_share, cpu_spread), (memory, memory_share, memory_spread) = figures
+    rows: list[list[float]] = np.array([cpu, memory, cpu_share, memory_share, cpu_spread, memory_spread]).T.tolist()
+    return rows

@@ -1,0 +1,58 @@
+"""Sample workloads: a gang as manifests. Equal arguments give equal objects, and nothing talks to a server."""
+
+from __future__ import annotations
+
+from vsched.sim.controllers.pod_lifecycle import DURATION
+from vsched.sim.store.kinds import Obj
+
+GROUP_NAME = "scheduling.k8s.io/group-name"
+SCHEDULER_NAME = "vsched"
+
+SHAPES: tuple[dict[str, str], ...] = (
+    {"cpu": "1", "memory": "2Gi"},
+    {"cpu": "2", "memory": "4Gi"},
+    {"cpu": "4", "memory": "8Gi"},
+    {"cpu": "8", "memory": "32Gi"},
+)
+"""What the pods of a gang may ask for."""
+
+
+DEFAULT_GANG_SIZES = (1, 2, 4, 8, 16)
+
+
+def gang(name: str, namespace: str, queue: str, size: int, request: dict[str, str], seconds: float) -> list[Obj]:
+    """A PodGroup that needs all its pods at once, and the pods."""
+    group: Obj = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"minMember": size, "queue": queue, "minResources": _times(request, size)},
+    }
+    return [group, *(_pod(f"{name}-{index}", namespace, name, request, seconds) for index in range(size))]
+
+
+def _times(request: dict[str, str], count: int) -> dict[str, str]:
+    """The request of all pods together; the quantities of SHAPES are whole numbers with an optional unit."""
+    total = {}
+    for resource, quantity in request.items():
+        digits = quantity.rstrip("KMGTi")
+        total[resource] = f"{int(digits) * count}{quantity[len(digits) :]}"
+    return total
+
+
+def _pod(name: str, namespace: str, group: str, request: dict[str, str], seconds: float) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"app": group},
+            "annotations": {GROUP_NAME: group, DURATION: f"{seconds}s"},
+        },
+        "spec": {
+            "schedulerName": SCHEDULER_NAME,
+            "restartPolicy": "Never",
+            "containers": [{"name": "main", "image": "sim/worker", "resources": {"requests": request}}],
+        },
+    }

@@ -1,0 +1,388 @@
+"""Strict decoding of built-in objects: types checked, quantities and times made canonical, unknown fields dropped.
+
+The walk of each type is compiled from the schema table once; a value that is fine already is passed on as it is, so an
+object in order costs no copy. Says nothing about what is allowed (validation) or left out (defaults).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
+from typing import Any
+
+from vsched.sim.store import quantities
+from vsched.sim.store.api_errors import Failure, bad_request
+from vsched.sim.store.kinds import Kind, Obj, without
+from vsched.sim.store.schema import Field, Type, schema_table
+
+Path = tuple[str | int, ...]
+Walk = Callable[[Any, Path, list[str]], Any]
+"""Takes a value, its path and the list that collects the paths of unknown fields; gives the decoded value."""
+
+_INT32 = 1 << 31
+_INT64 = 1 << 63
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))\Z")
+_TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
+
+
+class Malformed(ValueError):
+    """A value that does not decode; the text is what the server says about it."""
+
+
+def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
+    """The object as the server would decode it, and the dotted paths of fields it does not know; a 400 Failure
+    if a field has the wrong type."""
+    try:
+        return decode(kind, obj)
+    except Malformed as error:
+        raise cannot_decode(kind, str(error)) from None
+
+
+def cannot_decode(kind: Kind, why: str) -> Failure:
+    """The 400 for a body whose fields do not decode."""
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def decode(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
+    """As conform, but raises Malformed: for patches, whose failures read differently."""
+    one = schema_table().of_kind(kind)
+    unknown: list[str] = []
+    if one is None:
+        return obj, unknown
+    return _walk_of_type(one.name)(obj, (), unknown), unknown
+
+
+@cache
+def empty_fields(kind: Kind) -> Obj:
+    """What Go writes for an object of a built-in kind of which nothing is set, besides its metadata."""
+    one = schema_table().of_kind(kind)
+    return without(_empty(one), ("metadata",)) if one is not None else {}
+
+
+def _empty(one: Type) -> Obj:
+    """Required lists and label selectors (pointers in Go) read null, structs are written with what is in them."""
+    fields: Obj = {
+        item.name: None
+        for item in one.fields.values()
+        if item.required and (item.shape == "[]" or (item.of == _SELECTOR and not item.emitted))
+    }
+    for name, zero in _emitted(one):
+        fields[name] = _empty(schema_table()[zero]) if zero.__class__ is _Struct else zero
+    return fields
+
+
+def unknown_fields(kind: Kind, obj: Obj) -> list[str]:
+    """The dotted paths of fields the kind does not have."""
+    return conform(kind, obj)[1]
+
+
+def dotted(path: Path) -> str:
+    """``spec.containers[0].image``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def json_type(value: object) -> str:
+    """What Go's decoder calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "object" if isinstance(value, dict) else "array"
+
+
+class _Entry:
+    """How one field is walked: nothing to do for a non-empty value of the ``fast`` type."""
+
+    __slots__ = ("fast", "keeps_empty", "keeps_null", "walk")
+
+    def __init__(self, fast: type | None, walk: Walk, item: Field | None) -> None:
+        self.fast = fast
+        self.walk = walk
+        # What Go leaves out when empty, and what it writes all the same.
+        struct = item is None or (not item.shape and (not item.scalar or item.of in _STRUCT_SCALARS))
+        self.keeps_empty = struct or (item is not None and (item.pointer or item.required or item.emitted))
+        self.keeps_null = item is not None and item.of in _TIMES and (item.required or item.emitted)
+
+
+_SELECTOR = "meta/v1.LabelSelector"
+_STRUCT_SCALARS = frozenset({"json", "raw", "fields", "quantity", "intorstring"})
+_TIMES = frozenset({"time", "microtime"})
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "quantity": "0", "time": None, "microtime": None}
+_DROP = object()
+
+
+@cache
+def _walk_of_type(name: str) -> Walk:
+    one = schema_table()[name]
+    # Filled on first use rather than here: types refer to themselves (JSON schemas do).
+    entries: dict[str, _Entry] = {}
+    emitted = _emitted(one)
+    is_kind = "metadata" in one.fields
+
+    def entry_of(key: str) -> _Entry | None:
+        if key in one.fields:
+            entries[key] = _Entry(*_walk_of_field(one, one.fields[key]), one.fields[key])
+        elif is_kind and key in ("apiVersion", "kind"):
+            entries[key] = _Entry(str, _string(one.short), None)
+        return entries.get(key)
+
+    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
+        changes: Obj | None = None
+        for key, item in value.items():
+            entry = entries.get(key) or entry_of(key)
+            if entry is None:
+                unknown.append(dotted((*path, key)))
+                decoded = _DROP
+            elif item:
+                if item.__class__ is entry.fast:
+                    continue
+                decoded = entry.walk(item, (*path, key), unknown)
+            elif item is None:
+                decoded = None if entry.keeps_null else _DROP
+            else:
+                decoded = entry.walk(item, (*path, key), unknown)
+                if not entry.keeps_empty:
+                    decoded = _DROP
+            if decoded is not item:
+                if changes is None:
+                    changes = {}
+                changes[key] = decoded
+        for key, zero in emitted:
+            if key not in value or (value[key] is None and zero is not None):
+                if changes is None:
+                    changes = {}
+                changes[key] = _walk_of_type(zero)({}, path, unknown) if zero.__class__ is _Struct else zero
+        if changes is None:
+            return value
+        return {key: item for key, item in {**value, **changes}.items() if item is not _DROP}
+
+    return walk
+
+
+class _Struct(str):
+    """The name of a type whose empty value is written rather than left out."""
+
+    __slots__ = ()
+
+
+def _emitted(one: Type) -> list[tuple[str, Any]]:
+    """The fields that are written even when nobody set them, with what they then read."""
+    zeros: list[tuple[str, Any]] = []
+    for item in one.fields.values():
+        if item.shape:
+            continue
+        if item.scalar and (item.required or item.emitted) and not item.pointer and item.of in _ZEROS:
+            zeros.append((item.name, _ZEROS[item.of]))
+        elif item.scalar and (item.required or item.emitted) and item.of in ("int32", "int64", "intorstring"):
+            zeros.append((item.name, 0))
+        elif item.emitted and not item.scalar:
+            zeros.append((item.name, _Struct(item.of)))
+    return zeros
+
+
+def _walk_of_field(owner: Type, item: Field) -> tuple[type | None, Walk]:
+    fast, walk = _walk_of_value(owner, item.of)
+    element = "string" if item.of == "string" else item.of.rpartition("/")[2]
+    named = item.go_type
+    if named and not item.shape:
+        return fast, _scalar(owner.short, named, (str,))
+    if item.wrapped:
+        fast, walk = None, _list_of(owner, (fast, walk), "string")
+    if item.shape == "[]":
+        return None, _list_of(owner, (fast, walk), element)
+    if item.shape == "{}":
+        return None, _map_of(owner, (fast, walk), element, named)
+    return fast, walk
+
+
+def _walk_of_value(owner: Type, of: str) -> tuple[type | None, Walk]:
+    """The walk of one value, and the Python type that needs no walk at all."""
+    simple: dict[str, tuple[type | None, Walk]] = {
+        "string": (str, _string(owner.short)),
+        "bytes": (str, _string(owner.short)),
+        "bool": (bool, _scalar(owner.short, "bool", (bool,))),
+        "int32": (None, _integer(owner.short, "int32", _INT32)),
+        "int64": (None, _integer(owner.short, "int64", _INT64)),
+        "uint32": (None, _integer(owner.short, "uint32", _INT32 << 1)),
+        "uint64": (None, _integer(owner.short, "uint64", _INT64 << 1)),
+        "double": (float, _scalar(owner.short, "float64", (float, int))),
+        "float": (float, _scalar(owner.short, "float32", (float, int))),
+        "quantity": (None, _quantity),
+        "intorstring": (str, _int_or_string),
+        "time": (None, _time),
+        "microtime": (None, _micro_time),
+        "duration": (str, _string(owner.short)),
+        "fields": (dict, _scalar(owner.short, "v1.FieldsV1", (dict,))),
+        "raw": (dict, _scalar(owner.short, "runtime.RawExtension", (dict,))),
+        "json": (dict, _anything),
+    }
+    if of in simple:
+        return simple[of]
+    return None, _nested(owner.short, of)
+
+
+def _nested(struct: str, of: str) -> Walk:
+    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
+        if value.__class__ is not dict:
+            raise _mismatch(value, path, struct, of.rpartition("/")[2])
+        return _walk_of_type(of)(value, path, unknown)
+
+    return walk
+
+
+def _zero(element: str) -> Any:
+    """What a null among the elements of a list or a map decodes to: the zero of their type."""
+    known: Obj = {"string": "", "bytes": "", "quantity": "0", "bool": False, "json": None, "raw": None}
+    if element in known:
+        return known[element]
+    return 0 if element.startswith(("int", "uint")) else {}
+
+
+def _list_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk:
+    fast, walk = entry
+
+    def walk_list(value: Any, path: Path, unknown: list[str]) -> Any:
+        if value.__class__ is not list:
+            raise _mismatch(value, path, owner.short, f"[]{element}")
+        changed: list[Any] | None = None
+        for index, item in enumerate(value):
+            if item.__class__ is fast:
+                continue
+            decoded = _zero(element) if item is None else walk(item, (*path, index), unknown)
+            if decoded is not item:
+                if changed is None:
+                    changed = list(value)
+                changed[index] = decoded
+        return value if changed is None else changed
+
+    return walk_list
+
+
+def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str, named: str) -> Walk:
+    fast, walk = entry
+
+    def walk_map(value: Any, path: Path, unknown: list[str]) -> Any:
+        if value.__class__ is not dict:
+            raise _mismatch(value, path, owner.short, named or f"map[string]{element}")
+        changes: Obj | None = None
+        for key, item in value.items():
+            if item.__class__ is fast:
+                continue
+            decoded = _zero(element) if item is None else walk(item, (*path, _MapKey(key)), unknown)
+            if decoded is not item:
+                if changes is None:
+                    changes = {}
+                changes[key] = decoded
+        return value if changes is None else {**value, **changes}
+
+    return walk_map
+
+
+class _MapKey(str):
+    """A step of a path that Go's decoder does not name."""
+
+    __slots__ = ()
+
+
+def _mismatch(value: Any, path: Path, struct: str, wanted: str) -> Malformed:
+    where = ".".join(step for step in path if step.__class__ is str)
+    shown = json_type(value)
+    if shown == "number" and wanted.startswith(("int", "uint")):
+        shown = f"number {value}"
+    return Malformed(f"json: cannot unmarshal {shown} into Go struct field {struct}.{where} of type {wanted}")
+
+
+def _scalar(struct: str, wanted: str, types: tuple[type, ...]) -> Walk:
+    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
+        if value.__class__ not in types:
+            raise _mismatch(value, path, struct, wanted)
+        return value
+
+    return walk
+
+
+def _string(struct: str) -> Walk:
+    return _scalar(struct, "string", (str,))
+
+
+def _integer(struct: str, wanted: str, limit: int) -> Walk:
+    low = 0 if wanted.startswith("u") else -limit
+
+    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
+        if value.__class__ is float and value.is_integer():
+            value = int(value)
+        if value.__class__ is not int or not low <= value < limit:
+            raise _mismatch(value, path, struct, wanted)
+        return value
+
+    return walk
+
+
+def _anything(value: Any, path: Path, unknown: list[str]) -> Any:
+    return value
+
+
+def _quantity(value: Any, path: Path, unknown: list[str]) -> Any:
+    if value.__class__ not in (str, int, float):
+        raise Malformed(quantities.WRONG_FORMAT)
+    try:
+        text = quantities.canonical(value)
+    except quantities.NotAQuantity as error:
+        raise Malformed(str(error)) from None
+    return value if text == value else text
+
+
+def _int_or_string(value: Any, path: Path, unknown: list[str]) -> Any:
+    if value.__class__ is int and -_INT32 <= value < _INT32:
+        return value
+    if value.__class__ is not str:
+        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type int32")
+    return value
+
+
+def _moment(match: re.Match[str], text: str, layout: str) -> datetime:
+    *parts, _, sign, hours, minutes = match.groups()
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    zone = timezone(-offset if sign == "-" else offset)
+    try:
+        return datetime(*map(int, parts), tzinfo=zone)  # type: ignore[misc,arg-type]
+    except ValueError as error:
+        field = str(error).split(" ", 1)[0]
+        raise Malformed(f'parsing time "{text}": {field} out of range') from None
+
+
+def _time(value: Any, path: Path, unknown: list[str]) -> Any:
+    if value.__class__ is not str:
+        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    if len(value) == 20 and value[-1] == "Z" and _TIME.match(value):
+        return value
+    match = _TIME.match(value)
+    if match is None:
+        raise Malformed(f'parsing time "{value}" as "{_TIME_LAYOUT}": cannot parse "{value}" as "2006"')
+    return _moment(match, value, _TIME_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _micro_time(value: Any, path: Path, unknown: list[str]) -> Any:
+    if value.__class__ is not str:
+        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    match = _TIME.match(value)
+    if match is None:
+        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{value}" as "2006"')
+    fraction = match[7] or ""
+    if len(fraction) < 7:
+        rest = value[19:]
+        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
+    if len(fraction) > 7:
+        rest = value[26:]
+        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "Z07:00"')
+    if value[-1] == "Z":
+        return value
+    return _moment(match, value, _MICRO_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"

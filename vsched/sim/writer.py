@@ -1,0 +1,347 @@
+"""Creating, updating, patching and deleting objects: one door for HTTP requests and for controllers in this process.
+
+Synchronous: a write is decided and stored without letting anybody else in between. The rules of each kind (defaults,
+validation, admission, patch arithmetic) are asked for, not written here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+from vsched.sim.admission import objects as admission
+from vsched.sim.admission.updates import count_generation, is_reset, merge_update
+from vsched.sim.objects import crds, defaults
+from vsched.sim.objects.body_decoding import decoded, decoded_patch
+from vsched.sim.store import conversion
+from vsched.sim.store.api_errors import Cause, Failure, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.managed_fields import Author, record_update
+from vsched.sim.store.preconditions import check_target, check_uid, check_version
+from vsched.sim.store.store import Record, Store
+from vsched.sim.store.times import Clock, format_time, utc_now
+from vsched.sim.validation import objects as validation
+from vsched.sim.webhooks.validating import Change, Reviews, ReviewWanted, wanted
+
+_NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_NAME_SUFFIX_CHARS = 5
+_NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
+_IDENTITY = ("name", "uid", "creationTimestamp")
+_SERVER_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+    "resourceVersion",
+)
+
+
+class EventLimit(NamedTuple):
+    """How many events are kept; of more the eldest go."""
+
+    most: int = 20_000
+    trimmed: int = 200
+    """How many go at once."""
+
+
+@dataclass(slots=True)
+class WriteOptions:
+    """How a client wants its write done; what it shall be warned of collects in ``warnings``."""
+
+    dry_run: bool = False
+    field_validation: str = "Warn"
+    field_manager: str = ""
+    written_by: str = ""
+    """The subresource through which the object itself is written: the books name it."""
+    force: bool = False
+    patch: object = None
+    """The patch as refusals repeat it, where they do not repeat what came of it."""
+    books_kept: bool = False
+    """The caller has written managedFields itself, as server-side apply does."""
+    reviews: Reviews | None = None
+    """What webhooks have said so far; None for a write that is not shown to any."""
+    warnings: list[str] = field(default_factory=list)
+
+    def as_object(self, operation: str) -> Obj:
+        """CreateOptions or UpdateOptions, as a webhook is shown them."""
+        given: Obj = {"fieldManager": self.field_manager, "fieldValidation": self.field_validation}
+        given |= {"dryRun": ["All"]} if self.dry_run else {}
+        return {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **given}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object as a write left it."""
+
+    obj: Obj
+    created: bool = False
+
+
+class Writer:
+    """Writes objects of any kind to the store, the way the API server would."""
+
+    def __init__(
+        self, store: Store, *, now: Clock = utc_now, seed: int | None = None, events: EventLimit | None = None
+    ) -> None:
+        self.store = store
+        self._events = events or EventLimit()
+        self.now = now
+        self._random = random.Random(seed)
+        self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
+        self.custom = crds.CustomKinds(store, now)
+
+    def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
+        options = options or WriteOptions()
+        obj = decoded(kind, body, options.field_validation, options.warnings)
+        given = obj.get("metadata") or {}
+        obj = self._named(kind, namespace, obj, options.reviews)
+        if crds.is_definition(kind):
+            obj = crds.prepare_definition(obj)
+        if not kind.custom:
+            obj = defaults.default_on_create(kind, obj)
+        elif kind.has_status and "status" in obj:
+            obj = {field: value for field, value in obj.items() if field != "status"}
+        shown = given.get("name") or given.get("generateName") or ""
+        obj = admission.admit_create(kind, obj, self.store, name=shown)
+        self._refuse(kind, obj, self._create_causes(kind, obj))
+        self._review("CREATE", kind, given.get("name") or "", obj, None, options)
+        charged = admission.charge_quotas(kind, obj, self.store)
+        stored = self._stored_kind(kind)
+        converted = conversion.to_stored(kind, stored, obj)
+        if options.dry_run:
+            name = obj["metadata"]["name"]
+            if self.store.get(stored, obj["metadata"].get("namespace", ""), name) is not None:
+                raise already_exists(kind, name)
+            return obj
+        # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
+        for quota in charged:
+            self._store_quota(quota)
+        version = given.get("resourceVersion") or ""
+        if version.isdecimal() and int(version):
+            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+        made = self.store.create(stored, converted, author=self._author(options))
+        if stored.storage == "/events":
+            self._trim(stored)
+        self.custom.on_write(stored, made)
+        return conversion.to_served(kind, made)
+
+    def create_unchecked(self, kind: Kind, obj: Obj) -> Obj:
+        """Stores an object of the server's own making, past validation and admission."""
+        return self.store.create(kind, self._named(kind, obj["metadata"].get("namespace", ""), obj))
+
+    def update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        body: Obj,
+        options: WriteOptions | None = None,
+        subresource: str = "",
+    ) -> Written:
+        """Replaces an object, or one subresource of it."""
+        options = options or WriteOptions()
+        obj = decoded(kind, body, options.field_validation, options.warnings)
+        check_target(kind, namespace, name, obj)
+        record = self.record(kind, namespace, name, required=False)
+        if record is None:
+            check_uid(kind, namespace, name, obj, "")
+            if not kind.create_on_update or subresource:
+                raise not_found(kind, name)
+            # The resourceVersion such a body may carry means nothing.
+            metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+            return Written(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
+        check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
+        check_version(kind, name, obj, record.obj)
+        return Written(self._replace(kind, record, obj, options, subresource))
+
+    def change(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        change: Callable[[Obj], Obj],
+        options: WriteOptions | None = None,
+        subresource: str = "",
+    ) -> Obj:
+        """Patches an object: ``change`` maps the current one to the wanted one."""
+        options = options or WriteOptions()
+        record = self.record(kind, namespace, name)
+        assert record is not None
+        current = conversion.to_served(kind, record.obj)
+        wanted = change(current)
+        if wanted is current:
+            return current
+        obj = decoded_patch(kind, wanted, options.field_validation, options.warnings, options.patch)
+        check_target(kind, namespace, name, obj)
+        if obj["metadata"].get("resourceVersion") != current["metadata"]["resourceVersion"]:
+            check_version(kind, name, obj, record.obj)
+        return self._replace(kind, record, obj, options, subresource)
+
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        options: DeleteOptions | None = None,
+        reviews: Reviews | None = None,
+    ) -> Deleted:
+        options = options or DeleteOptions()
+        check_options(options)
+        stored = self._stored_kind(kind)
+        record = self.store.get(stored, namespace, name)
+        if record is None:
+            raise not_found(kind, name)
+        self.review([_deletion(kind, record, options)], reviews)
+        if crds.is_definition(kind):
+            return self.custom.delete_definition(stored, record, options)
+        deleted = delete(self.store, stored, record, options, self.now())
+        if deleted.gone and not options.dry_run:
+            self.custom.on_remove(stored)
+        return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
+
+    def review(self, changes: Sequence[Change], reviews: Reviews | None) -> None:
+        """Raises ReviewWanted where webhooks want to see changes that they have not seen."""
+        if reviews is None:
+            return
+        unseen = [change for change in changes if change.key not in reviews.passed]
+        questions = [question for change in unseen for question in wanted(self.store, change)]
+        if questions:
+            raise ReviewWanted(questions)
+
+    def review_deletions(self, kind: Kind, records: Sequence[Record], options: DeleteOptions, reviews: Reviews) -> None:
+        """As review, of a deletion of all these objects: all are seen before the first one goes."""
+        self.review([_deletion(kind, record, options) for record in records], reviews)
+
+    def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> Record | None:
+        """The stored object; a missing one is refused with 404 unless it need not be there."""
+        record = self.store.get(kind, namespace, name)
+        if record is None and required:
+            raise not_found(kind, name)
+        return record
+
+    def _trim(self, kind: Kind) -> None:
+        """Lets the oldest events go when there are too many; a real server lets them go after an hour."""
+        if self.store.count(kind) <= self._events.most:
+            return
+        for record in self.store.eldest(kind, self._events.trimmed):
+            metadata = record.obj["metadata"]
+            self.store.remove(kind, metadata.get("namespace", ""), metadata["name"])
+
+    def _store_quota(self, quota: Obj) -> None:
+        kind = self.store.registry.resource("resourcequotas")
+        record = self.store.get(kind, quota["metadata"]["namespace"], quota["metadata"]["name"])
+        if record is not None:
+            self.store.replace(kind, quota, record)
+
+    def _stored_kind(self, kind: Kind) -> Kind:
+        return kind if kind.stored else self.store.registry.stored(kind)
+
+    def _replace(self, kind: Kind, record: Record, body: Obj, options: WriteOptions, subresource: str) -> Obj:
+        """The second half of PUT and PATCH: merges what may change into the stored object and stores that."""
+        stored = self._stored_kind(kind)
+        old = conversion.to_served(kind, record.obj)
+        obj = merge_update(kind, body, old, subresource)
+        if crds.is_definition(kind):
+            obj = crds.prepare_definition(obj, old)
+        if not kind.custom:
+            obj = defaults.default_on_update(kind, obj, old)
+        if subresource != "status":
+            obj = count_generation(kind, obj, old)
+        author = self._author(options, subresource)
+        if author is not None:
+            obj = record_update(kind, obj, old, author)
+        self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
+        self._review("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
+        if options.dry_run:
+            return obj
+        converted = conversion.to_stored(kind, stored, obj)
+        if is_finished_deleting(converted):
+            metadata = converted["metadata"]
+            self.store.remove(stored, metadata.get("namespace", ""), metadata["name"])
+            self.custom.on_remove(stored)
+            return obj
+        written = self.store.replace(stored, converted, record, author=author)
+        if is_reset(body):
+            self.store.untrack(stored, written)
+        self.custom.on_write(stored, written)
+        return conversion.to_served(kind, written)
+
+    def _author(self, options: WriteOptions, subresource: str = "") -> Author | None:
+        """Whom the write is put down to; nobody where the caller does that itself or is not named."""
+        if options.books_kept or not options.field_manager:
+            return None
+        return Author(options.field_manager, subresource or options.written_by, self.now())
+
+    def _review(
+        self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
+    ) -> None:
+        if options.reviews is None:
+            return
+        namespace, given = obj["metadata"].get("namespace", ""), options.as_object(operation)
+        change = Change(operation, kind, namespace, name, obj, old, given, part, options.dry_run)
+        if old is None:
+            options.reviews.identity = {field: obj["metadata"][field] for field in _IDENTITY}
+        self.review([change], options.reviews)
+
+    def _named(self, kind: Kind, namespace: str, obj: Obj, reviews: Reviews | None = None) -> Obj:
+        """The object with what every new object gets: name, namespace, uid, creation time, generation."""
+        given = obj.get("metadata") or {}
+        metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
+        if kind.namespaced:
+            if metadata.get("namespace", namespace) != namespace:
+                raise bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )
+            metadata["namespace"] = namespace
+        else:
+            metadata.pop("namespace", None)
+        if reviews is not None and reviews.identity:
+            metadata |= reviews.identity
+        else:
+            if not metadata.get("name"):
+                metadata["name"] = self._generated_name(kind, metadata)
+            metadata["uid"] = str(self._new_uid())
+            metadata["creationTimestamp"] = format_time(self.now())
+        if kind.counts_generation:
+            metadata["generation"] = 1
+        return {**obj, "metadata": metadata}
+
+    def _generated_name(self, kind: Kind, metadata: Obj) -> str:
+        base: str = metadata.get("generateName") or ""
+        if not base:
+            cause = Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
+            raise invalid(kind, "", [cause])
+        return base[:_NAME_BASE_CHARS] + "".join(self._random.choices(_NAME_ALPHABET, k=_NAME_SUFFIX_CHARS))
+
+    def _create_causes(self, kind: Kind, obj: Obj) -> list[Cause]:
+        if kind.custom:
+            return [*validation.validate_create(kind, obj), *crds.validate(kind, obj)]
+        causes = validation.validate_create(kind, obj)
+        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
+
+    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[Cause]:
+        causes = validation.validate_update(kind, obj, old, subresource)
+        if kind.custom:
+            return [*causes, *crds.validate(kind, obj, old)]
+        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
+
+    def _refuse(self, kind: Kind, obj: Obj, causes: list[Cause]) -> None:
+        if causes:
+            raise invalid(kind, obj["metadata"].get("name", ""), causes)
+
+
+def _deletion(kind: Kind, record: Record, options: DeleteOptions) -> Change:
+    """A deletion as webhooks are shown it."""
+    old = conversion.to_served(kind, record.obj)
+    metadata = old["metadata"]
+    given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}
+    given = {field: value for field, value in given.items() if value not in ("", None)}
+    given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    return Change("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)
