@@ -11,8 +11,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.framework.test_cycle import carried_out
 from tests.support.clusters import contended
+from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
 from tests.support.views import view

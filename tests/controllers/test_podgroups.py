@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.mirror.test_cache import World
 from tests.support import builders as make
+from tests.support.mirrors import World
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import Content, Owner, PodGroupState, Topology, content_of, correction, creation
 from vsched.mirror.ingest.implicit import ImplicitPodGroup

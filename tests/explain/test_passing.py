@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mirror.whatif.test_editing import seen
 from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
+from tests.support.seen import seen
 from vsched.explain.estimate import holding
 from vsched.explain.passing import Decided, Passing
 from vsched.framework.cycle import run_cycle

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters
+from tests.support.outcomes import carried_out, name_of
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
 from tests.support.views import view
 from vsched.framework.cycle import run_cycle
@@ -109,10 +110,6 @@ def test_pods_go_only_where_they_may(text: str) -> None:
             bound.add(bind.uid)
 
 
-def name_of(found: Manifest) -> str:
-    return f"{found['metadata'].get('namespace')}/{found['metadata']['name']}"
-
-
 @quickly
 @given(clusters())
 def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str) -> None:
@@ -120,25 +117,6 @@ def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str) -> None
     for step in steps(objects):
         objects = carried_out(objects, step.report)
         assert view(step.after) == view(mirror(objects).snapshot(NOW))
-
-
-def carried_out(objects: list[Manifest], report: CycleReport) -> list[Manifest]:
-    """The objects once the report has come true: pods run, are gone or wait for a node, PodGroups have their phases."""
-    evicted = {eviction.uid for eviction in report.evictions}
-    objects = [found for found in deepcopy(objects) if found["metadata"].get("uid") not in evicted]
-    nodes = {bind.uid: bind.node for bind in report.binds}
-    nominated = {nomination.uid: nomination.node for nomination in report.nominations if nomination.lasting}
-    for found in objects:
-        metadata = found["metadata"]
-        if found["kind"] == "Pod" and metadata["uid"] in nodes:
-            found["spec"]["nodeName"] = nodes[metadata["uid"]]
-            found["status"] |= {"phase": "Running", "startTime": "2027-01-15T08:00:00Z"}
-        elif found["kind"] == "Pod" and metadata["uid"] in nominated:
-            found["status"]["nominatedNodeName"] = nominated[metadata["uid"]]
-        outcome = report.jobs.get(name_of(found))
-        if found["kind"] == "PodGroup" and outcome is not None:
-            found["status"]["phase"] = outcome.phase
-    return objects
 
 
 @quickly

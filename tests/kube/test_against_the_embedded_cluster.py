@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.kube.conftest import Eventually
-from tests.kube.test_reflector import QUICK, Mirror, Pod
+from tests.kube.mirroring import QUICK, Mirror, Pod
 from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
 from vsched.kube.deltas import State

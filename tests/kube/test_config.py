@@ -10,39 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.kube.kubeconfigs import DATA, data64, kubeconfig, write
 from tests.kube.stub_server import StubServer, body
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.config import load_connection
 
-DATA = Path(__file__).parent / "data"
 NOWHERE: dict[str, str] = {}
-
-
-def kubeconfig(
-    cluster: dict[str, Any] | None = None, user: dict[str, Any] | None = None, **more: Any
-) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "here",
-        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u", "namespace": "mine"}}],
-        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1", **(cluster or {})}}],
-        "users": [{"name": "u", "user": user or {}}],
-        **more,
-    }
-
-
-def write(path: Path, content: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
-    return path
-
-
-def data64(name: str) -> str:
-    return base64.b64encode((DATA / name).read_bytes()).decode()
 
 
 async def test_plain_http_with_an_empty_user(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.kube.test_config import DATA, data64, kubeconfig, write
+from tests.kube.kubeconfigs import DATA, data64, kubeconfig, write
 from vsched.clock import FakeClock
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.config import load_connection

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from tests.kube.conftest import Eventually
+from tests.kube.mirroring import PODS, QUICK, Mirror, Pod
 from tests.kube.stub_server import Reply, StubServer, event, page, pod, refusal, status, stream
-from tests.kube.test_reflector import PODS, QUICK, Mirror, Pod
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Sink

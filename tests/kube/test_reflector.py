@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from tests.kube.conftest import Eventually
+from tests.kube.mirroring import PODS, QUICK, Mirror, Pod
 from tests.kube.stub_server import (
     Reply,
     StubServer,
@@ -31,54 +32,11 @@ from vsched.errors import BadObject
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.connection import Connection
-from vsched.kube.deltas import BrokenObject, Delta, State
-from vsched.kube.paths import ApiResource
+from vsched.kube.deltas import Delta, State
 from vsched.kube.reflector import Reflector, ReflectorSettings
 
-PODS = ApiResource("", "v1", "pods")
-QUICK = ReflectorSettings(
-    silence_seconds=2.0,
-    steady_seconds=0.5,
-    missing_seconds=0.01,
-    back_off=BackOffSettings(first_seconds=0.001, ceiling_seconds=0.02, asked_ceiling_seconds=0.05),
-    garbled=BackOffSettings(first_seconds=0.001, ceiling_seconds=0.02),
-)
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (593)"))
-
-
-class Metadata(msgspec.Struct, rename="camel"):
-    name: str
-    resource_version: str
-
-
-class Pod(msgspec.Struct):
-    metadata: Metadata
-
-
-class Mirror:
-    """A sink that keeps names and versions, and a diary."""
-
-    def __init__(self) -> None:
-        self.pods: dict[str, str] = {}
-        self.diary: list[str] = []
-        self.complaints: list[BrokenObject] = []
-
-    def replace(self, items: list[Pod], resource_version: str) -> None:
-        self.pods = {item.metadata.name: item.metadata.resource_version for item in items}
-        self.diary.append(f"replace {' '.join(sorted(self.pods))} @{resource_version}")
-
-    def apply(self, delta: Delta, item: Pod) -> None:
-        meta = item.metadata
-        if delta is Delta.DELETED:
-            self.pods.pop(meta.name, None)
-        else:
-            self.pods[meta.name] = meta.resource_version
-        self.diary.append(f"{delta} {meta.name} @{meta.resource_version}")
-
-    def broken(self, raw: bytes, error: BrokenObject) -> None:
-        self.complaints.append(error)
-        self.diary.append(f"broken {error.identity.name}")
 
 
 class Watching:

@@ -6,44 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.mirror.watch import Fields, Watch
 from tests.support import builders as make
 from vsched.mirror.cache import Cache
 from vsched.model.budget import JobBudget
 from vsched.model.queue import NodeGroups
 
-Fields = dict[str, Any]
 SLA, JDB = "volcano.sh/sla-waiting-time", "volcano.sh/jdb-max-unavailable"
 COOLDOWN, LIMITS = "volcano.sh/cooldown-time", "volcano.sh/nodegroup-resource-limits"
 EVERY_POD: Fields = {}
-
-
-class Watch:
-    """A mirror that is told of objects, each in a newer version than the last."""
-
-    def __init__(self) -> None:
-        self.wakes = self.version = 0
-        self.cache = Cache(frozenset({"volcano"}), on_change=self._woken)
-
-    def _woken(self) -> None:
-        self.wakes += 1
-
-    def tell(self, fields: Fields, type: str = "MODIFIED") -> bool:
-        """Whether the object woke the loop."""
-        before, self.version = self.wakes, self.version + 1
-        versioned = make.merged(fields, {"metadata": {"resourceVersion": str(self.version)}})
-        self.cache.apply(fields["kind"], type, make.read(versioned))
-        return self.wakes > before
-
-    def budgets(self) -> dict[str, dict[str, int]]:
-        found = self.cache.snapshot(0.0).budgets
-        return {namespace: {one.name: one.allowed for one in budgets} for namespace, budgets in found.items()}
-
-    def quotas(self) -> dict[str, dict[str, int]]:
-        found = self.cache.snapshot(0.0).quotas
-        return {namespace: {one.name: one.lines[0].hard for one in quotas} for namespace, quotas in found.items()}
-
-    def complaint(self, kind: str, key: str) -> str:
-        return self.cache.blemished[kind, key].message
 
 
 def test_a_budget_comes_changes_and_goes() -> None:

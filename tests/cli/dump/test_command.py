@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.daemon.observe.test_recordings import serving
 from tests.support.running import gang, node, nodes_of, until
+from tests.support.serving import serving
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster

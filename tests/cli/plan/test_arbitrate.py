@@ -12,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.cli.plan.arbitrated import GROUP, bucket, consumer, evicted, planned
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli import cli
@@ -20,16 +21,7 @@ from vsched.cli.plan.command import OUR_NAMES, arbitration_rules, make_plan
 from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 
-GROUP = "kube-arbitrator.incubator.k8s.io/v1"
 BUSY = "node n1 cpu=4\npods a/old 4 cpu=1 on=n1\n"
-
-
-def consumer(namespace: str, name: str = "defaults", **spec: Any) -> Manifest:
-    return {"apiVersion": GROUP, "kind": "Consumer", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
-
-
-def bucket(name: str, **spec: Any) -> Manifest:
-    return {"apiVersion": GROUP, "kind": "Bucket", "metadata": {"name": name}, "spec": spec}
 
 
 def overused(namespace: str, since: str) -> Manifest:
@@ -39,27 +31,10 @@ def overused(namespace: str, since: str) -> Manifest:
     return {"apiVersion": GROUP, "kind": "Allocation", "metadata": metadata, "status": {"conditions": [condition]}}
 
 
-def planned(
-    text: str, *more: Manifest, cycles: int = 1, rules: ArbitrationRules | None = AT_ONCE, strangers: Sequence[str] = ()
-) -> Document:
-    """The plan for what the text describes and for further objects; pods of ``strangers`` are another scheduler's."""
-    objects = [*manifests(text), *more]
-    for found in objects:
-        if found["kind"] == "Pod" and found["metadata"]["namespace"] in strangers:
-            found["spec"]["schedulerName"] = "default-scheduler"
-    decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    return make_plan(decoded, DEFAULT_POLICY, OUR_NAMES, cycles=cycles, now=NOW, rules=rules)
-
-
 def cpus(document: Document) -> dict[str, tuple[str, str]]:
     """What each namespace deserves and holds."""
     found = document["allocations"].items()
     return {name: (one["deserved"]["cpu"], one["allocated"].get("cpu", "0")) for name, one in found}
-
-
-def evicted(document: Document) -> list[list[str]]:
-    """Who leaves for the sake of the division, cycle by cycle."""
-    return [[one["pod"] for one in cycle["evictions"] if one["action"] == "arbitrate"] for cycle in document["cycles"]]
 
 
 # -- whether --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.plan.test_arbitrate import bucket, consumer, evicted, planned
+from tests.cli.plan.arbitrated import bucket, consumer, evicted, planned
 from tests.support.plans import Manifest
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.view import Document

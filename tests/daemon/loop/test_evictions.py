@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.daemon.preempting import POLICY, QUICK_TO_GO, Obj, of_class, priority_class
 from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.running import condition_of, gang, node, pod, scheduling, until
 from vsched.daemon.app import Daemon
@@ -17,22 +17,12 @@ from vsched.model.status import Status
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-POLICY = """
-actions: "enqueue, allocate, preempt, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-"""
 EVICTION = r"/api/v1/namespaces/default/pods/[^/]+/eviction"
 SLOW_TO_GO = ClusterSettings(ControllerSettings(PodTimes(termination=20.0)))
-QUICK_TO_GO = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
-Obj = dict[str, Any]
+
+
+def found(cluster: Cluster, name: str) -> Obj | None:
+    return cluster.client.get("pods", "default", name)
 
 
 def budget(group: str, minimum: int) -> Obj:
@@ -45,25 +35,10 @@ def budget(group: str, minimum: int) -> Obj:
     }
 
 
-def priority_class(name: str, value: int) -> Obj:
-    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
-
-
-def of_class(name: str, objects: list[Obj]) -> list[Obj]:
-    """A gang whose PodGroup and pods are of a priority class."""
-    for found in objects:
-        found["spec"]["priorityClassName"] = name
-    return objects
-
-
 def labelled(objects: list[Obj], group: str) -> list[Obj]:
     for found in objects:
         found["metadata"]["labels"] = {"group": group}
     return objects
-
-
-def found(cluster: Cluster, name: str) -> Obj | None:
-    return cluster.client.get("pods", "default", name)
 
 
 def uid_of(cluster: Cluster, name: str) -> str:

@@ -4,84 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 
-from tests.support.recording_server import recording, until, writer_to
-from tests.support.small import SmallCluster
-from vsched.clock import SystemClock
-from vsched.daemon.loop.spine import FIRST_PAUSE_SECONDS, Hands, Loop
-from vsched.daemon.observe.snapshots import SnapshotService
-from vsched.daemon.observe.telemetry import Telemetry
+from tests.daemon.looping import looping
+from tests.support.recording_server import until
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.mirror.notes import Broken
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bindings import Dispatcher, DispatchSettings
-from vsched.writes.evictions import EvictionSettings, Evictor
-from vsched.writes.writeback import Writeback, WritebackSettings
-
-POLICY = Policy((), ())
-
-
-class SmallMirror:
-    """A mirror of one node; keeps what it is told to assume."""
-
-    def __init__(self) -> None:
-        self.snapshots = 0
-        self.assumed: list[CycleReport] = []
-        self.broken: dict[tuple[str, str], Broken] = {}
-
-    def snapshot(self, now: float) -> Snapshot:
-        self.snapshots += 1
-        return SmallCluster().node("n1").snapshot()
-
-    def assume(self, report: CycleReport) -> None:
-        self.assumed.append(report)
-
-
-class Running:
-    """A loop with everything around it."""
-
-    def __init__(
-        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: SnapshotService
-    ) -> None:
-        self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
-        self.lookout = lookout
-        self.turns = 0
-
-    def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
-        return self.telemetry.registry.get_sample_value(name, labels) or 0.0
-
-
-@asynccontextmanager
-async def looping(
-    decide: Callable[[Snapshot, Policy, Trace], CycleReport],
-    period_seconds: float = 60.0,
-    first_pause_seconds: float = FIRST_PAUSE_SECONDS,
-) -> AsyncIterator[Running]:
-    async with recording() as (_, client):
-        mirror, telemetry, trigger = SmallMirror(), Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
-        writer = writer_to(client)
-        dispatcher = Dispatcher(writer, telemetry.outcome, DispatchSettings())
-        writeback = Writeback(
-            client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
-        )
-        evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
-        lookout = SnapshotService(trigger.pull)
-        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
-        loop = Loop(hands, trigger, SystemClock(), lambda: None, first_pause_seconds)
-        running = Running(loop, trigger, mirror, telemetry, lookout)
-        async with asyncio.TaskGroup() as group:
-            others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
-            task = group.create_task(running.loop.run())
-            yield running
-            running.loop.stop()
-            await asyncio.wait_for(task, 60.0)
-            for other in others:
-                other.cancel()
 
 
 def nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.loop.test_evictions import POLICY as PREEMPTING
-from tests.daemon.loop.test_evictions import QUICK_TO_GO, of_class, priority_class
+from tests.daemon.preempting import POLICY as PREEMPTING
+from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import ask, trusting
 from tests.support.extending import extending
 from tests.support.fault_proxy import faulty
 from tests.support.questions import recording_of
 from tests.support.running import gang, node, nodes_of, until
+from tests.support.serving import serving
 from vsched.clock import FakeClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
@@ -31,12 +29,9 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.daemon.options import Options
 from vsched.framework.extension import JobOrder, NoArgs, Opening, Plugin
 from vsched.framework.jobs import JobView
 from vsched.framework.registry import Registry
-from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.model.dump import Recording, decode, report_bytes
 from vsched.plugins import PLUGINS
 from vsched.settings import default_settings
@@ -62,25 +57,6 @@ class Tripping(Plugin[NoArgs], JobOrder):
 
 
 STUMBLING = Registry.of((*PLUGINS, Tripping), REGISTRY.actions.values())
-
-
-@asynccontextmanager
-async def serving(
-    url: str, registry: Registry = REGISTRY, observing: ObserveSettings | None = None, **options: Any
-) -> AsyncIterator[tuple[Daemon, str]]:
-    """A daemon, and where its pages are."""
-    addresses = {"listen_address": "127.0.0.1:0", "healthz_address": ""}
-    async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**addresses, **options}), client, registry, observing=observing)
-        task = group.create_task(daemon.run())
-        try:
-            await until(lambda: daemon.ports or task.done(), 20.0)
-            scheme = "https" if "tls_cert_file" in options else "http"
-            yield daemon, f"{scheme}://127.0.0.1:{daemon.ports['--listen-address']}"
-        finally:
-            daemon.stop()
-            await asyncio.wait((task,), timeout=10.0)
-            task.cancel()
 
 
 async def fetched(url: str, token: str = "") -> bytes:

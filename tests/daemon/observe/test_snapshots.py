@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.daemon.loop.test_spine import POLICY, looping
+from tests.daemon.looping import POLICY, looping
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy

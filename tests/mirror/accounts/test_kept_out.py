@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.mirror.accounts.test_namespaces import Parties
+from tests.mirror.accounts.parties import Parties
 from tests.support import builders as make
 
 HARD = {"networkTopology": {"mode": "hard"}}

@@ -11,50 +11,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mirror import arbitrated as of
-from tests.mirror.test_cache import World
-from tests.mirror.test_cache_order import decide, sometimes, streams, take_back
+from tests.mirror.accounts.parties import Fields, Parties, published
+from tests.mirror.streams import decide, sometimes, streams, take_back
 from tests.support import builders as make
+from tests.support.mirrors import World
 from tests.support.views import task_view, view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Ceiling, NamespaceAccount, Pool
 from vsched.model.counted import counted_name
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.snapshot import Snapshot
 from vsched.model.status import HOLDS, Status
 from vsched.model.task import Task
 
-Fields = make.Fields
 GONE = {"deletionTimestamp": "2026-08-01T10:00:00Z"}
 OTHERS = {"schedulerName": "default-scheduler"}
 GIB = 1 << 30
-
-
-class Parties(World):
-    """A mirror that arbitrates."""
-
-    def __init__(self, *objects: Fields) -> None:
-        super().__init__(*objects, arbitrating=True)
-
-    def arbitration(self) -> Arbitration:
-        self.snapshot()
-        return self.cache.arbitration()
-
-    def party(self, namespace: str = "ns") -> NamespaceAccount:
-        return self.arbitration().parties[namespace]
-
-    def held(self, namespace: str = "ns") -> dict[str, int]:
-        """What a namespace keeps, as snapshots and the live view agree on."""
-        live = self.cache.held(namespace)
-        assert published(self.snapshot(), namespace) == live
-        return live
-
-
-def published(snapshot: Snapshot, namespace: str) -> dict[str, int]:
-    """What a namespace keeps by a snapshot, by counted name."""
-    by_column = snapshot.held.get(namespace, {})
-    named = {counted_name(snapshot.axis.names[column]): value for column, value in by_column.items()}
-    return named | dict(snapshot.held_limits.get(namespace, {}))
 
 
 def stranger(name: str, cpu: str = "1", **fields: Any) -> Fields:

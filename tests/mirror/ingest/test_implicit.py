@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mirror.test_cache import World
 from tests.support import builders as make
+from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
 from vsched.model.job import JobSpec
 

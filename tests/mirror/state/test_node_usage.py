@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.mirror.test_cache_bounds import Watch
+from tests.mirror.watch import Watch
 from tests.support import builders as make
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.usage import Figures, NodeUsage, Reading, UsageTable

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.clusters import clusters
 from tests.support.parties import party, world
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
+from tests.support.seen import seen
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.divide import divide
 from vsched.errors import BadInput
@@ -69,71 +70,6 @@ def snapshot_of(text: str) -> Snapshot:
     cache = mirror(manifests(text))
     cache.use(reading(text))
     return cache.snapshot(NOW)
-
-
-def seen(snapshot: Snapshot) -> dict[str, Any]:
-    """Everything that a cycle looks at, by names, so that two mirrors can be compared."""
-    axis, nodes = snapshot.axis, snapshot.nodes
-    order = [axis.find(name) for name in sorted(axis.names)]
-
-    def named(amounts: Any) -> dict[str, int]:
-        found = amounts.items() if hasattr(amounts, "items") else amounts
-        return {axis.names[column]: value for column, value in sorted(found) if value}
-
-    def table(amounts: Any) -> list[list[int]]:
-        return [amounts[column].tolist() for column in order]
-
-    return {
-        "nodes": nodes.statics.attributes,
-        "amounts": [
-            table(one) for one in (nodes.allocatable, nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested)
-        ],
-        "scoring": nodes.scoring.tolist(),
-        "total": [snapshot.total[column or 0] for column in order],
-        "used": [snapshot.used[column or 0] for column in order],
-        "active": list(snapshot.active),
-        "nominated": list(snapshot.nominated),
-        "admitted": list(snapshot.admitted),
-        "reserving": list(snapshot.reserving),
-        "holders": {queue: sorted(jobs) for queue, jobs in snapshot.holders.items()},
-        "queues": {
-            name: (
-                queue.state,
-                queue.weight,
-                queue.reclaimable,
-                queue.affinity,
-                named(queue.capability),
-                named(queue.deserved),
-                named(queue.guarantee),
-                {group: named(limit) for group, limit in queue.group_limits or ()},
-            )
-            for name, queue in snapshot.queues.items()
-        },
-        "books": {
-            name: (
-                sums.jobs,
-                *map(named, (sums.allocated, sums.pending, sums.elastic, sums.inqueue, sums.promised)),
-            )
-            for name, sums in snapshot.books.items()
-        },
-        "shares": {pair: named(held) for pair, held in snapshot.shares.items() if named(held)},
-        "quotas": snapshot.quotas,
-        "budgets": snapshot.budgets,
-        "jobs": {
-            key: (
-                job.spec.queue,
-                job.spec.min_member,
-                job.spec.min_task_member,
-                job.priority,
-                None if job.spec.min_resources is None else named(job.spec.min_resources),
-                job.counts,
-                named(job.allocated),
-                named(job.pending_request),
-                sorted((task.name, task.gated, named(task.shape.request)) for task in job.pending.values()),
-            )
-            for key, job in snapshot.jobs.items()
-        },
-    }
 
 
 def decided(snapshot: Snapshot) -> CycleReport:

@@ -7,41 +7,11 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import CRDS, SCHEDULING, Api, queue
+from tests.sim.definitions import Obj, definition
 
-Obj = dict[str, Any]
 PODGROUPS = f"{SCHEDULING}/namespaces/default/podgroups"
 APPROVED = "KubernetesAPIApprovalPolicyConformant"
 THINGS = "/apis/example.com/v1/namespaces/default/things"
-
-
-def definition(group: str = "example.com", **more: Any) -> Obj:
-    properties = {
-        "spec": {
-            "type": "object",
-            "properties": {"size": {"type": "integer", "default": 3}, "free": {"type": "object", "x": 1}},
-        },
-        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    }
-    properties["spec"]["properties"]["free"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
-        "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.n"}},
-    }
-    spec = {
-        "group": group,
-        "scope": "Namespaced",
-        "names": {"kind": "Thing", "plural": "things"},
-        "versions": [version, {**version, "name": "v2", "storage": False}],
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"things.{group}", **more},
-        "spec": spec,
-    }
 
 
 def thing(name: str = "t", version: str = "v1", **spec: Any) -> Obj:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.sim.api.test_server_crds import definition
 from tests.sim.api_client import APPLY, CRDS, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, pod, queue
+from tests.sim.definitions import definition
 from vsched.sim.api.routes import Router
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.request import Call

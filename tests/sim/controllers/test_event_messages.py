@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api.test_kubectl import bind_everything
+from tests.sim.kubectl import bind_everything
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes

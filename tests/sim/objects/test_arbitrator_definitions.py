@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api.test_kubectl import Kubectl
 from tests.sim.api_client import CRDS, Api
+from tests.sim.kubectl import Kubectl
 from vsched.model.arbitration import ARBITRATOR_GROUP, ARBITRATOR_VERSION
 from vsched.sim.cel import expressions as cel
 from vsched.sim.cel.validation_rules import VARIABLES

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api.test_kubectl import Kubectl
+from tests.sim.kubectl import Kubectl
 from tests.support.running import gang, node, podgroup, queue_status, scheduling, status_of, until
 from vsched.sim.cluster import Cluster
 
