@@ -19,7 +19,7 @@ import numpy as np
 
 from vsched.framework.cycle import run_cycle
 from vsched.lab.bench import world as bench_world
-from vsched.lab.bench.world import Crowd, World
+from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.model.dump import Recording, decode, pack, report_bytes
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings, load_text
@@ -68,7 +68,7 @@ def lateness(found: list[float]) -> Iterator[None]:
 def main() -> None:
     """Measure and tell."""
     with random_uids():
-        crowd = Crowd(World(nodes=5000, pods=20_000, running=120_000))
+        crowd = MirrorFeeder(World(nodes=5000, pods=20_000, running=120_000))
         crowd.fill()
     policy = default_settings(REGISTRY).policy
     snapshot = crowd.cache.snapshot(NOW)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.support.running import until
-from vsched.cli.ask.daemon import Target
+from vsched.cli.ask.daemon import DaemonTarget
 from vsched.cli.plan.live import fetched
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon
@@ -91,7 +91,7 @@ class Held:
         """The recording of a single session, as a running daemon hands it out; sessions are held before and after."""
         url = f"http://127.0.0.1:{self.daemon.ports['--listen-address']}"
         async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
-            fetching = group.create_task(fetched(Target(url)))
+            fetching = group.create_task(fetched(DaemonTarget(url)))
             # Not when the trigger is pulled: a late change does that, too.
             await until(lambda: self.daemon.showing.lookout.waiting, WAIT_SECONDS)
             self.gate.let_one()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from vsched.lab.trace.files import Trace, TraceNode, TracePod
+from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 
 SIZES = ((0, 0), (1, 250), (1, 500), (1, 810), (1, 1000), (2, 1000), (4, 1000))
 """GPUs and thousandths of each that pods ask for."""
 
 
-def small_trace(nodes: int = 30, pods: int = 200, seed: int = 1, every_seconds: int = 6) -> Trace:
+def small_trace(nodes: int = 30, pods: int = 200, seed: int = 1, every_seconds: int = 6) -> ClusterTrace:
     """Half of the nodes with four GPUs, a third with one, the rest with none; pods of two classes of service."""
     draw = Random(seed)
     machines = []
@@ -28,10 +28,10 @@ def small_trace(nodes: int = 30, pods: int = 200, seed: int = 1, every_seconds: 
         qos = draw.choice(("LS", "LS", "BE"))
         cpu = draw.choice((1000, 2000, 8000))
         made.append(TracePod(f"pod-{number:04}", cpu, 2048, gpus, milli, models, qos, now, draw.randrange(60, 1200)))
-    return Trace(tuple(machines), tuple(made))
+    return ClusterTrace(tuple(machines), tuple(made))
 
 
-def write_trace(trace: Trace, folder: Path) -> tuple[Path, Path]:
+def write_trace(trace: ClusterTrace, folder: Path) -> tuple[Path, Path]:
     """The trace as two CSV files."""
     nodes, pods = folder / "nodes.csv", folder / "pods.csv"
     lines = [f"{node.name},{node.cpu_milli},{node.memory_mib},{node.gpus},{node.model}" for node in trace.nodes]

@@ -1,4 +1,4 @@
-"""What a person types: one command a folder, loaded only when it is called."""
+"""The command line: a folder for each command, imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsched.cli.flags.strict import strict
-from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, called_as, completions, reordered, spoken
+from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, as_plugin, called_as, completions, reordered
 from vsched.errors import VschedError
 from vsched.printable import printable
 
@@ -38,7 +38,7 @@ COMMANDS = {
     "bench-restart": "measures a restart in a big cluster: process start to first binding on one core, and a relist",
     "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }
-"""Commands and what they do. Each lives in the folder of its name, in ``command.py``, as ``command``."""
+"""Commands and their short help. The command ``NAME`` is ``command`` in ``vsched.cli.NAME.command``, unless in LAB."""
 LAB = {
     "demo": "vsched.lab.demo.command",
     "soak": "vsched.lab.soak.command",
@@ -48,11 +48,11 @@ LAB = {
     "bench-restart": "vsched.lab.bench.restart",
     "bench-usage": "vsched.lab.bench.usage",
 }
-"""Those that nobody needs at run time, and the module of each."""
+"""Commands that are not needed at run time, with their modules."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are needed."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -63,10 +63,10 @@ class LazyGroup(click.Group):
         command = import_module(LAB.get(cmd_name) or f"vsched.cli.{cmd_name}.command").command
         assert isinstance(command, click.Command)
         strict(command)
-        return spoken(command) if ctx.find_root().info_name == AS_PLUGIN else command
+        return as_plugin(command) if ctx.find_root().info_name == AS_PLUGIN else command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Commands by their names alone: no shell waits for all of them to be loaded."""
+        """Complete the names of commands without importing any of them."""
         named = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    allow_from_autoenv=False,  # VSCHED_VERSION is a natural name for something else
+    allow_from_autoenv=False,  # other programs may use VSCHED_VERSION for something else
     callback=lambda ctx, param, asked: import_module("vsched.cli.version.command").show(ctx, param, asked),
     help="show version, commit, Python and libraries",
 )
@@ -94,7 +94,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; errors that a person can do something about are one line and exit code 1."""
+    """Run the command line; a VschedError becomes one line on standard error and exit code 1."""
     program = called_as(sys.argv[0])
     try:
         if program == COMPLETER:

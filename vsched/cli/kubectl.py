@@ -1,6 +1,6 @@
-"""``kubectl vsched``: the same commands as a plugin of kubectl, found by the name that the program is called by.
+"""``kubectl vsched``: the same commands as a plugin of kubectl.
 
-kubectl runs ``kubectl-vsched`` for ``kubectl vsched``, and asks ``kubectl_complete-vsched`` what may come next.
+kubectl runs the program ``kubectl-vsched`` for ``kubectl vsched``, and ``kubectl_complete-vsched`` for completions.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete
 
 PLAIN, PLUGIN, COMPLETER = "vsched", "kubectl-vsched", "kubectl_complete-vsched"
-"""Names that the program may be called by; the last two are kubectl's rule."""
+"""Names of the program; kubectl prescribes the last two."""
 AS_PLUGIN = "kubectl vsched"
-"""What a person types then, and what help texts show."""
+"""How a user calls the plugin, for help texts."""
 
 FLAGS = frozenset({"-n", "--namespace", "--context", "--kubeconfig"})
-"""Flags of kubectl that our commands have as well, and that people put anywhere."""
+"""Flags of kubectl that our commands have, too; users may put them before the command."""
 
 NO_FILES, FILES, DIRECTORIES = ":4", ":0", ":16"
-"""What kubectl's shell functions are to do besides: offer nothing more, or files, or directories."""
+"""Directives to kubectl's shell functions: offer no files, files, or directories."""
 
 
 def called_as(argument: str) -> str:
-    """Which of our names the program was called by; ``vsched`` for any other."""
+    """The name by which the program was called; ``vsched`` for any other."""
     name = PurePath(argument).name.removesuffix(".exe")
     return name if name in (PLUGIN, COMPLETER) else PLAIN
 
 
 def reordered(words: Sequence[str]) -> list[str]:
-    """The words with the flags of kubectl that come before the command moved behind it, where it expects them."""
+    """The words with kubectl's flags moved from before the command to behind it."""
     rest, flags = list(words), list[str]()
     while rest and rest[0].partition("=")[0] in FLAGS:
         taken = 1 if "=" in rest[0] else 2
@@ -41,18 +41,18 @@ def reordered(words: Sequence[str]) -> list[str]:
     return [*rest[:end], *flags, *rest[end:]] if rest else flags
 
 
-def spoken(command: click.Command) -> click.Command:
-    """The command, whose examples call the program as kubectl's plugin is called."""
-    told = copy.copy(command)
-    if told.epilog:
-        told.epilog = told.epilog.replace(f"  {PLAIN} ", f"  {AS_PLUGIN} ")
-    if isinstance(told, click.Group):
-        told.commands = {name: spoken(below) for name, below in told.commands.items()}
-    return told
+def as_plugin(command: click.Command) -> click.Command:
+    """The command with examples that call the plugin."""
+    plugin = copy.copy(command)
+    if plugin.epilog:
+        plugin.epilog = plugin.epilog.replace(f"  {PLAIN} ", f"  {AS_PLUGIN} ")
+    if isinstance(plugin, click.Group):
+        plugin.commands = {name: as_plugin(subcommand) for name, subcommand in plugin.commands.items()}
+    return plugin
 
 
 def completions(cli: click.Command, words: Sequence[str]) -> list[str]:
-    """The lines that kubectl expects: what may stand for the last word, then what its shell functions are to do."""
+    """The lines that kubectl expects: candidates for the last word, then a directive."""
     *before, incomplete = words or [""]
     found = ShellComplete(cli, {}, AS_PLUGIN, "").get_completions(list(before), incomplete)
     offered = [_line(item) for item in found if item.type == "plain"]

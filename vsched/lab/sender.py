@@ -21,7 +21,7 @@ IN_FLIGHT = 32
 """Requests on the wire at once."""
 
 
-class Connection(NamedTuple):
+class SenderConnection(NamedTuple):
     """One kept connection."""
 
     reader: asyncio.StreamReader
@@ -47,10 +47,10 @@ class Sender:
         parts = urlsplit(server)
         self._host, self._port = parts.hostname or "", parts.port or 80
         self._server, self._at = server, parts.netloc
-        self._free: asyncio.Queue[Connection | None] = asyncio.Queue()
+        self._free: asyncio.Queue[SenderConnection | None] = asyncio.Queue()
         for _ in range(connections):
             self._free.put_nowait(None)
-        self._open: set[Connection] = set()
+        self._open: set[SenderConnection] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,7 +66,7 @@ class Sender:
     ) -> bytes:
         """The body of a successful answer; ``sending`` is told when its turn on the wire comes; raises ApiError."""
         connection = await self._free.get()
-        kept: Connection | None = None
+        kept: SenderConnection | None = None
         try:
             connection = connection if connection is not None and connection.usable else await self._connect()
             sending()
@@ -84,8 +84,8 @@ class Sender:
             raise error_from_answer(f"{self._server}: {method} {path}", code, headers, content)
         return content
 
-    async def _connect(self) -> Connection:
-        connection = Connection(*await asyncio.open_connection(self._host, self._port))
+    async def _connect(self) -> SenderConnection:
+        connection = SenderConnection(*await asyncio.open_connection(self._host, self._port))
         self._open.add(connection)
         return connection
 

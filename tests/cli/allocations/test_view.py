@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.allocations.source import Share, Shares, readable, shares_of
+from vsched.cli.allocations.source import AllocationShares, Share, readable, shares_of
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
 from vsched.errors import BadInput
@@ -36,8 +36,8 @@ def area(name: str, **amounts: dict[str, str]) -> Share:
     return Share(name, is_bucket=True, weight=2, **{kind: readable(stated) for kind, stated in amounts.items()})
 
 
-def shares(*namespaces: Share, buckets: tuple[Share, ...] = ()) -> Shares:
-    return Shares({one.name: one for one in namespaces}, {one.name: one for one in buckets}, TOTAL)
+def shares(*namespaces: Share, buckets: tuple[Share, ...] = ()) -> AllocationShares:
+    return AllocationShares({one.name: one for one in namespaces}, {one.name: one for one in buckets}, TOTAL)
 
 
 SPARK = share("spark", SHORT, parent="bigdata", weight=2, deserved={"cpu": "4"}, allocated={"cpu": "7"})
@@ -202,7 +202,9 @@ def test_what_nobody_has_divided_is_said() -> None:
 
 
 def test_without_objects_that_is_said() -> None:
-    assert lines(as_table(Shares(), PLAIN, NOW)) == ["nothing is divided: there are no Consumers and no Allocations"]
+    assert lines(as_table(AllocationShares(), PLAIN, NOW)) == [
+        "nothing is divided: there are no Consumers and no Allocations"
+    ]
 
 
 @pytest.mark.parametrize("width", [70, 99, 100, 139, 140, 180])

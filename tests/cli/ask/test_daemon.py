@@ -20,8 +20,8 @@ from vsched.cli.ask.daemon import (
     PERMITTING,
     REACHING,
     TRUSTING,
+    DaemonTarget,
     Idle,
-    Target,
     Unknown,
     address_of,
     asked,
@@ -29,7 +29,7 @@ from vsched.cli.ask.daemon import (
     asking_if_named,
     connection_to,
     daemon_client,
-    told,
+    explained_error,
 )
 from vsched.cli.dump.command import recordings_of
 from vsched.cli.job.source import jobs_of_daemon
@@ -61,7 +61,7 @@ def get(path: str) -> Callable[[ApiClient], Awaitable[dict[str, Any]]]:
     return lambda daemon: daemon.get(path)
 
 
-async def problem(target: Target, path: str = "/jobs") -> VschedError:
+async def problem(target: DaemonTarget, path: str = "/jobs") -> VschedError:
     """The one line that comes of asking."""
     with pytest.raises(VschedError) as caught:
         await asked(target, get(path))
@@ -96,33 +96,39 @@ def token_file(folder: Path, token: str) -> Path:
     ],
 )
 def test_addresses(given: str, address: str) -> None:
-    assert address_of(Target(given)) == address
+    assert address_of(DaemonTarget(given)) == address
 
 
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        pytest.param(Target("ftp://host"), "'ftp://host': expected a URL such as http://", id="another protocol"),
-        pytest.param(Target("http://"), "expected a URL", id="no host"),
-        pytest.param(Target("http://host:port"), "expected a URL", id="no port"),
-        pytest.param(Target("some host"), "expected a URL", id="a blank"),
-        pytest.param(Target("http://host/?a=1"), "expected a URL", id="a query"),
-        pytest.param(Target("http://u:secret@host"), "a name or a password in it", id="a password"),
-        pytest.param(Target(ca_file=AUTHORITY), "is reached without TLS", id="an authority for plain http"),
-        pytest.param(Target("https://h", cert_file=AUTHORITY), "needed together", id="a certificate without its key"),
-        pytest.param(Target("https://h", ca_file=Path("/none")), "--daemon-ca-file /none: No such file", id="no file"),
+        pytest.param(DaemonTarget("ftp://host"), "'ftp://host': expected a URL such as http://", id="another protocol"),
+        pytest.param(DaemonTarget("http://"), "expected a URL", id="no host"),
+        pytest.param(DaemonTarget("http://host:port"), "expected a URL", id="no port"),
+        pytest.param(DaemonTarget("some host"), "expected a URL", id="a blank"),
+        pytest.param(DaemonTarget("http://host/?a=1"), "expected a URL", id="a query"),
+        pytest.param(DaemonTarget("http://u:secret@host"), "a name or a password in it", id="a password"),
+        pytest.param(DaemonTarget(ca_file=AUTHORITY), "is reached without TLS", id="an authority for plain http"),
         pytest.param(
-            Target("https://h", ca_file=CERTIFICATES / "server.key"), "expected a PEM file", id="a key as authority"
+            DaemonTarget("https://h", cert_file=AUTHORITY), "needed together", id="a certificate without its key"
         ),
         pytest.param(
-            Target("https://h", cert_file=AUTHORITY, key_file=CERTIFICATES / "server.key"),
+            DaemonTarget("https://h", ca_file=Path("/none")), "--daemon-ca-file /none: No such file", id="no file"
+        ),
+        pytest.param(
+            DaemonTarget("https://h", ca_file=CERTIFICATES / "server.key"),
+            "expected a PEM file",
+            id="a key as authority",
+        ),
+        pytest.param(
+            DaemonTarget("https://h", cert_file=AUTHORITY, key_file=CERTIFICATES / "server.key"),
             "expected a certificate and its key",
             id="a key of another certificate",
         ),
-        pytest.param(Target(token_file=Path("/none")), "--daemon-token-file: token file /none", id="no token"),
+        pytest.param(DaemonTarget(token_file=Path("/none")), "--daemon-token-file: token file /none", id="no token"),
     ],
 )
-def test_flags_that_cannot_be_used(target: Target, says: str) -> None:
+def test_flags_that_cannot_be_used(target: DaemonTarget, says: str) -> None:
     with pytest.raises(BadInput) as caught:
         connection_to(target)
     assert says in str(caught.value)
@@ -131,40 +137,40 @@ def test_flags_that_cannot_be_used(target: Target, says: str) -> None:
 
 @click.command()
 @asking
-def needs(target: Target) -> None:
+def needs(target: DaemonTarget) -> None:
     click.echo(repr(target))
 
 
 @click.command()
 @asking_if_named
-def can_do_without(target: Target | None) -> None:
+def can_do_without(target: DaemonTarget | None) -> None:
     click.echo(repr(target))
 
 
 @pytest.mark.parametrize(
     ("command", "arguments", "environment", "expected"),
     [
-        pytest.param(needs, [], {}, Target(DEFAULT_DAEMON, named=False), id="nobody says anything"),
-        pytest.param(needs, ["--daemon", ":1"], {}, Target(":1"), id="a flag"),
+        pytest.param(needs, [], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="nobody says anything"),
+        pytest.param(needs, ["--daemon", ":1"], {}, DaemonTarget(":1"), id="a flag"),
         pytest.param(
-            needs, ["--daemon", ""], {}, Target(DEFAULT_DAEMON, named=False), id="an empty address is as none"
+            needs, ["--daemon", ""], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="an empty address is as none"
         ),
-        pytest.param(needs, [], {"VSCHED_DAEMON": ":2"}, Target(":2"), id="the environment"),
-        pytest.param(needs, ["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, Target(":1"), id="a flag before it"),
+        pytest.param(needs, [], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":2"), id="the environment"),
+        pytest.param(needs, ["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":1"), id="a flag before it"),
         pytest.param(
             needs,
             ["--daemon-token-file", "t", "--daemon-server-name", "n"],
             {"VSCHED_DAEMON_CA_FILE": "ca"},
-            Target(DEFAULT_DAEMON, Path("t"), Path("ca"), server_name="n", named=False),
+            DaemonTarget(DEFAULT_DAEMON, Path("t"), Path("ca"), server_name="n", named=False),
             id="who asks, and whom to trust",
         ),
         pytest.param(can_do_without, [], {}, None, id="a command that can do without"),
         pytest.param(can_do_without, [], {"VSCHED_DAEMON_TOKEN_FILE": "t"}, None, id="a token in the environment"),
-        pytest.param(can_do_without, ["--daemon", ":1"], {}, Target(":1"), id="one that is given a daemon"),
+        pytest.param(can_do_without, ["--daemon", ":1"], {}, DaemonTarget(":1"), id="one that is given a daemon"),
     ],
 )
 def test_flags_make_a_target(
-    command: click.Command, arguments: list[str], environment: dict[str, str], expected: Target | None
+    command: click.Command, arguments: list[str], environment: dict[str, str], expected: DaemonTarget | None
 ) -> None:
     result = CliRunner().invoke(command, arguments, env={"VSCHED_DAEMON": None, **environment})
     assert result.output == f"{expected!r}\n"
@@ -181,28 +187,28 @@ def test_a_token_for_no_daemon_is_refused() -> None:
 async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path) -> None:
     access = Access(TokenTable(tokens(tmp_path)), Listed(("alice",)), SystemClock(), Lines(), certificates=False)
     async with hello(access, routes=ROUTES) as url:
-        unknown = await problem(Target(url))
+        unknown = await problem(DaemonTarget(url))
         assert str(unknown) == f"{url}: does not know who asks: expected a bearer token ({LETTING_IN})"
-        refused = await problem(Target(url, token_file(tmp_path, BOB)))
+        refused = await problem(DaemonTarget(url, token_file(tmp_path, BOB)))
         assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
         assert isinstance(refused, BadInput)
-        assert await asked(Target(url, token_file(tmp_path, ALICE)), get("/jobs")) == {"path": "/jobs"}
+        assert await asked(DaemonTarget(url, token_file(tmp_path, ALICE)), get("/jobs")) == {"path": "/jobs"}
 
 
 async def test_whom_to_trust_over_tls() -> None:
     context = ReloadingContext(CERTIFICATES / "server.pem", CERTIFICATES / "server.key").context
     async with hello(tls=context, routes=ROUTES) as url:
-        assert await asked(Target(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
-        stranger = await problem(Target(url))
+        assert await asked(DaemonTarget(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
+        stranger = await problem(DaemonTarget(url))
         assert str(stranger).startswith(f"{url}: its certificate is not trusted: ")
         assert str(stranger).endswith(f" ({TRUSTING})")
-        misnamed = await problem(Target(url, ca_file=AUTHORITY, server_name="elsewhere.example.com"))
+        misnamed = await problem(DaemonTarget(url, ca_file=AUTHORITY, server_name="elsewhere.example.com"))
         assert "elsewhere.example.com" in str(misnamed)
         assert TRUSTING in str(misnamed)
-        plain = await problem(Target(url.replace("https", "http")))
+        plain = await problem(DaemonTarget(url.replace("https", "http")))
         assert "(does it serve https:// there?)" in str(plain)
     async with hello(routes=ROUTES) as url:
-        secure = await problem(Target(url.replace("http", "https"), ca_file=AUTHORITY))
+        secure = await problem(DaemonTarget(url.replace("http", "https"), ca_file=AUTHORITY))
         assert "(does it serve plain http:// there?)" in str(secure)
 
 
@@ -211,9 +217,9 @@ async def test_whom_to_trust_over_tls() -> None:
 
 async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
     async with hello(routes=ROUTES) as url:
-        found = await problem(Target(url), "/explain/nobody")
+        found = await problem(DaemonTarget(url), "/explain/nobody")
         assert (type(found), str(found)) == (Unknown, "no pod or PodGroup ns/nobody is known here")
-        missing = await problem(Target(url), "/overview")
+        missing = await problem(DaemonTarget(url), "/overview")
         assert str(missing) == f"{url}: serves no /overview (is it vsched, and of this version?)"
         assert not isinstance(missing, Unknown)
 
@@ -255,7 +261,7 @@ async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
 async def test_what_is_no_answer_of_a_daemon(reply: Any, kind: type[VschedError], says: str) -> None:
     async with answering() as server:
         server.replies["/jobs"] = reply
-        found = await problem(Target(server.url))
+        found = await problem(DaemonTarget(server.url))
     assert says in str(found)
     assert isinstance(found, kind)
     assert str(found).startswith(server.url)
@@ -267,7 +273,7 @@ async def test_a_daemon_that_decides_nothing_is_no_daemon_with_nothing_to_tell(
     ask: Callable[[ApiClient], Awaitable[object]],
 ) -> None:
     async with answering() as server:
-        target = Target(server.url)
+        target = DaemonTarget(server.url)
         for path in ("/jobs", "/queues", "/allocations", "/recordings"):
             server.replies[path] = content({})
         server.replies["/overview"] = content({"role": "standby"})
@@ -283,20 +289,20 @@ async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[o
         for path in ("/jobs", "/queues", "/allocations"):
             server.replies[path] = content({"namespaces": "none"})
         with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: Expected `object`, got `str`"):
-            await asked(Target(server.url), ask)
+            await asked(DaemonTarget(server.url), ask)
         server.replies["/jobs"] = content({"ns/old": {"queue": "q", "phase": "Inqueue", "minMember": 2, "news": [1]}})
-        old = (await asked(Target(server.url), jobs_of_daemon)).lines[0]
+        old = (await asked(DaemonTarget(server.url), jobs_of_daemon)).lines[0]
         assert (old.key, old.min_member, old.ready, old.position, old.reason) == ("ns/old", 2, None, None, "")
 
 
 async def test_nobody_listens(unused: str) -> None:
-    found = await problem(Target(unused))
+    found = await problem(DaemonTarget(unused))
     assert str(found) == f"{unused}: nobody listens there ({REACHING})"
     assert isinstance(found, Unavailable)
-    async with daemon_client(Target(unused)) as client:
+    async with daemon_client(DaemonTarget(unused)) as client:
         with pytest.raises(Unavailable) as caught:
             await client.get("/jobs")
-    again = told(Target(unused), caught.value, known=True)  # it is not the flags that are wrong
+    again = explained_error(DaemonTarget(unused), caught.value, known=True)  # it is not the flags that are wrong
     assert str(again) == f"{unused}: nobody listens there"
 
 
@@ -312,6 +318,6 @@ async def test_a_daemon_behind_a_proxy_with_a_path() -> None:
         Route(f"/api/v1/namespaces/vsched/services/vsched:http/proxy{one.path}", one.answer, "") for one in ROUTES
     ]
     async with serving(routes, "127.0.0.1:0", "--listen-address", None, port=Port(Limits())) as number:
-        target = Target(f"http://127.0.0.1:{number}/api/v1/namespaces/vsched/services/vsched:http/proxy/")
+        target = DaemonTarget(f"http://127.0.0.1:{number}/api/v1/namespaces/vsched/services/vsched:http/proxy/")
         assert (await asked(target, get("/jobs")))["path"].endswith("/proxy/jobs")
         assert isinstance(await problem(target, "/explain/nobody"), Unknown)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
 from tests.support.running import gang, node, scheduling, until
-from vsched.cli.ask.daemon import Target
+from vsched.cli.ask.daemon import DaemonTarget
 from vsched.cli.ask.overview import Events, Pace, View, views
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
@@ -100,7 +100,7 @@ async def first_where(coming: AsyncIterator[View], holds: Any) -> View:
 async def test_a_running_daemon_is_followed() -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon:
         await until(lambda: daemon.ports and daemon.health.ready().ok, SECONDS)
-        async with aclosing(views(Target(f":{daemon.ports['--listen-address']}"))) as coming:
+        async with aclosing(views(DaemonTarget(f":{daemon.ports['--listen-address']}"))) as coming:
             await first_where(coming, lambda view: view.overview.nodes.keys() == {"n1"} and not view.problem)
             cluster.apply(gang("g", 2))
             seen = await first_where(coming, lambda view: "default/g" in view.overview.jobs)
@@ -120,7 +120,7 @@ async def streams_refused(code: int) -> AsyncIterator[Any]:
 @pytest.mark.parametrize("code", [404, 406, 429, 501, 503])
 async def test_pictures_are_asked_for_where_streams_are_refused(code: int) -> None:
     pace = Pace(poll_seconds=0.01)
-    async with streams_refused(code) as server, aclosing(views(Target(server.url), pace)) as coming:
+    async with streams_refused(code) as server, aclosing(views(DaemonTarget(server.url), pace)) as coming:
         assert await anext(coming) == View(EMPTY)
         server.replies["/overview"] = content(msgspec.json.encode(replace(EMPTY, number=2)))
         await first_where(coming, lambda view: view.overview.number == 2)
@@ -136,7 +136,7 @@ async def test_a_daemon_that_goes_is_waited_for() -> None:
         await response.write(whole)
         return response
 
-    async with answering() as server, aclosing(views(Target(server.url), pace)) as coming:
+    async with answering() as server, aclosing(views(DaemonTarget(server.url), pace)) as coming:
         server.replies["/events"] = stream
         assert await anext(coming) == View(EMPTY)
         assert await anext(coming) == View(EMPTY, "the daemon ended the stream")
@@ -153,6 +153,6 @@ async def test_where_there_is_nothing_to_wait_for_it_ends_at_once() -> None:
     async with answering() as server:
         server.replies["*"] = content(b"<html><title>Router</title>", kind="text/html")
         with pytest.raises(BadInput, match=r"a web page titled 'Router'.* \(is it vsched\?\)"):
-            await anext(views(Target(server.url)))
+            await anext(views(DaemonTarget(server.url)))
     with pytest.raises(Unavailable, match="nobody listens there"):
-        await anext(views(Target(server.url)))
+        await anext(views(DaemonTarget(server.url)))

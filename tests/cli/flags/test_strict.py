@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from vsched.cli import cli
-from vsched.cli.flags.strict import Finite, Text
+from vsched.cli.flags.strict import Finite, PrintableText
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -55,4 +55,4 @@ def test_what_nobody_means_is_refused_as_wrong_usage(arguments: tuple[str, ...],
 
 
 def test_an_address_may_be_empty_for_none() -> None:
-    assert Text(may_be_empty=True).convert("", None, None) == ""
+    assert PrintableText(may_be_empty=True).convert("", None, None) == ""

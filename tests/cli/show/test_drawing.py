@@ -17,15 +17,15 @@ FINE = look_for(100, wide=False, unicode=True)
 @pytest.mark.parametrize(
     ("drawn", "text"),
     [
-        pytest.param({"whole": 8, "held": 4}, "####....", id="a half"),
-        pytest.param({"whole": 8, "held": 0}, "........", id="nothing"),
-        pytest.param({"whole": 8000, "held": 1}, "#.......", id="little is seen"),
-        pytest.param({"whole": 8, "held": 80}, "########", id="no more than all"),
-        pytest.param({"whole": 8, "held": 2, "fair": 4}, "##..|...", id="less than fair"),
-        pytest.param({"whole": 8, "held": 6, "fair": 2}, "##|###..", id="more than fair"),
-        pytest.param({"whole": 8, "held": 2, "kept": 5}, "##+++...", id="what is kept beyond what is held"),
-        pytest.param({"whole": 8, "held": 6, "kept": 5}, "######..", id="what is kept and held"),
-        pytest.param({"whole": None, "held": 6}, "        ", id="nobody knows the whole"),
+        pytest.param({"whole": 8, "used": 4}, "####....", id="a half"),
+        pytest.param({"whole": 8, "used": 0}, "........", id="nothing"),
+        pytest.param({"whole": 8000, "used": 1}, "#.......", id="little is seen"),
+        pytest.param({"whole": 8, "used": 80}, "########", id="no more than all"),
+        pytest.param({"whole": 8, "used": 2, "fair": 4}, "##..|...", id="less than fair"),
+        pytest.param({"whole": 8, "used": 6, "fair": 2}, "##|###..", id="more than fair"),
+        pytest.param({"whole": 8, "used": 2, "reserved": 5}, "##+++...", id="what is kept beyond what is held"),
+        pytest.param({"whole": 8, "used": 6, "reserved": 5}, "######..", id="what is kept and held"),
+        pytest.param({"whole": None, "used": 6}, "        ", id="nobody knows the whole"),
     ],
 )
 def test_bars(drawn: dict[str, Any], text: str) -> None:
@@ -34,7 +34,7 @@ def test_bars(drawn: dict[str, Any], text: str) -> None:
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.none() | st.floats(0, 1e6), st.floats(0, 1e6))
 def test_a_bar_is_as_long_as_there_is_room(whole: float, held: float, fair: float | None, kept: float) -> None:
-    assert bar(FINE, whole, held, fair=fair, kept=kept).cell_len == FINE.cells
+    assert bar(FINE, whole, held, fair=fair, reserved=kept).cell_len == FINE.cells
 
 
 def test_where_there_is_no_room_for_bars_there_are_none() -> None:

@@ -15,7 +15,7 @@ from tests.support.overviews import COUNTS, EMPTY, job, overviews, session
 from vsched.cli.show.drawing import look_for
 from vsched.cli.top.document import as_document
 from vsched.cli.top.tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, rows_of
-from vsched.cli.top.view import as_line, as_picture, rates_of
+from vsched.cli.top.view import as_line, as_screen, rates_of
 from vsched.web.overview.document import NodeRow, Overview, PolicyRow, QueueRow
 from vsched.web.overview.history import History
 
@@ -29,7 +29,7 @@ def screen(width: int = 160, height: int | None = None, *, unicode: bool = True,
 
 def shown(overview: Overview, on: Screen) -> list[str]:
     console = Console(file=StringIO(), width=on.width, highlight=False, no_color=True)
-    console.print(as_picture(overview, on))
+    console.print(as_screen(overview, on))
     assert isinstance(console.file, StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 

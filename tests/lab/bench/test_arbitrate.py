@@ -18,7 +18,7 @@ from vsched.errors import BadInput, Unavailable
 from vsched.lab.bench.arbitrate import (
     AT_ONCE,
     STEPS,
-    Arbitrator,
+    BenchArbitrator,
     answers,
     asked_about,
     claim,
@@ -26,13 +26,13 @@ from vsched.lab.bench.arbitrate import (
     settle,
     steady,
 )
-from vsched.lab.bench.namespaces import NEWCOMER, Crowd, Realm, dealt, namespace_name
+from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
 from vsched.model.arbitration import SYSTEM_NAMESPACE
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import extender_routes
 from vsched.web.serve.server import serving
 
-SMALL = Crowd(nodes=8, namespaces=12, pods=100, waiting=12, buckets=4, overused=3)
+SMALL = NamespaceWorld(nodes=8, namespaces=12, pods=100, waiting=12, buckets=4, overused=3)
 ARGUMENTS = [
     argument
     for name in ("nodes", "namespaces", "pods", "waiting", "buckets", "overused")
@@ -60,7 +60,7 @@ def test_whole_numbers_are_dealt_by_weight(total: int, weights: list[int], parts
 
 
 def test_running_pods_fill_the_nodes_where_namespaces_are_to_be_overused() -> None:
-    snapshot = Realm(SMALL).cache.snapshot(0.0)
+    snapshot = NamespaceFeeder(SMALL).cache.snapshot(0.0)
     idle = {name: snapshot.nodes.idle[column] for column, name in enumerate(snapshot.axis.names)}
     assert not idle["cpu"].any()
     assert not idle["nvidia.com/gpu"].any()
@@ -68,7 +68,7 @@ def test_running_pods_fill_the_nodes_where_namespaces_are_to_be_overused() -> No
 
 
 def test_there_is_room_for_what_waits_where_none_is_to_be() -> None:
-    arbitrator = Arbitrator(Realm(replace(SMALL, overused=0)))
+    arbitrator = BenchArbitrator(NamespaceFeeder(replace(SMALL, overused=0)))
     found = arbitrator.round()
     assert found.verdict.overused == {}
     for name, party in found.arbitration.parties.items():
@@ -77,7 +77,7 @@ def test_there_is_room_for_what_waits_where_none_is_to_be() -> None:
 
 
 def test_who_is_not_overused_waits_for_as_much_as_it_holds() -> None:
-    found = Arbitrator(Realm(SMALL)).round().arbitration.parties
+    found = BenchArbitrator(NamespaceFeeder(SMALL)).round().arbitration.parties
     pods = {name: (party.held.get("pods", 0), party.waiting.get("pods", 0)) for name, party in found.items()}
     assert pods[SYSTEM_NAMESPACE] == (1, 0)
     assert sum(held for held, _ in pods.values()) == SMALL.pods
@@ -99,15 +99,18 @@ def test_buckets_do_not_mix_the_overused_with_others(overused: int) -> None:
 
 
 def test_equal_numbers_make_equal_clusters_and_other_seeds_others() -> None:
-    def held(crowd: Crowd) -> dict[str, Any]:
-        return {name: party.held for name, party in Arbitrator(Realm(crowd)).round().arbitration.parties.items()}
+    def held(crowd: NamespaceWorld) -> dict[str, Any]:
+        return {
+            name: party.held
+            for name, party in BenchArbitrator(NamespaceFeeder(crowd)).round().arbitration.parties.items()
+        }
 
     assert held(SMALL) == held(SMALL)
     assert held(SMALL) != held(replace(SMALL, seed=2))
 
 
 def test_pods_of_several_schedulers_are_counted() -> None:
-    realm = Realm(SMALL)
+    realm = NamespaceFeeder(SMALL)
     assert len({pod["spec"]["schedulerName"] for pod in realm.waiting}) == 3
 
 
@@ -115,7 +118,7 @@ def test_pods_of_several_schedulers_are_counted() -> None:
 
 
 def test_everything_that_is_wanted_is_written_once() -> None:
-    arbitrator = Arbitrator(Realm(SMALL))
+    arbitrator = BenchArbitrator(NamespaceFeeder(SMALL))
     kinds = Counter(type(effect) for effect in arbitrator.round().verdict.effects)
     assert kinds[MakeConsumer] == 2, "one of ten namespaces has none, nor has kube-system"
     assert kinds[WriteAllocation] == 12, "eleven of the teams, and the one that may hold nothing"
@@ -129,7 +132,7 @@ def test_everything_that_is_wanted_is_written_once() -> None:
 
 
 def test_the_kinds_of_rounds_are_what_they_are_called() -> None:
-    arbitrator = Arbitrator(Realm(SMALL))
+    arbitrator = BenchArbitrator(NamespaceFeeder(SMALL))
     begun, resting, claimed = first(arbitrator, 3), steady(arbitrator, 3), claim(arbitrator, 3)
     assert (begun["effects"], resting["effects"], resting["overused"]) == (30, 0, SMALL.overused)
     assert claimed["evictions"] == 3
@@ -140,8 +143,8 @@ def test_the_kinds_of_rounds_are_what_they_are_called() -> None:
 
 
 def test_changes_between_steady_rounds_are_published_and_change_no_sum() -> None:
-    realm = Realm(SMALL)
-    arbitrator = Arbitrator(realm)
+    realm = NamespaceFeeder(SMALL)
+    arbitrator = BenchArbitrator(realm)
     before = arbitrator.look().arbitration
     uids = {pod["metadata"]["uid"] for pod in realm.waiting}
     realm.renew(5)
@@ -156,7 +159,7 @@ def test_changes_between_steady_rounds_are_published_and_change_no_sum() -> None
 
 
 def test_who_claims_leaves_nothing_behind() -> None:
-    arbitrator = Arbitrator(Realm(SMALL))
+    arbitrator = BenchArbitrator(NamespaceFeeder(SMALL))
     settle(arbitrator)
     claim(arbitrator, 2)
     assert NEWCOMER not in arbitrator.round(AT_ONCE).arbitration.parties
@@ -166,7 +169,7 @@ def test_who_claims_leaves_nothing_behind() -> None:
 
 
 async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
-    arbitrator = Arbitrator(Realm(SMALL))
+    arbitrator = BenchArbitrator(NamespaceFeeder(SMALL))
     findings = Findings()
     findings.take_arbitrated(arbitrator.round())
     pods = asked_about(arbitrator.realm, findings, 4)
@@ -182,7 +185,7 @@ async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
 
 
 def test_pods_that_wait_in_vain_are_not_asked_about() -> None:
-    arbitrator = Arbitrator(Realm(replace(SMALL, waiting=1)))
+    arbitrator = BenchArbitrator(NamespaceFeeder(replace(SMALL, waiting=1)))
     findings = Findings()
     findings.take_arbitrated(arbitrator.round())
     for pod in list(arbitrator.realm.waiting):

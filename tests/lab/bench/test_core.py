@@ -20,7 +20,7 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.core import as_table
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
-from vsched.lab.bench.world import Crowd, World
+from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.model.plan import CycleReport
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
@@ -91,7 +91,7 @@ def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> 
     ("queues", "levels", "inner"), [(8, 3, [2, 4]), (9, 2, [3]), (1000, 4, [5, 28, 167]), (5, 1, [])]
 )
 def test_queues_are_leaves_of_a_tree_with_so_many_levels(queues: int, levels: int, inner: list[int]) -> None:
-    crowd = Crowd(World(nodes=10, pods=0, queues=queues, queue_levels=levels))
+    crowd = MirrorFeeder(World(nodes=10, pods=0, queues=queues, queue_levels=levels))
     crowd.fill()
     snapshot = crowd.cache.snapshot(0.0)
     found = [sum(1 for name in snapshot.queues if name.startswith(f"branch-{depth}-")) for depth in range(1, levels)]

@@ -21,7 +21,7 @@ from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
 from vsched.errors import VschedError
 from vsched.lab.trace.plots import draw
-from vsched.lab.trace.view import Line, as_table, headline, lines_of
+from vsched.lab.trace.view import FigureLine, as_table, headline, lines_of
 from vsched.sim.tables.ages import short_duration
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
@@ -181,7 +181,7 @@ def a_document(*waits: float) -> dict[str, Any]:
     ],
 )
 def test_the_best_is(values: list[float], better: int, best: set[int]) -> None:
-    assert Line("wait", values, short_duration, better).best() == best
+    assert FigureLine("wait", values, short_duration, better).best() == best
 
 
 def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vsched.errors import BadInput
-from vsched.lab.trace.files import Trace, TraceNode, TracePod, read_trace
+from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod, read_trace
 
 OPENB = Path(__file__).parents[3] / "config" / "samples" / "openb"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
@@ -17,7 +17,7 @@ NODE = "n1,32000,1024,2,T4\n"
 POD = "p1,4000,512,1,500,,LS,Running,10,30,12\n"
 
 
-def read(folder: Path, nodes: str, pods: str) -> Trace:
+def read(folder: Path, nodes: str, pods: str) -> ClusterTrace:
     (folder / "nodes.csv").write_text(nodes, encoding="utf-8")
     (folder / "pods.csv").write_text(pods, encoding="utf-8")
     return read_trace(folder / "nodes.csv", folder / "pods.csv")

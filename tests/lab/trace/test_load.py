@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.errors import BadInput
-from vsched.lab.trace.files import Trace, TraceNode, TracePod
+from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 
 
@@ -15,8 +15,8 @@ def pod(name: str, created: int, runs: int, gpus: int = 1, cpu: int = 1000) -> T
     return TracePod(name, cpu, 1, gpus, 1000 if gpus else 0, (), "LS", created, runs)
 
 
-def trace(*pods: TracePod, nodes: int = 1) -> Trace:
-    return Trace(tuple(TraceNode(f"n{number}", 8000, 100, 4, "T4") for number in range(nodes)), pods)
+def trace(*pods: TracePod, nodes: int = 1) -> ClusterTrace:
+    return ClusterTrace(tuple(TraceNode(f"n{number}", 8000, 100, 4, "T4") for number in range(nodes)), pods)
 
 
 def test_the_load_is_what_is_asked_for_at_the_busiest_moment() -> None:
@@ -67,7 +67,7 @@ def test_coming_faster_never_asks_for_less(pods: list[tuple[int, int, int]], fac
 def test_fewer_nodes_are_fewer_of_each_kind() -> None:
     kinds = [TraceNode(f"a{number}", 8000, 100, 4, "T4") for number in range(10)]
     kinds += [TraceNode(f"b{number}", 8000, 100, 0) for number in range(4)] + [TraceNode("c", 1, 1)]
-    found = with_share_of_nodes(Trace(tuple(kinds), (pod("p", 0, 1),)), 0.5)
+    found = with_share_of_nodes(ClusterTrace(tuple(kinds), (pod("p", 0, 1),)), 0.5)
     assert [node.name for node in found.nodes] == ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "c"]
     assert capacity_of(found.nodes)["gpu"] == 20_000
 

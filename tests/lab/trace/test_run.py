@@ -10,9 +10,9 @@ from tests.support.traces import small_trace
 from vsched.clock import FakeClock
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import stepped_daemon
-from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
-from vsched.lab.trace.run import SCHEDULER, Replay, weights_of
+from vsched.lab.trace.run import SCHEDULER, TraceReplay, weights_of
 from vsched.together import run_fast
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
@@ -21,7 +21,7 @@ POLICIES = Path(__file__).parents[3] / "config" / "policies"
 class WatchedBooks(TraceAccounts):
     """Books that are held against the machines at every moment, with every start that was booked."""
 
-    def __init__(self, trace: Trace, weights: dict[str, int]) -> None:
+    def __init__(self, trace: ClusterTrace, weights: dict[str, int]) -> None:
         super().__init__(trace, weights)
         self.starts: list[tuple[str, str, float]] = []
         self.looked = 0
@@ -53,17 +53,17 @@ class WatchedBooks(TraceAccounts):
 
 
 def replayed(
-    trace: Trace, policy: Path | None = None, weights: dict[str, int] | None = None
+    trace: ClusterTrace, policy: Path | None = None, weights: dict[str, int] | None = None
 ) -> tuple[WatchedBooks, dict[str, Any]]:
     """What becomes of a trace, with books that check themselves."""
 
-    async def run() -> Replay:
+    async def run() -> TraceReplay:
         clock, given = FakeClock(), weights_of(trace, weights or {})
         async with virtual_cluster(clock) as cluster:
             machines = Machines(cluster, clock, SCHEDULER)
             machines.set_up(trace.nodes, given)
             async with stepped_daemon(cluster, policy, clock) as daemon:
-                replay = Replay(trace, given, clock, lambda standing: None)
+                replay = TraceReplay(trace, given, clock, lambda standing: None)
                 replay.books = WatchedBooks(trace, given)
                 await replay.run(machines, daemon)
         return replay
@@ -73,8 +73,8 @@ def replayed(
     return replay.books, replay.summary()
 
 
-def one_node(*pods: TracePod, gpus: int = 2) -> Trace:
-    return Trace((TraceNode("n", 8000, 1000, gpus, "T4"),), pods)
+def one_node(*pods: TracePod, gpus: int = 2) -> ClusterTrace:
+    return ClusterTrace((TraceNode("n", 8000, 1000, gpus, "T4"),), pods)
 
 
 def a_pod(name: str, created: int, runs: int, gpus: int = 1, milli: int = 1000, qos: str = "LS") -> TracePod:
@@ -144,7 +144,7 @@ def test_figures_are_those_worked_out_by_hand() -> None:
         TracePod("p4", 1000, 10, 1, 500, ("T4",), "BE", 30, 20),
         TracePod("p5", 1000, 10, 0, 0, (), "LS", 60, 10),
     )
-    _, found = replayed(Trace(nodes, pods), POLICIES / "gang-only.yaml", {"ls": 3})
+    _, found = replayed(ClusterTrace(nodes, pods), POLICIES / "gang-only.yaml", {"ls": 3})
     assert found["measured_seconds"] == {"begin": 0.0, "end": 60.0}
     # Of 3000: 1500 for 30 s, with p4 2000 for 10 s, without p2 1500 for 10 s, p1 alone for 10 s.
     assert found["utilisation"]["gpu"] == {"mean": 0.5, "peak": 0.6667}

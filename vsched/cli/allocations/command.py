@@ -1,11 +1,11 @@
-"""``vsched allocations``: who deserves and holds what of the cluster, by namespace and bucket."""
+"""``vsched allocations``: what namespaces and buckets deserve and use of the cluster."""
 
 from __future__ import annotations
 
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
-from vsched.cli.ask.daemon import Target, asking_if_named
+from vsched.cli.ask.daemon import DaemonTarget, asking_if_named
 from vsched.cli.show.output import Output, showing
 
 EPILOG = """\b
@@ -23,7 +23,7 @@ Examples:
 @reaching
 @asking_if_named
 @showing
-def command(names: tuple[str, ...], cluster: ClusterFlags, target: Target | None, output: Output) -> None:
+def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
 
     Reads what the arbitrator writes: Consumers, Allocations and Buckets.

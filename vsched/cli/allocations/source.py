@@ -1,4 +1,4 @@
-"""What ``vsched allocations`` knows of namespaces and buckets: read from the API server, and from a running daemon."""
+"""The data of ``vsched allocations``: objects read from the API server and, where asked, a page of a daemon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import Target, asked, page_of
+from vsched.cli.ask.daemon import DaemonTarget, asked, page_of
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
@@ -28,47 +28,52 @@ ABSENT = (
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What a namespace or a bucket has of the cluster, as it is shown."""
+    """What a namespace or a bucket deserves and uses of the cluster."""
 
     name: str
     is_bucket: bool = False
     parent: str = ""
-    """The bucket that it is in, empty for none."""
+    """The bucket that it is in; empty for none."""
     weight: int | None = None
-    """None where it has none of its own."""
+    """None where no Consumer states one."""
     deserved: Counted = NOTHING
     allocated: Counted = NOTHING
     hard: Counted = NOTHING
-    """The limit in force where that is known, else the stated one."""
+    """The limit in force where a daemon was asked, else the stated one."""
     reserved: Counted = NOTHING
     stated_hard: Mapping[str, str] = {}
     stated_reserved: Mapping[str, str] = {}
     ceiling: Counted = NOTHING
-    """What it may hold for now; empty where nobody tells."""
+    """What it may use for now; empty where no daemon was asked."""
     waiting: Counted = NOTHING
     conditions: tuple[Told, ...] = ()
     """Of the Consumer and the Allocation, or of the Bucket."""
     divided: bool = True
-    """Whether anybody has said yet what it deserves."""
+    """Whether the arbitrator has written what it deserves."""
 
     @property
     def overused(self) -> Told | None:
-        """The condition that says it holds more than it deserves while others are short; None where it does not."""
-        return next((told for told in self.conditions if told.kind == OVERUSED and told.status == "True"), None)
+        """The condition that it uses more than it deserves while others need it; None where it does not."""
+        return next(
+            (condition for condition in self.conditions if condition.kind == OVERUSED and condition.status == "True"),
+            None,
+        )
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to say of it: a namespace of no bucket that has, wants and states nothing."""
+        """Whether tables leave it out: a namespace without bucket, amounts, limits and problems."""
         amounts = (self.deserved, self.allocated, self.waiting)
-        held = any(value for one in amounts for value in one.values())
+        used = any(value for one in amounts for value in one.values())
         return self.divided and not (
-            held or self.is_bucket or self.parent or self.hard or self.reserved or self.problems
+            used or self.is_bucket or self.parent or self.hard or self.reserved or self.problems
         )
 
     @property
     def problems(self) -> tuple[Told, ...]:
-        """What is wrong with it."""
-        return tuple(told for told in self.conditions if told.kind != OVERUSED and told.status == "False")
+        """The conditions that say what is wrong."""
+        return tuple(
+            condition for condition in self.conditions if condition.kind != OVERUSED and condition.status == "False"
+        )
 
 
 class DividedShare(msgspec.Struct, frozen=True):
@@ -80,20 +85,20 @@ class DividedShare(msgspec.Struct, frozen=True):
     waiting: Mapping[str, object] | None = None
 
 
-class Division(msgspec.Struct, frozen=True):
+class AllocationsPage(msgspec.Struct, frozen=True):
     """The fields read of ``/allocations``."""
 
     namespaces: Mapping[str, DividedShare] = {}
     buckets: Mapping[str, DividedShare] = {}
 
 
-class Shares(msgspec.Struct, frozen=True):
-    """All namespaces and buckets, and what there is to share."""
+class AllocationShares(msgspec.Struct, frozen=True):
+    """All namespaces and buckets, and the whole cluster."""
 
     namespaces: Mapping[str, Share] = {}
     buckets: Mapping[str, Share] = {}
     total: Counted = NOTHING
-    """Of all nodes; empty where we may not read them."""
+    """The sum over all nodes; empty where we may not read them."""
 
     @property
     def all(self) -> list[Share]:
@@ -101,7 +106,7 @@ class Shares(msgspec.Struct, frozen=True):
         return [*self.namespaces.values(), *self.buckets.values()]
 
     def named(self, names: Iterable[str]) -> list[Share]:
-        """The namespaces and buckets of these names; raises BadInput where there is neither of a name."""
+        """The namespaces and buckets of these names; raises BadInput for a name that neither has."""
         found: list[Share] = []
         for name in names:
             shares = [kind[name] for kind in (self.namespaces, self.buckets) if name in kind]
@@ -113,27 +118,32 @@ class Shares(msgspec.Struct, frozen=True):
         return found
 
     def below(self, bucket: str) -> list[Share]:
-        """The namespaces of a bucket, by name; those without one for an empty name."""
+        """The namespaces in a bucket, by name; with an empty name, those in none."""
         return [share for _, share in sorted(self.namespaces.items()) if share.parent == bucket]
 
     def inner(self, bucket: str) -> list[Share]:
-        """The buckets in a bucket, by name; those that stand in none for an empty name."""
+        """The buckets right below a bucket, by name; with an empty name, those at the top."""
         return [share for _, share in sorted(self.buckets.items()) if share.parent == bucket]
 
 
 def shares_of(
     claims: Iterable[Claim], records: Iterable[AllocationRecord], buckets: Iterable[Bucket], total: Counted = NOTHING
-) -> Shares:
-    """What the objects say. Of several Consumers in a namespace the oldest counts, and its namesake tells."""
+) -> AllocationShares:
+    """The shares that these objects state.
+
+    Of several Consumers in a namespace the oldest counts, and the Allocation of the same name.
+    """
     counting: dict[str, Claim] = {}
     for claim in sorted(claims, key=lambda claim: (claim.created, claim.name)):
         counting.setdefault(claim.namespace, claim)
-    told: dict[str, AllocationRecord] = {}
+    allocations: dict[str, AllocationRecord] = {}
     for record in records:
         known = counting.get(record.namespace)
         if record.name == (DEFAULT_CONSUMER if known is None else known.name):
-            told[record.namespace] = record
-    namespaces = {name: _namespace(name, counting.get(name), told.get(name)) for name in sorted({*counting, *told})}
+            allocations[record.namespace] = record
+    namespaces = {
+        name: _namespace(name, counting.get(name), allocations.get(name)) for name in sorted({*counting, *allocations})
+    }
     stated = {bucket.name: bucket for bucket in buckets}
     named = {share.parent: Bucket(share.parent) for share in namespaces.values() if share.parent}
     everyone = all_buckets({**named, **stated})
@@ -144,13 +154,13 @@ def shares_of(
         else _implied(name, [one for one in namespaces.values() if name in path(one.parent, parents)])
         for name in everyone
     }
-    return Shares(namespaces, dict(sorted(known_buckets.items())), total)
+    return AllocationShares(namespaces, dict(sorted(known_buckets.items())), total)
 
 
-async def read_shares(client: ApiClient, target: Target | None = None) -> Shares:
-    """Every namespace and bucket; ``target`` is a daemon that is asked what may be held for now.
+async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> AllocationShares:
+    """Every namespace and bucket; a daemon as ``target`` adds the limits in force and what may be used for now.
 
-    Raises what the client and ``asked`` raise, and BadInput where the kinds are not served.
+    Raises what the client and ``asked`` raise, and BadInput where the server does not know the resources.
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
@@ -169,14 +179,14 @@ async def read_shares(client: ApiClient, target: Target | None = None) -> Shares
     return _with_division(shares, await asked(target, division_of))
 
 
-async def division_of(daemon: ApiClient) -> Division:
-    """The last round of arbitration; empty where the leader makes none."""
-    found: Division = await page_of(daemon, "/allocations", Division)
+async def division_of(daemon: ApiClient) -> AllocationsPage:
+    """The last round of arbitration of a daemon; empty where the leader does not arbitrate."""
+    found: AllocationsPage = await page_of(daemon, "/allocations", AllocationsPage)
     return found
 
 
 def readable(quantities: Mapping[str, object] | None) -> dict[str, int]:
-    """A ResourceList by counted name, without what is no quantity or cannot be divided."""
+    """A ResourceList by counted name, without unreadable quantities and resources that are not divided."""
     found: dict[str, int] = {}
     for name, quantity in (quantities or {}).items():
         counted = counted_name(name)
@@ -209,7 +219,7 @@ def _namespace(name: str, claim: Claim | None, record: AllocationRecord | None) 
 
 
 def _implied(name: str, below: Sequence[Share]) -> Share:
-    """A bucket that is only named, by what is known of the namespaces in it."""
+    """A bucket that Consumers name but that does not exist: the sum of its namespaces."""
     deserved, allocated = (summed(getattr(share, kind) for share in below) for kind in ("deserved", "allocated"))
     divided = any(share.divided for share in below)
     return Share(name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided)
@@ -232,7 +242,7 @@ def _bucket(bucket: Bucket) -> Share:
 
 
 def _claim(found: wire.Consumer) -> Claim:
-    """A Consumer; one that cannot be read stands for one that states nothing, with what is wrong with it."""
+    """A Consumer; an unreadable one becomes a claim that states nothing and has a condition with the problem."""
     try:
         return claim_of(found)
     except BadObject as error:
@@ -249,11 +259,11 @@ def _readable_bucket(found: wire.Bucket) -> Bucket:
 
 
 async def _total(client: ApiClient) -> Counted:
-    """What all nodes have together; nothing where we may not read them."""
+    """The sum over all nodes; empty where we may not read them."""
     return summed(map(readable, await allocatable_of_nodes(client)))
 
 
-def _with_division(shares: Shares, division: Division) -> Shares:
+def _with_division(shares: AllocationShares, division: AllocationsPage) -> AllocationShares:
     """The shares with the limits in force, the ceilings and the waiting amounts that a daemon knows."""
 
     def updated(known: Mapping[str, Share], pages: Mapping[str, DividedShare]) -> dict[str, Share]:

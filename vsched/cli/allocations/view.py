@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.allocations.source import Share, Shares, readable
+from vsched.cli.allocations.source import AllocationShares, Share, readable
 from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scarcest
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
@@ -28,8 +28,8 @@ PROBLEMS_MAX = 10
 # -- for programs ---------------------------------------------------------------------------------------------------
 
 
-def as_document(shares: Shares, names: Sequence[Share] | None = None) -> Document:
-    """Everything for programs, or some namespaces and buckets."""
+def as_document(shares: AllocationShares, names: Sequence[Share] | None = None) -> Document:
+    """The document of everything, or of some namespaces and buckets."""
     chosen = shares.all if names is None else names
     return {
         "namespaces": {share.name: share_document(share) for share in chosen if not share.is_bucket},
@@ -84,8 +84,8 @@ def _quantities(amounts: Counted, always: Sequence[str] = (), pods: bool = True)
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
-def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
-    """All buckets with their namespaces below, then the namespaces of none."""
+def as_table(shares: AllocationShares, look: Look, now: float) -> RenderableType:
+    """Every bucket with its namespaces below it, then the namespaces without a bucket."""
     if not shares.namespaces and not shares.buckets:
         return Text("nothing is divided: there are no Consumers and no Allocations")
     resources = shown(shares)
@@ -103,7 +103,7 @@ def as_table(shares: Shares, look: Look, now: float) -> RenderableType:
     return Group(table, *_remarks(shares, idle), *([Text(), legend(look)] if look.cells else []))
 
 
-def as_pages(shares: Shares, chosen: Sequence[Share], look: Look, now: float) -> RenderableType:
+def as_pages(shares: AllocationShares, chosen: Sequence[Share], look: Look, now: float) -> RenderableType:
     """The pages of some namespaces and buckets, with blank lines between them."""
     pages: list[RenderableType] = []
     for share in chosen:
@@ -111,7 +111,7 @@ def as_pages(shares: Shares, chosen: Sequence[Share], look: Look, now: float) ->
     return Group(*pages)
 
 
-def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableType:
+def as_page(shares: AllocationShares, share: Share, look: Look, now: float) -> RenderableType:
     """Everything about one namespace or bucket."""
     rows: list[tuple[str, RenderableType]] = [
         ("bucket" if share.is_bucket else "namespace", Text(share.name, style="bold"))
@@ -132,7 +132,7 @@ def as_page(shares: Shares, share: Share, look: Look, now: float) -> RenderableT
     return Group(facts(rows), Text(), table, *(([Text(), *lines]) if lines else []))
 
 
-def shown(shares: Shares) -> list[str]:
+def shown(shares: AllocationShares) -> list[str]:
     """The resources that a table has columns for: the usual ones, and the scarcest of the others."""
 
     def parts(share: Share) -> Iterator[tuple[str, float]]:
@@ -146,14 +146,14 @@ def shown(shares: Shares) -> list[str]:
     return [*USUAL, *([extra] if extra is not None else [])]
 
 
-def in_tree(shares: Shares) -> Iterator[tuple[int, Share]]:
-    """Every bucket followed by the buckets and the namespaces in it, then the namespaces of none, with their depth."""
+def in_tree(shares: AllocationShares) -> Iterator[tuple[int, Share]]:
+    """Every bucket, followed by what is in it, then the namespaces without a bucket, each with its depth."""
     yield from _inside(shares, "", 0)
     for share in shares.below(""):
         yield 0, share
 
 
-def _inside(shares: Shares, bucket: str, depth: int) -> Iterator[tuple[int, Share]]:
+def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple[int, Share]]:
     for inner in shares.inner(bucket):
         yield depth, inner
         yield from _inside(shares, inner.name, depth + 1)
@@ -162,14 +162,14 @@ def _inside(shares: Shares, bucket: str, depth: int) -> Iterator[tuple[int, Shar
 
 
 def legend(look: Look) -> Text:
-    """What the signs of the bars mean."""
+    """The line that explains the signs of the bars."""
     full, empty, mark = look.signs
-    text = f"{full} held  {look.kept} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    text = f"{full} held  {look.reserved} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
 def _row(
-    shares: Shares, share: Share, depth: int, resources: list[str], look: Look, now: float
+    shares: AllocationShares, share: Share, depth: int, resources: list[str], look: Look, now: float
 ) -> list[RenderableType]:
     name = Text.assemble(
         ("  " * (depth - 1) + look.branch if depth else "", "dim"),
@@ -189,7 +189,7 @@ def _row(
     return cells
 
 
-def _remarks(shares: Shares, idle: int) -> list[RenderableType]:
+def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:
     """Lines below the table: how many namespaces are not shown, and what is wrong."""
     problems = [
         Text(f"{share.name}: {_problem(one)}", style="bold red")
@@ -212,26 +212,26 @@ def _remarks(shares: Shares, idle: int) -> list[RenderableType]:
     return lines
 
 
-def _usage(shares: Shares, share: Share, resource: str, look: Look) -> Text:
+def _usage(shares: AllocationShares, share: Share, resource: str, look: Look) -> Text:
     """What is used of what is deserved, as a bar with numbers."""
     deserved = share.deserved.get(resource, 0) if share.divided else None
     words = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
     return beside(look, _bar(shares, share, resource, look), words)
 
 
-def _bar(shares: Shares, share: Share, resource: str, look: Look) -> Text:
+def _bar(shares: AllocationShares, share: Share, resource: str, look: Look) -> Text:
     """What is used of what may be used at most; what exceeds the deserved part in another colour."""
     return bar(
         look,
         _scale(shares, share, resource),
         share.allocated.get(resource, 0),
         fair=share.deserved.get(resource, 0) if share.divided else None,
-        kept=share.reserved.get(resource, 0),
+        reserved=share.reserved.get(resource, 0),
         beyond="red" if share.overused is not None else "yellow",
     )
 
 
-def _scale(shares: Shares, share: Share, resource: str) -> int:
+def _scale(shares: AllocationShares, share: Share, resource: str) -> int:
     """The amount of a full bar: the limit, else the cluster, else what all deserve."""
     bounds = [amounts[resource] for amounts in (share.hard, shares.total) if resource in amounts]
     return min(bounds) if bounds else summed(one.deserved for one in shares.namespaces.values()).get(resource, 0)

@@ -12,7 +12,7 @@ import click
 from vsched.cli.options import options_as_one
 from vsched.errors import BadInput
 
-if TYPE_CHECKING:  # so that --help does not load the client
+if TYPE_CHECKING:  # imported where it is used, so that --help does not load the client
     from vsched.kube.client import ApiClient
     from vsched.kube.paths import ApiResource
 

@@ -1,4 +1,4 @@
-"""What a shell may offer for names: what a running daemon knows, if it answers at once, else nothing and silently."""
+"""Shell completion of names, from a running daemon; where none answers at once, nothing is offered."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from vsched.cli.ask.daemon import DEFAULT_DAEMON, Target, daemon_client
+from vsched.cli.ask.daemon import DEFAULT_DAEMON, DaemonTarget, daemon_client
 from vsched.errors import VschedError
 
 QUEUE = "queue/"
-"""Before the name of a queue, where a job may be meant as well."""
+"""Precedes the name of a queue where the name of a job is possible, too."""
 PATIENCE_SECONDS = 1.0
-"""Whoever pressed the key waits."""
+"""The user has pressed a key and waits."""
 MOST = 1_000
-"""Names that are offered: a shell asks before it prints more than a screen of them anyway."""
+"""Names offered at most."""
 
 
 def queue_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -32,7 +32,7 @@ def node_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def job_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """``NS/NAME`` of jobs; their names alone where ``-n`` says the namespace."""
+    """``NS/NAME`` of jobs; bare names with ``-n``."""
     keys: Iterable[str] = _known(ctx, "/jobs")
     namespace = ctx.params.get("namespace")
     if namespace and "/" not in incomplete:
@@ -41,7 +41,7 @@ def job_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """What may be explained: jobs, and queues as ``queue/NAME``."""
+    """What ``vsched explain`` takes: jobs, and queues as ``queue/NAME``."""
     if ctx.params.get("namespace") or not (incomplete.startswith(QUEUE) or QUEUE.startswith(incomplete)):
         return job_keys(ctx, param, incomplete)
     queues = [f"{QUEUE}{name}" for name in _known(ctx, "/queues")]
@@ -58,7 +58,7 @@ def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def _known(ctx: click.Context, path: str) -> Mapping[str, Any]:
-    """A page of the daemon that has a line for each name; nothing where it does not answer."""
+    """A page of the daemon, a mapping by name; empty where it does not answer."""
 
     async def once() -> dict[str, Any]:
         async with daemon_client(_target(ctx.params), PATIENCE_SECONDS) as client:
@@ -70,8 +70,8 @@ def _known(ctx: click.Context, path: str) -> Mapping[str, Any]:
         return {}
 
 
-def _target(flags: Mapping[str, Any]) -> Target:
-    """The daemon that the words typed so far name, or the environment, or the usual one."""
+def _target(flags: Mapping[str, Any]) -> DaemonTarget:
+    """The daemon named by the words typed so far, by the environment, or the default one."""
 
     def of(name: str) -> str:
         return str(flags.get(name) or os.environ.get(f"VSCHED_{name.upper()}") or "")
@@ -80,7 +80,7 @@ def _target(flags: Mapping[str, Any]) -> Target:
         found = of(f"daemon_{name}")
         return Path(found) if found else None
 
-    return Target(
+    return DaemonTarget(
         of("daemon") or DEFAULT_DAEMON,
         file("token_file"),
         file("ca_file"),

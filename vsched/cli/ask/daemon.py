@@ -1,4 +1,4 @@
-"""Asking a running daemon: the flags that say where it listens and who we are, and one clear line where it says no."""
+"""Asking a running daemon: the flags for its address and our credentials, the client, and errors in one clear line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from vsched import __version__
 from vsched.errors import BadInput, Unavailable, VschedError
 
-if TYPE_CHECKING:  # what a client needs is imported where one is made, so that --help does not load it
+if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     import ssl
 
     from vsched.kube.client import ApiClient
@@ -26,7 +26,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 T = TypeVar("T")
 
 DEFAULT_DAEMON = "http://127.0.0.1:8080"
-"""Where ``vsched run`` listens on this machine, and ``kubectl port-forward`` leads to."""
+"""Where ``vsched run`` listens by default, and where ``kubectl port-forward`` leads to."""
 
 REACHING = (
     "is vsched running there? --daemon URL says where; "
@@ -37,48 +37,48 @@ PERMITTING = "a role with nonResourceURLs gives it, or --allow-user and --allow-
 TRUSTING = "--daemon-ca-file FILE names its authority, --daemon-server-name NAME the name on its certificate"
 
 PATIENCE_SECONDS = 30.0
-"""For an answer: a session may be under way, and an explanation tries what would help."""
+"""How long an answer may take: a session may be in progress, and an explanation tries what would help."""
 
 NAMED = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-"""Where somebody says which daemon is meant."""
+"""The sources by which a user names a daemon."""
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class Unknown(BadInput):
-    """The daemon knows nothing of that name; the text is its own."""
+    """The daemon does not know this name; the text is the daemon's own."""
 
 
 class Idle(Unavailable):
-    """The daemon answers, and decides nothing at the moment: another one leads, or it has just begun."""
+    """The daemon answers but decides nothing: another one leads, or it is starting."""
 
 
-class Target(NamedTuple):
-    """A running daemon, and how to be let in."""
+class DaemonTarget(NamedTuple):
+    """The address of a running daemon, and the credentials for it."""
 
     daemon: str = DEFAULT_DAEMON
     """Its ``--listen-address``, as a URL or as host and port."""
     token_file: Path | None = None
     ca_file: Path | None = None
-    """Whom its certificate is from, where this machine does not know them anyway."""
+    """The authority of its certificate, where the system does not trust it already."""
     cert_file: Path | None = None
     key_file: Path | None = None
     server_name: str = ""
-    """The name on its certificate, where it is not the one that it is reached by."""
+    """The name on its certificate, where the address has another."""
     named: bool = True
-    """Whether anybody said so, by flag or environment; else it is where daemons usually are."""
+    """Whether a flag or the environment named the daemon; else it is the default one."""
 
 
 # -- flags
 
 
 def asking(command: C) -> C:
-    """The flags that say which daemon is asked, and as whom: the command gets them as one value, ``target``."""
+    """Adds the flags for the daemon and the credentials; the command gets them as ``target``."""
     return _with_target(command, DEFAULT_DAEMON, "a running daemon's --listen-address")
 
 
 def asking_if_named(command: C) -> C:
-    """The same for commands that can do without a daemon: ``target`` is None where nobody names one."""
+    """The same for commands that need no daemon: ``target`` is None where none is named."""
     return _with_target(command, "", "a running daemon's --listen-address: what only it knows is shown too")
 
 
@@ -109,25 +109,25 @@ _FLAGS = {
 }
 
 
-def _target(given: str, default: str, flags: dict[str, Any]) -> Target | None:
-    """What the flags say; an empty address is as none, like empty variables."""
+def _target(given: str, default: str, flags: dict[str, Any]) -> DaemonTarget | None:
+    """The target that the flags name; an empty address counts as none."""
     source_of = click.get_current_context().get_parameter_source
     daemon = given or default
     if not daemon:
         useless = [name for name in flags if source_of(f"daemon_{name}") is ParameterSource.COMMANDLINE]
         if useless:
-            told = ", ".join(f"--daemon-{name.replace('_', '-')}" for name in useless)
-            raise BadInput(f"{told}: for which daemon? (expected --daemon URL)")
+            names = ", ".join(f"--daemon-{name.replace('_', '-')}" for name in useless)
+            raise BadInput(f"{names}: for which daemon? (expected --daemon URL)")
         return None
-    return Target(daemon, **flags, named=bool(given) and source_of("daemon") in NAMED)
+    return DaemonTarget(daemon, **flags, named=bool(given) and source_of("daemon") in NAMED)
 
 
 # -- asking
 
 
 @asynccontextmanager
-async def daemon_client(target: Target, patience_seconds: float = PATIENCE_SECONDS) -> AsyncIterator[ApiClient]:
-    """A client of the daemon that asks once; raises BadInput where the flags cannot be used."""
+async def daemon_client(target: DaemonTarget, patience_seconds: float = PATIENCE_SECONDS) -> AsyncIterator[ApiClient]:
+    """A client of the daemon that does not retry; raises BadInput where the flags are wrong."""
     from vsched.kube.client import ApiClient, ClientSettings
 
     settings = ClientSettings(timeout_seconds=patience_seconds, connect_seconds=min(5.0, patience_seconds), attempts=1)
@@ -135,16 +135,16 @@ async def daemon_client(target: Target, patience_seconds: float = PATIENCE_SECON
         yield client
 
 
-def ask_daemon(target: Target, question: Callable[[ApiClient], Awaitable[T]]) -> T:
-    """The answer of a running daemon; raises what ``asked`` raises."""
+def ask_daemon(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[T]]) -> T:
+    """Ask a running daemon, outside of an event loop; raises what ``asked`` raises."""
     return asyncio.run(asked(target, question))
 
 
-async def asked(target: Target, question: Callable[[ApiClient], Awaitable[T]]) -> T:
-    """The answer of a running daemon, for those who have an event loop.
+async def asked(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[T]]) -> T:
+    """Ask a running daemon, inside of an event loop.
 
-    Raises Unknown where it knows of no such thing, Unavailable where it does not answer or cannot now, and BadInput
-    where it does not let us in or is no vsched: each of one clear line.
+    Raises Unknown where the daemon does not know the name, Unavailable where it does not answer or cannot now, and
+    BadInput where it refuses us or is not vsched. Each is one clear line.
     """
     from vsched.kube.errors import ApiError
 
@@ -154,11 +154,11 @@ async def asked(target: Target, question: Callable[[ApiClient], Awaitable[T]]) -
         except Idle:
             raise
         except (ApiError, Unavailable) as error:
-            raise told(target, error) from error
+            raise explained_error(target, error) from error
 
 
 def understood(where: str, answer: object, kind: Any) -> Any:
-    """An answer as records of ``kind``; raises BadInput where that is not what it is, as of another version."""
+    """An answer as records of ``kind``; raises BadInput where it is malformed, such as that of another version."""
     import msgspec
 
     try:
@@ -189,15 +189,15 @@ async def expect_leader(daemon: ApiClient) -> None:
 
 
 def expect_role(where: str, role: str) -> None:
-    """Raise Idle unless a daemon of this role decides; where none is said, nothing is."""
+    """Raise Idle unless a daemon of this role decides; an empty role passes."""
     from vsched.web.snapshots import idle_of
 
     if role and (idle := idle_of(role)):
         raise Idle(f"{where}: {idle}")
 
 
-def told(target: Target, error: ApiError | Unavailable, *, known: bool = False) -> VschedError:
-    """What a client's error means to a person who asks a daemon; one that is ``known`` has answered before."""
+def explained_error(target: DaemonTarget, error: ApiError | Unavailable, *, known: bool = False) -> VschedError:
+    """The error to show for a client's error; with ``known`` the daemon has answered before."""
     from vsched.kube.errors import ApiError, Forbidden, NotFound, ServerError, Unauthorized, UnexpectedAnswer
 
     where = address_of(target)
@@ -220,12 +220,12 @@ def told(target: Target, error: ApiError | Unavailable, *, known: bool = False) 
 
 
 def _serves_not(error: NotFound) -> bool:
-    """Whether the path is unknown rather than the thing that was asked about: no daemon words the latter like that."""
+    """Whether the path is unknown, and not the name asked about: a daemon words the latter in another way."""
     return bool(error.reason) or error.message.removeprefix("404: ") in ("Not Found", "404 page not found")
 
 
 def _why_silent(where: str, error: Unavailable, known: bool) -> str:
-    """What happened, and what to do about it; nothing is wrong with the flags where it has answered before."""
+    """What happened, and what to do about it; no advice about flags where the daemon has answered before."""
     import aiohttp
 
     text, cause = str(error), error.__cause__
@@ -247,17 +247,17 @@ def _why_silent(where: str, error: Unavailable, known: bool) -> str:
 
 
 def _without_advice(words: str) -> str:
-    """Without the client's advice, which is about kubeconfigs."""
+    """The text without the client's advice, which is about kubeconfigs."""
     return words.partition("; check certificate-authority")[0]
 
 
 # -- connecting
 
 
-def address_of(target: Target) -> str:
-    """Where a daemon is, as a URL; host and port will do, and the port alone for one on this machine.
+def address_of(target: DaemonTarget) -> str:
+    """The URL of a daemon; ``HOST:PORT`` and ``:PORT`` are accepted, too.
 
-    Raises BadInput for what is no address.
+    Raises BadInput where it is malformed.
     """
     from yarl import URL
 
@@ -275,8 +275,8 @@ def address_of(target: Target) -> str:
     return text.rstrip("/")
 
 
-def connection_to(target: Target) -> Connection:
-    """How a daemon is reached; raises BadInput where the flags cannot be used."""
+def connection_to(target: DaemonTarget) -> Connection:
+    """How to connect to a daemon; raises BadInput where the flags are wrong."""
     from vsched.kube.connection import Connection
     from vsched.kube.credentials import Credentials, FixedHeaders, TokenFile
 
@@ -296,7 +296,7 @@ def connection_to(target: Target) -> Connection:
     return Connection(server, credentials=credentials, source="--daemon")
 
 
-def _tls(target: Target) -> ssl.SSLContext:
+def _tls(target: DaemonTarget) -> ssl.SSLContext:
     import ssl
 
     if (target.cert_file is None) is not (target.key_file is None):

@@ -1,4 +1,4 @@
-"""The whole picture as a running daemon tells it: asked for once, or followed as it changes."""
+"""The overview of a running daemon: read once, or followed as it changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.cli.ask.daemon import Target, address_of, ask_daemon, daemon_client, expect_role, told
+from vsched.cli.ask.daemon import DaemonTarget, address_of, ask_daemon, daemon_client, expect_role, explained_error
 from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
@@ -18,9 +18,9 @@ from vsched.web.overview.deltas import Delta, apply
 from vsched.web.overview.document import Overview
 
 SILENCE_SECONDS = 40.0
-"""A stream that says nothing for so long is dead: it has a sign of life every 15 seconds."""
+"""A stream that is silent for so long is dead: the daemon sends something every 15 seconds."""
 EVENT_BYTES = 64 << 20
-"""The longest event that is taken: ten thousand jobs and five thousand nodes are a twentieth of that."""
+"""The longest event accepted: 20 times as long as one of ten thousand jobs and five thousand nodes."""
 
 T = TypeVar("T")
 
@@ -28,15 +28,15 @@ _OVERVIEW = msgspec.json.Decoder(Overview)
 _DELTA = msgspec.json.Decoder(Delta)
 
 
-def read_picture(target: Target) -> Overview:
-    """The picture at this moment; raises what ``ask_daemon`` raises, and Unavailable where the daemon is no leader."""
-    overview = ask_daemon(target, picture_of)
+def read_overview(target: DaemonTarget) -> Overview:
+    """The overview now; raises what ``ask_daemon`` raises, and Unavailable where the daemon does not lead."""
+    overview = ask_daemon(target, overview_of)
     expect_role(address_of(target), overview.role)
     return overview
 
 
-async def picture_of(daemon: ApiClient) -> Overview:
-    """The picture at this moment; raises what the client raises."""
+async def overview_of(daemon: ApiClient) -> Overview:
+    """The overview now; raises what the client raises."""
     answer = await daemon.request("GET", "/overview")
     try:
         return _OVERVIEW.decode(answer.body)
@@ -46,14 +46,14 @@ async def picture_of(daemon: ApiClient) -> Overview:
 
 
 class Pace(NamedTuple):
-    """How soon it is asked again."""
+    """The intervals of a follower, in seconds."""
 
     poll_seconds: float = 1.0
-    """Between two pictures where streams are refused."""
+    """Between two overviews where the daemon refuses streams."""
     pause_seconds: float = 0.5
-    """Before a connection is made anew, at first."""
+    """Before the first attempt to connect again."""
     longest_pause_seconds: float = 5.0
-    """The same after several in vain."""
+    """The longest pause, after several failed attempts."""
 
 
 USUAL = Pace()
@@ -63,15 +63,15 @@ class View(msgspec.Struct, frozen=True):
     """What is known of a daemon at a moment."""
 
     overview: Overview | None
-    """The last picture that came; None before the first."""
+    """The last overview received; None before the first."""
     problem: str = ""
-    """Why nothing new comes; empty while it does."""
+    """Why no new one arrives; empty while they do."""
 
 
-async def views(target: Target, pace: Pace = USUAL) -> AsyncGenerator[View, None]:
-    """The picture whenever it changes, and why where nothing comes any more; goes on until it is no longer wanted.
+async def views(target: DaemonTarget, pace: Pace = USUAL) -> AsyncGenerator[View, None]:
+    """The overview whenever it changes, and the problem where none arrives any more; it never ends by itself.
 
-    Raises one clear line where the first question already shows that there is nothing to wait for.
+    Raises one clear line where even the first overview cannot be had.
     """
     overview: Overview | None = None
     pause_seconds, streams = pace.pause_seconds, True
@@ -79,9 +79,9 @@ async def views(target: Target, pace: Pace = USUAL) -> AsyncGenerator[View, None
         try:
             async with (
                 daemon_client(target) as daemon,
-                aclosing(_pictures(daemon, streams, pace.poll_seconds)) as pictures,
+                aclosing(_overviews(daemon, streams, pace.poll_seconds)) as overviews,
             ):
-                async for overview in pictures:
+                async for overview in overviews:
                     pause_seconds = pace.pause_seconds
                     yield View(overview)
             problem = "the daemon ended the stream"
@@ -90,7 +90,7 @@ async def views(target: Target, pace: Pace = USUAL) -> AsyncGenerator[View, None
             continue
         except VschedError as error:
             known = overview is not None
-            meant = told(target, error, known=known) if isinstance(error, ApiError | Unavailable) else error
+            meant = explained_error(target, error, known=known) if isinstance(error, ApiError | Unavailable) else error
             if overview is None:
                 raise meant from error
             problem = str(meant)
@@ -99,14 +99,14 @@ async def views(target: Target, pace: Pace = USUAL) -> AsyncGenerator[View, None
         pause_seconds, streams = min(pace.longest_pause_seconds, 2 * pause_seconds), True
 
 
-class NoStreams(Exception):  # not an error: there is another way
-    """The daemon, or something in front of it, gives no streams: pictures are asked for one by one."""
+class NoStreams(Exception):  # no error: overviews can be polled instead
+    """The daemon, or a proxy before it, refuses streams."""
 
 
-async def _pictures(daemon: ApiClient, streams: bool, poll_seconds: float) -> AsyncGenerator[Overview, None]:
+async def _overviews(daemon: ApiClient, streams: bool, poll_seconds: float) -> AsyncGenerator[Overview, None]:
     if not streams:
         while True:
-            yield await picture_of(daemon)
+            yield await overview_of(daemon)
             await asyncio.sleep(poll_seconds)
     try:
         async with daemon.stream("/events", silence_seconds=SILENCE_SECONDS) as chunks:
@@ -124,12 +124,12 @@ async def _pictures(daemon: ApiClient, streams: bool, poll_seconds: float) -> As
 
 
 REFUSED_STREAMS = frozenset({406, 501, 503})
-"""Answers of those who give no (more) streams; asking for pictures then says whether anything else is wrong."""
+"""Codes by which a server refuses a stream; polling then shows whether anything else is wrong."""
 
 
 @dataclass(slots=True)
 class Events:
-    """Server-sent events from their bytes, and the picture that they add up to."""
+    """A parser of server-sent events, and the overview that they add up to."""
 
     most_bytes: int = EVENT_BYTES
     _rest: bytes = b""
@@ -138,7 +138,7 @@ class Events:
     _overview: Overview | None = None
 
     def feed(self, chunk: bytes) -> Iterable[tuple[str, bytes]]:
-        """The events that these bytes complete: kind and data. Raises BadInput for one that never ends."""
+        """The events that these bytes complete, as kind and data; raises BadInput for one that is too long."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) + sum(map(len, self._data)) > self.most_bytes:
             raise BadInput(f"an event is longer than {self.most_bytes} bytes (is it vsched?)")
@@ -154,7 +154,7 @@ class Events:
                 self._kind, self._data = "", []
 
     def take(self, kind: str, data: bytes) -> Overview | None:
-        """The picture after an event; None where it says nothing about it. Raises BadInput where it does not follow."""
+        """The overview after an event; None where it is unchanged. Raises BadInput for a change out of order."""
         if kind == "overview":
             self._overview = _decoded(data, _OVERVIEW)
         elif kind == "delta":

@@ -1,4 +1,4 @@
-"""``vsched check``: whether a policy file holds, and what it comes to."""
+"""``vsched check``: whether a policy file is valid, and what it means."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None
 
 def _probe(settings: Settings, cluster: ClusterFlags, *, err: bool) -> None:
     """Say what the source of node usage answers, a line a figure; raises BadInput where no node is known."""
-    from vsched.cli.usage.source import read_usage  # here, because most files are checked without a cluster
+    from vsched.cli.usage.source import read_usage  # imported here: most files are checked without a cluster
     from vsched.cli.usage.view import figure_lines, why_nothing
 
     found = read_usage(settings, cluster)

@@ -1,7 +1,4 @@
-"""``vsched cluster``: the embedded cluster as a command.
-
-Reads the arguments, starts the cluster, says where it is and waits for a signal.
-"""
+"""``vsched cluster``: the embedded cluster as a command."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ FLEET = """\
   annotations: {vsched.io/cpu-usage: 10%}       # used besides pods, with --usage
 - {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
 """
-"""What ``--nodes FILE`` reads, with every key."""
+"""An example for ``--nodes FILE`` with every key."""
 EPILOG = f"""\b
 The YAML of --nodes FILE:
 {indent(FLEET, "  ")}
@@ -73,7 +70,7 @@ def _nodes(context: click.Context, option: click.Parameter, value: str) -> int |
 
 
 def _usage(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:
-    """A share of the request such as 0.6, or two for a draw between them: 0.2-1.4."""
+    """A part of the request such as 0.6, or a range such as 0.2-1.4."""
     if value is None:
         return None
     low, dash, high = value.partition("-")
@@ -209,7 +206,7 @@ def command(
 
     SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
     """
-    from vsched.daemon.system.tuning import listed, tuned  # here, so that --help does not load the server
+    from vsched.daemon.system.tuning import listed, tuned  # imported here, so that --help does not load the server
     from vsched.sim.api.fault_plan import read_faults
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
@@ -234,7 +231,7 @@ def command(
 
 
 async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None]) -> None:
-    """Runs the cluster until SIGINT or SIGTERM."""
+    """Run the cluster until SIGINT or SIGTERM."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,4 +1,4 @@
-"""``vsched completion``: the script that has a shell complete commands, flags and names."""
+"""``vsched completion``: a script by which a shell completes commands, flags and names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Examples:
 """
 
 VARIABLE = "_VSCHED_COMPLETE"
-"""By which the script asks the program."""
+"""The variable through which the script asks the program."""
 
 
 @click.command("completion", epilog=EPILOG)
@@ -30,5 +30,5 @@ def command(shell: str) -> None:
     from vsched.cli.kubectl import PLAIN
 
     made = get_completion_class(shell)
-    assert made is not None  # a choice of those that click has
+    assert made is not None  # the argument is one of click's shells
     click.echo(made(cli, {}, PLAIN, VARIABLE).source())

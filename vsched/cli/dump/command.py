@@ -1,4 +1,4 @@
-"""``vsched dump``: a cycle of a running daemon as a file; also those that were kept because something looked wrong."""
+"""``vsched dump``: a cycle of a running daemon as a file, or one that it kept because something looked wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.daemon import Target, address_of, ask_daemon, asking, expect_leader
+from vsched.cli.ask.daemon import DaemonTarget, address_of, ask_daemon, asking, expect_leader
 from vsched.cli.show.output import Output, say, showing_as
 from vsched.errors import BadInput
 
@@ -37,7 +37,7 @@ STDOUT = "-"
 @click.option("--list", "listing", is_flag=True, help="show what was kept, and write nothing")
 @showing_as("text", "json", "yaml")
 @asking
-def command(target: Target, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
+def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
     """Write a cycle of a running daemon to a file that vsched replay runs again.
 
     In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
@@ -54,7 +54,7 @@ def command(target: Target, out: str, anonymous: bool, number: int | None, listi
     _write(data, out)
 
 
-def _fetch(target: Target, number: int | None, *, anonymous: bool) -> bytes:
+def _fetch(target: DaemonTarget, number: int | None, *, anonymous: bool) -> bytes:
     path = "/dump" if number is None else f"/recordings/{number}"
     if sys.stderr.isatty():
         what = "its next session" if number is None else f"recording {number}"

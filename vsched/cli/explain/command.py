@@ -11,7 +11,7 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
-from vsched.cli.ask.daemon import Target, asked, asking, understood
+from vsched.cli.ask.daemon import DaemonTarget, asked, asking, understood
 from vsched.cli.show.output import Output, say, showing
 from vsched.errors import BadInput, Unavailable
 
@@ -57,7 +57,7 @@ def command(
     watch: bool,
     file: Path | None,
     cluster: ClusterFlags,
-    target: Target,
+    target: DaemonTarget,
     output: Output,
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
@@ -80,7 +80,7 @@ def command(
         _show(asyncio.run(_ask(target, path, parameters)), output)
 
 
-async def _ask(target: Target, path: str, parameters: dict[str, str]) -> Explanation:
+async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> Explanation:
     from vsched.explain.records import Explanation
 
     async def read(client: ApiClient) -> Explanation:
@@ -119,7 +119,7 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     return found
 
 
-async def _watch(target: Target, path: str, parameters: dict[str, str], output: Output) -> None:
+async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], output: Output) -> None:
     """Show the explanation whenever it has changed, until what it is about runs or has finished."""
     from vsched.explain.records import State
 

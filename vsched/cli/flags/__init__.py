@@ -1,1 +1,1 @@
-"""Flags that several commands share, and what no flag takes."""
+"""Flags that several commands share, and checks of all flags."""

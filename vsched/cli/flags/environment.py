@@ -1,4 +1,4 @@
-"""Flags by environment: the variable of a flag is the flag's own name, whatever the code calls its value."""
+"""Flags from the environment: the variable of a flag is the flag's own name, not that of its parameter."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ PREFIX = "VSCHED"
 
 
 def by_environment(command: click.Command) -> click.Command:
-    """The command, every flag of which can be set by its variable, as ``--scheduler-conf`` by VSCHED_SCHEDULER_CONF."""
+    """The command, with a variable for every flag, such as VSCHED_SCHEDULER_CONF for ``--scheduler-conf``."""
     for name, option in variables(command):
         option.envvar = name
     return command
 
 
 def variables(command: click.Command) -> Iterator[tuple[str, click.Option]]:
-    """Every flag of a command, with the variable it can be set by."""
+    """Every flag of a command, with its variable."""
     for option in command.params:
         if isinstance(option, click.Option):
             flag = max(option.opts, key=len)

@@ -1,4 +1,4 @@
-"""The flag that says which of what is not supported is to be ignored."""
+"""The flag ``--ignore-unsupported``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXPECTED = ", ".join(IGNORABLE)
 
 
-class Words(click.ParamType[tuple[str, ...]]):
-    """Words of ``IGNORABLE``, with commas between them."""
+class IgnorableWords(click.ParamType[tuple[str, ...]]):
+    """Comma-separated words of ``IGNORABLE``."""
 
     name = "words"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The words, each of them known."""
+        """The words; fails for an unknown one."""
         if not isinstance(value, str):
             return tuple(value)
         words = tuple(word.strip() for word in value.split(","))
@@ -30,11 +30,11 @@ class Words(click.ParamType[tuple[str, ...]]):
 
 
 def ignoring(command: F) -> F:
-    """The command with the flag."""
+    """Add the flag to a command."""
     return click.option(
         "--ignore-unsupported",
         "ignored",
-        type=Words(),
+        type=IgnorableWords(),
         multiple=True,
         metavar="WORD[,WORD…]",
         callback=lambda ctx, param, value: flattened(value),
@@ -44,5 +44,5 @@ def ignoring(command: F) -> F:
 
 
 def flattened(given: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """All words that were given, each once, in one order."""
+    """All words, sorted, each once."""
     return tuple(sorted({word for words in given for word in words}))

@@ -1,4 +1,4 @@
-"""Lengths of time as flags say them: seconds, or with units as Volcano and Kubernetes write them."""
+"""Durations in flags: seconds, or with units as Volcano and Kubernetes write them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import click
 
 LONGEST_PERIOD_SECONDS = 3600.0
 LONGEST_SECONDS = 100 * 366 * 86400.0
-"""Of times that nobody has a reason to bound: longer ones are not meant."""
+"""The longest duration of a flag that has no bound of its own."""
 
 
 class Period(click.ParamType[float]):
-    """A length of time above zero, up to an hour or of any length: seconds, or with units."""
+    """A duration in seconds or with units: above zero, and up to an hour unless unbounded."""
 
     name = "duration"
 
     def __init__(self, *, zero: bool = False, bounded: bool = True) -> None:
         self._zero = zero
-        """Whether no time at all will do, too."""
+        """Whether zero is allowed, too."""
         self._bounded = bounded
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -36,7 +36,9 @@ def _seconds(value: Any) -> float | None:
     try:
         return float(value)
     except ValueError:
-        from vsched.model.duration_text import parse_duration  # here, so that --help does not load the settings
+        from vsched.model.duration_text import (
+            parse_duration,
+        )  # imported here, so that --help does not load the settings
 
         return parse_duration(value)
 

@@ -1,4 +1,4 @@
-"""What no flag takes, whichever command it is of: numbers that are none, texts with nothing or controls in them."""
+"""Checks of the flags of all commands: no NaN and infinity, no empty text, no control characters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 from vsched.printable import printable
 
 NONE_IF_EMPTY = frozenset({"--listen-address", "--healthz-address"})
-"""Texts that mean something by default and nothing where they are empty."""
+"""Flags that mean "none" where they are empty."""
 
 
 def strict(command: click.Command) -> click.Command:
-    """The command, with all its flags and those of its subcommands held to this."""
+    """The command, with these checks on its flags and those of its subcommands."""
     for parameter in command.params:
         parameter.type = _held(parameter)
     if isinstance(command, click.Group):
@@ -28,12 +28,12 @@ def _held(parameter: click.Parameter) -> click.ParamType[Any]:
     if isinstance(kind, click.FloatRange) and not isinstance(kind, Finite):
         return Finite(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
     if kind is click.STRING:
-        return Text(may_be_empty=parameter.default == "" or not NONE_IF_EMPTY.isdisjoint(parameter.opts))
+        return PrintableText(may_be_empty=parameter.default == "" or not NONE_IF_EMPTY.isdisjoint(parameter.opts))
     return kind
 
 
 class Finite(click.FloatRange):
-    """A number within a range, which NaN and infinity are not."""
+    """A number within a range; NaN and infinity are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found: float = super().convert(value, param, ctx)
@@ -42,8 +42,8 @@ class Finite(click.FloatRange):
         return found
 
 
-class Text(click.types.StringParamType):
-    """Text that a person can have meant."""
+class PrintableText(click.types.StringParamType):
+    """A text without control characters that is not blank."""
 
     def __init__(self, *, may_be_empty: bool) -> None:
         self._may_be_empty = may_be_empty

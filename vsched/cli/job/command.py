@@ -6,7 +6,7 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
-from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.ask.daemon import DaemonTarget, asking
 from vsched.cli.show.output import Output, say, showing
 from vsched.model.status import Phase
 
@@ -52,7 +52,7 @@ def list_(
     waiting: bool,
     sort: str,
     cluster: ClusterFlags,
-    target: Target,
+    target: DaemonTarget,
     output: Output,
 ) -> None:
     """Every job, those that wait in the order in which their queue tries them."""
@@ -72,7 +72,7 @@ def list_(
 @reaching
 @asking
 @showing
-def get(name: str, namespace: str | None, cluster: ClusterFlags, target: Target, output: Output) -> None:
+def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """Everything about one job."""
     from vsched.cli.job.source import read_job
     from vsched.cli.job.view import as_page, get_document

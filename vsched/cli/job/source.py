@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj, objects_of, on_client
-from vsched.cli.ask.daemon import Target, Unknown, ask_daemon, page_of, understood
+from vsched.cli.ask.daemon import DaemonTarget, Unknown, ask_daemon, page_of, understood
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
@@ -77,12 +77,12 @@ class JobDetails(msgspec.Struct, frozen=True):
     """Of the PodGroup; empty where a daemon was asked."""
 
 
-def read_jobs(target: Target, cluster: ClusterFlags) -> tuple[JobList, str]:
+def read_jobs(target: DaemonTarget, cluster: ClusterFlags) -> tuple[JobList, str]:
     """All jobs, and a remark on what is not known; raises where neither a daemon nor a cluster answers."""
     return _first(target, cluster, jobs_of_daemon, _jobs_of_objects)
 
 
-def read_job(target: Target, cluster: ClusterFlags, key: str) -> tuple[JobDetails, str]:
+def read_job(target: DaemonTarget, cluster: ClusterFlags, key: str) -> tuple[JobDetails, str]:
     """One job, and a remark on what is not known; raises BadInput where there is none of that name."""
     return _first(
         target, cluster, lambda daemon: _job_of_daemon(daemon, key), lambda client: _job_of_object(client, key)
@@ -90,7 +90,7 @@ def read_job(target: Target, cluster: ClusterFlags, key: str) -> tuple[JobDetail
 
 
 def _first(
-    target: Target,
+    target: DaemonTarget,
     cluster: ClusterFlags,
     from_daemon: Callable[[ApiClient], Awaitable[T]],
     from_objects: Callable[[ApiClient], Coroutine[Any, Any, T]],

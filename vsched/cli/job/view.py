@@ -10,7 +10,7 @@ from rich.text import Text
 
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
-from vsched.cli.show.columns import JOB, Rows, columned, named
+from vsched.cli.show.columns import JOB, RowTable, columned, named
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import Explanation
 from vsched.model.status import Phase
@@ -125,7 +125,7 @@ def as_table(lines: Sequence[JobLine], look: Look, now: float, *, messages: bool
         # A sentence is cut off where there is no room, and never takes a second line.
         sentence = [named(line.message, unicode=look.unicode)] if with_message else []
         rows.append([*(cells[heading] for heading in headings), *sentence])
-    return Rows([*headings, *(["message"] if with_message else [])], rows, look.unicode)
+    return RowTable([*headings, *(["message"] if with_message else [])], rows, look.unicode)
 
 
 def _headings(look: Look) -> list[str]:

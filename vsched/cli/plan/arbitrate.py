@@ -14,7 +14,7 @@ from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.tree import path
-from vsched.cli.allocations.source import Share, Shares
+from vsched.cli.allocations.source import AllocationShares, Share
 from vsched.mirror.cache import Cache
 from vsched.model.arbitration import Arbitration, Award, Bucket, Division, NamespaceAccount, Told
 from vsched.model.counted import NOTHING, render_counted, summed
@@ -55,7 +55,7 @@ class Rounds:
         changed = sorted({*snapshot.changed, *seen.changed})
         return renewed(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous), verdict.evictions
 
-    def shares(self) -> Shares:
+    def shares(self) -> AllocationShares:
         """What everybody deserves by the last division, and holds now."""
         after, parents = self._cache.arbitration(), self._division.parents
         namespaces = {name: self._namespace(name, award, after) for name, award in self._division.namespaces.items()}
@@ -67,7 +67,7 @@ class Rounds:
             )
             for name, award in self._division.buckets.items()
         }
-        return Shares(dict(sorted(namespaces.items())), dict(sorted(buckets.items())), self._division.total)
+        return AllocationShares(dict(sorted(namespaces.items())), dict(sorted(buckets.items())), self._division.total)
 
     def _namespace(self, name: str, award: Award, after: Arbitration) -> Share:
         party = after.parties.get(name, NOBODY)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.ask.daemon import DaemonTarget, asking
 from vsched.cli.flags.ignoring import ignoring
 from vsched.cli.flags.periods import Period
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
@@ -163,7 +163,7 @@ def command(
     output: str,
     live: bool,
     dump: Path | None,
-    target: Target,
+    target: DaemonTarget,
     **edits: tuple[Any, ...],
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.

@@ -22,7 +22,7 @@ from vsched.settings import load_text
 from vsched.settings.installed import registry
 
 if TYPE_CHECKING:
-    from vsched.cli.ask.daemon import Target
+    from vsched.cli.ask.daemon import DaemonTarget
     from vsched.kube.client import ApiClient
 
 DUMP_PATH = "/dump"
@@ -43,12 +43,12 @@ class WhatIf(NamedTuple):
     """What has to be said of the changes, a sentence each."""
 
 
-def fetch(target: Target) -> Recording:
+def fetch(target: DaemonTarget) -> Recording:
     """The next session of a running daemon."""
     return asyncio.run(fetched(target))
 
 
-async def fetched(target: Target) -> Recording:
+async def fetched(target: DaemonTarget) -> Recording:
     """The same for those who have an event loop."""
     from vsched.cli.ask.daemon import address_of, asked
 

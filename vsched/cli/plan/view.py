@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vsched.cli.allocations.source import Shares
+from vsched.cli.allocations.source import AllocationShares
 from vsched.cli.allocations.view import as_document as allocations
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.queue import Queue
@@ -24,7 +24,7 @@ class Planned(NamedTuple):
     """Objects that were left aside, by kind."""
     now: float = 0.0
     """When it was planned, seconds since the epoch."""
-    shares: Shares | None = None
+    shares: AllocationShares | None = None
     """Who deserves and holds what; None where nobody arbitrates."""
 
     @property

@@ -1,4 +1,4 @@
-"""Asking for a queue to be opened or closed, and waiting for what becomes of that."""
+"""Opening and closing queues, and waiting until that is done."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ POLL_SECONDS = 0.1
 
 
 async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, namespace: str = "") -> str:
-    """Ask for what an action (see ``ACTIONS``) means, wait for it, and say what comes next.
+    """Request an action (see ``ACTIONS``), wait until it is done, and return a line about the queue's state.
 
-    Commands are made in a namespace that the daemon takes them from, by default that of the context.
+    The Command is created in ``namespace``, by default that of the context; the daemon has to read Commands there.
 
-    Raises BadInput where it cannot be had, and Unavailable where nobody does it in time.
+    Raises BadInput where the action is impossible, and Unavailable where it is not done in time.
     """
     queues = await read_queues(client, with_total=False)
     queue = queues.named(name)
@@ -45,7 +45,7 @@ def _facts_of(queues: Queues, queue: QueueView) -> QueueFacts:
 
 
 async def _request(client: ApiClient, queue: QueueView, action: str, namespace: str) -> str:
-    """Create a Command, or set the annotation where there are no Commands; says which."""
+    """Create a Command, or set the annotation where the server knows no Commands; returns what it did."""
     target = {"apiVersion": QUEUES.api_version, "kind": "Queue", "name": queue.name, "uid": queue.uid}
     prefix = f"{queue.name}-{action.removesuffix('Queue').lower()}-"
     body = {
@@ -65,7 +65,7 @@ async def _request(client: ApiClient, queue: QueueView, action: str, namespace: 
 
 
 async def _answer(client: ApiClient, before: QueueView, action: str, asked: str, seconds: float) -> QueueView:
-    """The queue once it is as it was asked to be."""
+    """Wait until the queue is in the wanted state; returns it."""
     try:
         async with asyncio.timeout(seconds):
             while True:
@@ -82,12 +82,12 @@ async def _answer(client: ApiClient, before: QueueView, action: str, asked: str,
 
 
 def _is_so(queue: QueueView, action: str) -> bool:
-    """Whether a queue is as an action would have it, and for its own sake."""
+    """Whether a queue is in the state that an action leads to, and not only because of its parent."""
     return not queue.by_parent and (queue.state == OPEN if ACTIONS[action] == OPEN else queue.state in SHUT)
 
 
 async def _outlook(client: ApiClient, queue: QueueView) -> str:
-    """A state, and what it waits for."""
+    """The state, and what a closing queue still waits for."""
     if queue.state != CLOSING:
         return queue.state
     return f"{queue.state}: {remaining(await podgroup_phases(client, queue.name))}"

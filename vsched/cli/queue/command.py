@@ -1,4 +1,4 @@
-"""``vsched queue``: what queues hold, and asking for them to be opened and closed."""
+"""``vsched queue``: what queues use, and opening and closing them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
 from vsched.cli.ask.completing import queue_names
-from vsched.cli.ask.daemon import Target, asking_if_named
+from vsched.cli.ask.daemon import DaemonTarget, asking_if_named
 from vsched.cli.show.output import Output, say, showing
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def command() -> None:
 @reaching
 @asking_if_named
 @showing
-def list_(cluster: ClusterFlags, target: Target | None, output: Output) -> None:
+def list_(cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """Every queue: its state, its share, what it holds, and its jobs."""
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
@@ -49,7 +49,7 @@ def list_(cluster: ClusterFlags, target: Target | None, output: Output) -> None:
 @reaching
 @asking_if_named
 @showing
-def get(name: str, cluster: ClusterFlags, target: Target | None, output: Output) -> None:
+def get(name: str, cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """Everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
     from vsched.cli.queue.view import as_page, get_document

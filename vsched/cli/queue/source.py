@@ -1,4 +1,4 @@
-"""What ``vsched queue`` knows of queues: read from the API server and, where asked, from a running daemon."""
+"""The data of ``vsched queue``: Queues read from the API server and, where asked, a page of a daemon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import Target, asked, page_of
+from vsched.cli.ask.daemon import DaemonTarget, asked, page_of
 from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
@@ -21,28 +21,28 @@ Named = Mapping[str, int]
 """Base units by resource name."""
 
 COUNTED = ("pending", "inqueue", "running", "unknown", "completed")
-"""Counts of PodGroups in a queue's status, in the order they are shown."""
+"""Counts of PodGroups in the status of a queue, in the order of the columns."""
 WAITING = ("pending", "inqueue", "unknown")
-"""Those that wait for their minimum."""
+"""Counts of those that wait for their minimum."""
 LIVELY = ("pending", "inqueue", "running", "unknown")
-"""Those that wait or run."""
+"""Counts of those that wait or run."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """A queue as it is shown."""
+    """A queue with all that is shown of it."""
 
     name: str
     uid: str
     state: str
     parent: str
-    """The queue above, empty for one that is above all others."""
+    """The parent queue; empty at the top."""
     priority: int | None
     priority_class: str
     weight: int
     reclaimable: bool
     allocated: Named
-    """With all that the queues below it hold."""
+    """With the queues below it."""
     deserved: Named
     guarantee: Named
     capability: Named
@@ -52,26 +52,26 @@ class QueueView:
     by_parent: bool = False
     created: str = ""
     share: float | None = None
-    """Of what it deserves, None where nobody knows what that is."""
+    """The largest part used of what it deserves; None where that is not known."""
     overused: bool = False
     jobs: int = 0
-    """PodGroups that wait or run, with those of the queues below it."""
+    """PodGroups that wait or run, with those of all queues below."""
     waiting: int = 0
-    """PodGroups that wait for their minimum, with those of the queues below it."""
+    """PodGroups that wait for their minimum, with those of all queues below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """All queues, and what there is to share."""
+    """All queues, and the whole cluster."""
 
     by_name: Mapping[str, QueueView]
     total: Named = field(default_factory=dict)
-    """Of all nodes; empty where we may not read them."""
+    """The sum over all nodes; empty where we may not read them."""
     divided: bool = False
-    """Whether a daemon told what each deserves."""
+    """Whether a daemon was asked what each deserves."""
 
     def named(self, name: str) -> QueueView:
-        """One queue; raises BadInput where there is none of that name."""
+        """The queue of this name; raises BadInput where there is none."""
         found = self.by_name.get(name)
         if found is None:
             close = get_close_matches(name, self.by_name, 1)
@@ -79,12 +79,12 @@ class Queues:
         return found
 
     def below(self, name: str) -> list[str]:
-        """The queues right below one."""
+        """The names of the queues right below one."""
         return sorted(found.name for found in self.by_name.values() if found.parent == name)
 
 
-async def read_queues(client: ApiClient, target: Target | None = None, *, with_total: bool = True) -> Queues:
-    """Every queue; ``target`` is a daemon that is asked how it divides. Raises what the client and ``asked`` raise."""
+async def read_queues(client: ApiClient, target: DaemonTarget | None = None, *, with_total: bool = True) -> Queues:
+    """Every queue; a daemon as ``target`` adds what each deserves. Raises what the client and ``asked`` raise."""
     objects = await objects_of(client, QUEUES)
     divided = await asked(target, division_of) if target is not None else {}
     names = {obj["metadata"]["name"] for obj in objects}
@@ -96,20 +96,20 @@ async def read_queues(client: ApiClient, target: Target | None = None, *, with_t
 
 
 async def division_of(daemon: ApiClient) -> Obj:
-    """What a daemon says of queues; one that has something to say knows of one at least."""
+    """What a daemon knows of each queue; raises Idle where it decides nothing."""
     found: Obj = await page_of(daemon, "/queues", dict[str, Obj])
     return found
 
 
 async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:
-    """How many PodGroups of a queue are in which phase."""
+    """The number of PodGroups of a queue in each phase."""
     listed = await objects_of(client, PODGROUPS)
     found = (group for group in listed if (group.get("spec") or {}).get("queue", "default") == queue)
     return dict(sorted(Counter((group.get("status") or {}).get("phase") or "Pending" for group in found).items()))
 
 
 def view_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> QueueView:
-    """A Queue object as it is shown; what a daemon says of it counts for more than its spec."""
+    """A Queue object with all that is shown of it; values of a daemon replace those of its spec."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     known, annotations = divided or {}, metadata.get("annotations") or {}
     allocated = amounts(status.get("allocated"))
@@ -150,7 +150,7 @@ def with_jobs(queues: Mapping[str, QueueView]) -> dict[str, QueueView]:
 
 
 def amounts(quantities: Mapping[str, object] | None) -> dict[str, int]:
-    """A ResourceList in base units, without pods and without what is no quantity."""
+    """A ResourceList in base units, without pods and unreadable quantities."""
     found = {}
     for name, quantity in (quantities or {}).items():
         if is_schedulable(name) and name != "pods":
@@ -162,7 +162,7 @@ def amounts(quantities: Mapping[str, object] | None) -> dict[str, int]:
 
 
 def _parent(obj: Obj, names: Container[str]) -> str:
-    """The queue above, empty where there is none."""
+    """The parent queue; empty where there is none."""
     name = obj["metadata"]["name"]
     above: str = (obj.get("spec") or {}).get("parent") or ROOT
     return above if above in names and above != name and name != ROOT else ""

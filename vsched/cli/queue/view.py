@@ -24,7 +24,7 @@ STATE_STYLES = {OPEN: "green", CLOSING: "yellow", CLOSED: "red", UNKNOWN: "magen
 
 
 def as_document(queue: QueueView) -> Document:
-    """A queue for programs."""
+    """The document of a queue."""
     return {
         "name": queue.name,
         "state": queue.state,
@@ -45,7 +45,7 @@ def as_document(queue: QueueView) -> Document:
 
 
 def list_document(queues: Queues) -> Document:
-    """All queues for programs, in the order of the tree."""
+    """The document of all queues, in the order of the tree."""
     return {
         "queues": [as_document(queue) for _, queue in in_tree(queues)],
         "total": _quantities(queues.total),
@@ -53,7 +53,7 @@ def list_document(queues: Queues) -> Document:
 
 
 def get_document(queues: Queues, queue: QueueView, phases: Mapping[str, int]) -> Document:
-    """Everything about one queue for programs."""
+    """The document of everything about one queue."""
     return as_document(queue) | {
         "wish": queue.wish,
         "closedByParent": queue.by_parent,
@@ -98,7 +98,7 @@ def scarcest_resource(queues: Queues) -> str | None:
 def as_table(
     queues: Queues, look: Look, rows: Iterable[tuple[int, QueueView]] | None = None, *, legend: bool = True
 ) -> RenderableType:
-    """All queues, those below others indented, or some of these rows of the tree."""
+    """All queues, children indented below their parents, or some of these rows of the tree."""
     if not queues.by_name:
         return Text("there are no queues")
     extra = scarcest_resource(queues)

@@ -50,7 +50,7 @@ def manifests(rights: Iterable[Right], name: str, subject: Obj) -> Iterator[Obj]
 
 
 def rules_of(rights: Iterable[Right]) -> Iterator[Obj]:
-    """Rules that allow just these rights; what is allowed in the same way stands in one rule."""
+    """Rules for exactly these rights; resources with the same verbs share a rule."""
     verbs: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for right in rights:
         verbs[right.group, right.name, right.resource].add(right.verb)
@@ -63,7 +63,7 @@ def rules_of(rights: Iterable[Right]) -> Iterator[Obj]:
 
 
 def _needed(flags: tuple[str, ...], namespace: str) -> frozenset[Right]:
-    """The rights for flags of ``vsched run``; the namespace is the pod's, where they name none for the Lease."""
+    """The rights for flags of ``vsched run``; the Lease is in ``namespace`` where the flags name none."""
     from vsched.cli.run.command import command as run
     from vsched.cli.run.command import options_of
     from vsched.daemon.options import check

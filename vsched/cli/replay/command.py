@@ -1,4 +1,4 @@
-"""``vsched replay``: a cycle that was written down, run again; with ``--trace`` a whole trace of a cluster."""
+"""``vsched replay``: runs a recorded cycle again, or with ``--trace`` the trace of a cluster."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def command(
 
 
 def _given(names: Iterable[str]) -> str:
-    """Those of the flags that somebody has set, as they are written."""
+    """The flags among these that are on the command line, as they are written."""
     context = click.get_current_context()
     wanted = {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     return ", ".join(flag.opts[0] for flag in context.command.params if flag.name in wanted)

@@ -1,4 +1,4 @@
-"""What two cycles decided differently, one line a difference."""
+"""What two cycles decided differently, a line for each difference."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vsched.model.plan import CycleReport, JobOutcome, QueueOutcome, Unschedulable
+from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.resources import format_amount
 
 NOTHING = "-"
 REPEATING = ("conditions", "reasons", "changed")
-"""Fields that say again what others say: told only where nothing else differs."""
+"""Fields that repeat others; shown only where nothing else differs."""
 
 
 class Difference(NamedTuple):
-    """One thing that was decided otherwise."""
+    """One difference between two cycles."""
 
     what: str
     """``binding``, ``eviction``, ``nomination``, ``gate``, ``job``, ``pod``, ``queue``, ``namespace`` or ``order``."""
@@ -27,22 +27,22 @@ class Difference(NamedTuple):
 
 
 def differences(before: CycleReport, after: CycleReport) -> list[Difference]:
-    """What the second decides otherwise than the first: decisions first, then what is said about them."""
+    """What the second cycle decides otherwise: decisions first, then jobs, queues, namespaces and pods."""
     found = [
         *_changed("binding", _by_pod(before.binds, _node), _by_pod(after.binds, _node)),
         *_changed("eviction", _by_pod(before.evictions, _victim), _by_pod(after.evictions, _victim)),
-        *_changed("nomination", _by_pod(before.nominations, _kept), _by_pod(after.nominations, _kept)),
+        *_changed("nomination", _by_pod(before.nominations, _nominated), _by_pod(after.nominations, _nominated)),
         *_changed("gate", _by_pod(before.ungated, lambda _: "opened"), _by_pod(after.ungated, lambda _: "opened")),
         *_fields("job", before.jobs, after.jobs, _job),
-        *_fields("queue", before.queues, after.queues, _queue),
+        *_fields("queue", before.queues, after.queues, _plain),
         *_fields("namespace", before.namespaces, after.namespaces, _plain),
-        *_fields("pod", before.unschedulable, after.unschedulable, _pod),
+        *_fields("pod", before.unschedulable, after.unschedulable, _plain),
     ]
     return found or list(_orders(before, after))
 
 
-def _by_pod(decisions: Iterable[Any], told: Callable[[Any], str]) -> dict[str, str]:
-    return {f"{one.namespace}/{one.name}": told(one) for one in decisions}
+def _by_pod(decisions: Iterable[Any], described: Callable[[Any], str]) -> dict[str, str]:
+    return {f"{one.namespace}/{one.name}": described(one) for one in decisions}
 
 
 def _node(bind: Any) -> str:
@@ -54,7 +54,7 @@ def _victim(eviction: Any) -> str:
     return f"{eviction.action}{beneficiary} from {eviction.node}"
 
 
-def _kept(nomination: Any) -> str:
+def _nominated(nomination: Any) -> str:
     return str(nomination.node) or "taken back"
 
 
@@ -66,60 +66,52 @@ def _changed(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> 
 
 
 def _fields(
-    what: str, before: Mapping[str, Any], after: Mapping[str, Any], told: Callable[[Any], dict[str, str]]
+    what: str, before: Mapping[str, Any], after: Mapping[str, Any], described: Callable[[Any], dict[str, str]]
 ) -> Iterator[Difference]:
-    """What differs of each record, field by field."""
+    """The fields that differ, record by record."""
     for about in dict.fromkeys((*before, *after)):
         one, other = before.get(about), after.get(about)
         if one == other:
             continue
-        was, now = ({} if each is None else told(each) for each in (one, other))
+        was, now = ({} if each is None else described(each) for each in (one, other))
         names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
         shown = [name for name in names if was.get(name) or now.get(name)]
         shown = [name for name in shown if name not in REPEATING] or shown
-        yield Difference(what, about, _told(was, shown, one), _told(now, shown, other))
+        yield Difference(what, about, _written(was, shown, one), _written(now, shown, other))
 
 
-def _told(values: Mapping[str, str], names: Iterable[str], found: object) -> str:
+def _written(values: Mapping[str, str], names: Iterable[str], found: object) -> str:
     if found is None:
         return NOTHING
     return ", ".join(f"{name} {values.get(name) or NOTHING}" for name in names)
 
 
 def _job(job: JobOutcome) -> dict[str, str]:
-    told = _plain(job)
-    return {"phase": told.pop("phase"), "code": told.pop("code", ""), **told}
-
-
-def _pod(verdict: Unschedulable) -> dict[str, str]:
-    return _plain(verdict)
-
-
-def _queue(queue: QueueOutcome) -> dict[str, str]:
-    return _plain(queue)
+    fields = _plain(job)
+    return {"phase": fields.pop("phase"), "code": fields.pop("code", ""), **fields}
 
 
 def _plain(record: msgspec.Struct) -> dict[str, str]:
     """Every field as text; amounts as quantities."""
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name in record.__struct_fields__:
         value = getattr(record, name)
         match value:
             case dict() if name in ("allocated", "deserved", "capability", "guarantee", "subtree"):
-                told |= {f"{name} {key}": format_amount(key, amount) for key, amount in value.items()}
+                fields |= {f"{name} {key}": format_amount(key, amount) for key, amount in value.items()}
             case dict():
-                told[name] = ", ".join(f"{count} {reason}" for reason, count in value.items())
+                fields[name] = ", ".join(f"{count} {reason}" for reason, count in value.items())
             case tuple():
-                told[name] = "; ".join(" ".join(map(str, msgspec.structs.astuple(one))) for one in value)
+                fields[name] = "; ".join(" ".join(map(str, msgspec.structs.astuple(one))) for one in value)
             case float():
-                told[name] = f"{value:.6g}"
+                fields[name] = f"{value:.6g}"
             case _:
-                told[name] = str(value)
-    return told
+                fields[name] = str(value)
+    return fields
 
 
 def _orders(before: CycleReport, after: CycleReport) -> Iterator[Difference]:
-    """Where the same is decided and said, but in another order."""
+    """Where decisions and records are equal but in another order."""
     for name in before.__struct_fields__:
         was, now = getattr(before, name), getattr(after, name)
         if name != "spans" and list(was) != list(now):

@@ -1,4 +1,4 @@
-"""Running recorded cycles again, and comparing what is decided with what was."""
+"""Running a recorded cycle again, and comparing its decisions with the recorded ones."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from vsched.version import build
 from vsched.web.pages.recording import error_text, policy_of
 
 Span = tuple[str, str, float]
-"""Kind, name, seconds."""
+"""Kind, name and seconds of a part of a cycle."""
 
 
 class Replayed(NamedTuple):
-    """A recorded cycle, and what came of running it again."""
+    """A recorded cycle, and the result of running it again."""
 
     recording: Recording
     config: Path | None
-    """The policy it was run by, None for the one that was in force."""
+    """Another policy that was used; None for the recorded one."""
     reports: Sequence[CycleReport]
-    """One a cycle; empty where the first ended in an error."""
+    """The report of each cycle; empty where the first ended in an error."""
     same: bool
     found: Sequence[Difference]
-    """What is decided otherwise in the first cycle."""
+    """Differences in the first cycle."""
     notes: Sequence[str]
     seconds: float
-    """What the first cycle took."""
+    """The duration of the first cycle."""
     spans: Sequence[Span] = ()
-    """Where that time went, where it was asked for."""
+    """Its parts, where a profile was asked for."""
     error: str = ""
-    """What running it again ended in."""
+    """The error in which it ended."""
     traceback: str = ""
 
 
@@ -59,12 +59,12 @@ def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = Fal
     began = time.perf_counter()
     try:
         report = run_cycle(recording.snapshot, policy, registry(), trace, answers)
-    except Exception as error:  # what the cycle dies of is the answer here
+    except Exception as error:  # an error of the cycle is a result, too
         seconds = time.perf_counter() - began
         same = config is None and _kind(error_text(error)) == _kind(recording.head.error)
-        told = "".join(format_exception(error))
+        traceback = "".join(format_exception(error))
         spans = trace.spans() if profile else ()
-        return Replayed(recording, config, (), same, (), notes, seconds, spans, error_text(error), told)
+        return Replayed(recording, config, (), same, (), notes, seconds, spans, error_text(error), traceback)
     seconds = time.perf_counter() - began
     if answers.unknown:
         notes.append(f"{answers.unknown} questions to an extender had not been asked then: they count as not answered")
@@ -76,7 +76,7 @@ def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = Fal
 
 
 def _instead(config: Path, in_force: Policy) -> Policy:
-    """Another policy; where the daemon arbitrated, it does so whatever the file says."""
+    """The other policy; with arbitration where the recorded daemon arbitrated."""
     policy = load_file(config, registry()).policy
     return policy if in_force.plugin(ALLOCATION.name) is None else policy.with_plugin(ALLOCATION)
 
@@ -84,7 +84,7 @@ def _instead(config: Path, in_force: Policy) -> Policy:
 def _further(
     recording: Recording, policy: Policy, report: CycleReport, cycles: int, notes: list[str]
 ) -> Sequence[CycleReport]:
-    """More cycles, before each of which what was decided comes true."""
+    """The reports of more cycles; before each, the decisions of the one before are carried out in the snapshot."""
     if cycles < 1:
         return ()
     head, reports = recording.head, []
@@ -101,7 +101,7 @@ def _further(
 
 
 def _notes(recording: Recording) -> Iterator[str]:
-    """What may keep the replay from being exact."""
+    """Remarks on what may make the replay differ."""
     head, here = recording.head, build()
     if head.version and (head.version, head.commit) != (here.version, here.commit):
         yield f"recorded by vsched {head.version} ({head.commit}), run again by {here.version} ({here.commit})"
@@ -110,5 +110,5 @@ def _notes(recording: Recording) -> Iterator[str]:
 
 
 def _kind(error: str) -> str:
-    """An error without the place in the code, which may have moved."""
+    """An error without its place in the code, which may have moved."""
     return error.rpartition(" (")[0] if error.endswith(")") else error

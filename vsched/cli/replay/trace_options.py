@@ -1,4 +1,4 @@
-"""The flags of ``vsched replay --trace``; ``vsched.lab.trace`` is loaded only once they are used."""
+"""The flags of ``vsched replay --trace``; the code behind them is imported only when they are used."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
 
 
 def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, int]:
-    """Several ``QUEUE=N``."""
+    """Several ``QUEUE=N`` as a mapping."""
     found = {}
     for text in value:
         queue, _, weight = text.partition("=")
         if not queue or not weight.isascii() or not weight.isdecimal() or not 0 < int(weight) <= MOST_WEIGHT:
-            told = f"{text!r} (expected QUEUE=WEIGHT with a weight from 1 to {MOST_WEIGHT}, such as ls=3)"
-            raise click.BadParameter(told, ctx, param)
+            problem = f"{text!r} (expected QUEUE=WEIGHT with a weight from 1 to {MOST_WEIGHT}, such as ls=3)"
+            raise click.BadParameter(problem, ctx, param)
         found[queue] = int(weight)
     return found
 

@@ -1,4 +1,4 @@
-"""What came of a replay, for people and programs."""
+"""The result of a replay as a document and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_ROWS = 20
-"""Differences of one kind that are shown; -o json has them all."""
+"""Differences of one kind that are shown; -o json has all."""
 MOST_SPANS = 15
 
 
@@ -39,7 +39,7 @@ def show(found: Replayed, output: Output) -> None:
 
 
 def document(found: Replayed) -> dict[str, Any]:
-    """All of it as plain data; what is decided has the shape of ``vsched plan``."""
+    """The result as a document; ``plan`` has the format of ``vsched plan``."""
     snapshot = found.recording.snapshot
     planned = Planned(found.reports, snapshot.queues, {}, snapshot.now) if found.reports else None
     return {
@@ -56,7 +56,7 @@ def document(found: Replayed) -> dict[str, Any]:
 
 
 def sizes(recording: Recording) -> dict[str, int]:
-    """How much is in a recording."""
+    """The numbers of nodes, queues, jobs and pods of a recording."""
     snapshot = recording.snapshot
     return {
         "nodes": len(snapshot.nodes),
@@ -86,7 +86,7 @@ def _print(found: Replayed, console: Console) -> None:
 
 
 def described(recording: Recording) -> Iterator[str]:
-    """What a recording is of, and what is in it: a line or two."""
+    """What a recording holds, in one or two lines."""
     head, amounts = recording.head, sizes(recording)
     amount = ", ".join(f"{count:,} {name if count != 1 else name[:-1]}" for name, count in amounts.items())
     hidden = ", names made up" if head.anonymous else ""
@@ -96,20 +96,20 @@ def described(recording: Recording) -> Iterator[str]:
 
 
 def moment(at: float) -> str:
-    """Seconds since the epoch as people write them."""
+    """Seconds since the epoch as a time with milliseconds."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def decided(report: CycleReport) -> str:
-    """What a cycle decided, in one line."""
+    """The decisions of a cycle in one line."""
     counts = {
         "bindings": len(report.binds),
         "evictions": len(report.evictions),
         "nominations": len(report.nominations),
         "gates opened": len(report.ungated),
     }
-    told = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("bindings", "evictions")]
-    return ", ".join([*told, so_many(len(report.unschedulable), "pod waits", "pods wait")])
+    parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("bindings", "evictions")]
+    return ", ".join([*parts, so_many(len(report.unschedulable), "pod waits", "pods wait")])
 
 
 def _verdict(found: Replayed) -> str:

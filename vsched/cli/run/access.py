@@ -1,4 +1,4 @@
-"""The flags of ``vsched run`` about who may ask, and what they come to."""
+"""The flags of ``vsched run`` for access to its ports."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ access_flags = options(
 
 
 def access_of(flags: dict[str, Any]) -> dict[str, Any]:
-    """The fields of ``AccessOptions``, taken out of parsed flags."""
+    """The fields of ``AccessOptions``, removed from the parsed flags."""
     return {name: flags.pop(name) for name in AccessOptions.__struct_fields__}

@@ -1,4 +1,4 @@
-"""``vsched run``: the scheduler daemon. Flags to ``Options``; what runs is the daemon's business."""
+"""``vsched run``: the scheduler daemon; its flags become ``Options``."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def command(
     kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
 ) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
-    from vsched.daemon.serving import serve  # here, so that --help does not load numpy and aiohttp
+    from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import listed, tuned
     from vsched.kube.config import load_connection
     from vsched.settings.installed import registry
@@ -181,7 +181,7 @@ def command(
 
 
 def options_of(flags: dict[str, Any], window_ms: float) -> Options:
-    """The options that parsed flags come to; those of the connection and the log are not among them."""
+    """The options for parsed flags, without those for the connection and the log."""
     if flags["leader_elect"] is None:
         flags["leader_elect"] = flags["arbitrate"]
     lease = {

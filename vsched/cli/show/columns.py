@@ -1,4 +1,4 @@
-"""The words that tables have in common, on the terminal as on the page: one heading for one thing, in one order."""
+"""Tables: the same headings in the same order in all commands, and on the web page."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rich.table import Table
 from rich.text import Text
 
 QUEUE = ("queue", "state", "weight", "priority", "share")
-"""Before the amounts, one column a resource; ``QUEUE_COUNTS`` follow them."""
+"""Headings before the amounts of each resource; ``QUEUE_COUNTS`` follow."""
 QUEUE_COUNTS = ("jobs", "waiting")
 NAMESPACE = ("namespace", "queue", "weight", "share")
-"""Before the amounts; ``waiting`` follows them."""
+"""Headings before the amounts; ``waiting`` follows."""
 JOB = ("job", "queue", "phase", "priority", "min", "ready", "pending", "running", "age", "position", "reason")
 """``message`` follows where there is room."""
 NODE = ("node",)
-"""Before the amounts; ``NODE_STATE`` follows them."""
+"""Headings before the amounts; ``NODE_STATE`` follows."""
 NODE_STATE = ("pods", "usage", "state")
 
 USUAL = ("cpu", "memory")
-"""Resources that always have a column; the scarcest of the others joins them."""
+"""Resources that always have a column; the scarcest of the others has one, too."""
 
 GAP = "  "
 """Between two columns."""
@@ -32,19 +32,17 @@ NUMBERS = frozenset(
     {"weight", "priority", "share", "jobs", "waiting", "min", "ready", "pending", "running", "age", "position", "pods"}
     | {"inqueue", "unknown", "completed", "succeeded", "failed", "count"}
 )
-"""Headings over numbers, which are set to the right."""
+"""Headings of numbers, which are aligned to the right."""
 
 NAMES = frozenset({"job", "queue", "namespace", "node"})
-"""Headings over names, which may be cut off: a number is whole, or says something else."""
+"""Headings of names, which may be cut off where numbers may not."""
 
 
 def columned(headings: Iterable[str], *, unicode: bool = True, giving: Container[str] = ()) -> Table:
-    """A table without lines; resources go by the last part of their names, and no heading is broken.
+    """A table without lines; a resource is named by the last part of its name, and no heading is broken.
 
-    Where there is no room those that are ``giving`` way do so before others, the widest first; their cells are to be
-    ``named``.
-
-    Where there are only the letters of ASCII, what does not fit is cut off without the sign that says so.
+    Where there is no room, the columns in ``giving`` shrink first, the widest before others; their cells are made by
+    ``named``. In plain ASCII no sign marks what was cut off.
     """
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     for heading in headings:
@@ -58,8 +56,8 @@ def columned(headings: Iterable[str], *, unicode: bool = True, giving: Container
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """A table of thousands of rows: drawn a row at a time where all of it has room, else like any other."""
+class RowTable:
+    """A table of thousands of rows: drawn row by row where all columns fit, which is faster, else as any other."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str | Text]]
@@ -97,7 +95,7 @@ def _cells(cell: str | Text) -> int:
 
 
 def named(name: str | Text, *, unicode: bool) -> Text:
-    """A name that takes one line, whatever room there is."""
+    """A name that is cut off rather than broken."""
     text = Text(name) if isinstance(name, str) else name
     text.no_wrap, text.overflow = True, _overflow(unicode)
     return text

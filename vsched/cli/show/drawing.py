@@ -1,4 +1,4 @@
-"""What all tables are drawn with: what fits a terminal, bars, heat, and amounts in few digits. Pure."""
+"""What tables are drawn with: what fits a terminal, bars, heat, and amounts in few digits. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rich.text import Text
 from vsched.model.resources import scale_of
 
 NARROW_COLUMNS = 60
-"""Columns of a terminal below which tables have the least that makes sense."""
+"""A terminal with fewer columns than this shows the fewest table columns."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = ".:-=+*%#"
-"""The same for terminals without Unicode, from next to nothing to all."""
+"""The same without Unicode, from little to all."""
 HEAT_STYLES = ((0.95, "red"), (0.75, "yellow"), (0.0, "cyan"))
-"""Colours of heat, by the least part of all that has them."""
+"""Colours of heat, by the least value that has them."""
 
-KEPT = {"█": "▒"}
-"""The sign of what is kept and not held, by the sign of what is held; plain text has another."""
-PLAIN_KEPT = "+"
+RESERVED = {"█": "▒"}
+"""The sign of the reserved but unused part, by the sign of the used part; plain text has ``PLAIN_RESERVED``."""
+PLAIN_RESERVED = "+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,41 +27,41 @@ class Look:
     """What fits the terminal."""
 
     cells: int
-    """Length of a bar; 0 for none."""
+    """Length of a bar; 0 for no bars."""
     ranks: bool
     """Whether priority and weight are shown."""
     counts: bool
-    """Whether jobs are counted."""
+    """Whether counts of jobs are shown."""
     wide: bool = False
     narrow: bool = False
-    """Whether there is room for the least that makes sense only."""
+    """Whether only the most important columns fit."""
     signs: tuple[str, str, str] = ("█", "·", "┃")
-    """A full cell, an empty one, and the mark of what is deserved."""
+    """A full cell, an empty cell, and the mark of the deserved amount."""
     branch: str = "└ "
 
     @property
     def unicode(self) -> bool:
-        """Whether there are more letters than those of ASCII."""
+        """Whether signs beyond ASCII are used."""
         return not self.signs[0].isascii()
 
     @property
-    def kept(self) -> str:
-        """The sign of what is kept and not held."""
-        return KEPT.get(self.signs[0], PLAIN_KEPT)
+    def reserved(self) -> str:
+        """The sign of the reserved but unused part."""
+        return RESERVED.get(self.signs[0], PLAIN_RESERVED)
 
     @property
     def ellipsis(self) -> str:
-        """Stands for what was cut off."""
+        """Marks that something was cut off."""
         return "…" if self.unicode else "..."
 
 
 def so_many(count: int, one: str, many: str) -> str:
-    """``1 node``, ``5,000 nodes``: as ``counted``, with large numbers as tables have them."""
+    """``1 node``, ``5,000 nodes``."""
     return f"{count:,} {one if count == 1 else many}"
 
 
 def look_for(width: int, wide: bool, unicode: bool) -> Look:
-    """What fits so many columns; a wide table has everything, and short bars."""
+    """What fits a terminal of this width; a wide table has all columns, and short bars."""
     cells = 8 if wide else next((cells for least, cells in ((180, 20), (160, 14), (100, 8)) if width >= least), 0)
     look = Look(cells, wide or width >= 140, wide or width >= 120, wide, narrow=not wide and width < NARROW_COLUMNS)
     return look if unicode else replace(look, signs=("#", ".", "|"), branch="- ")
@@ -70,16 +70,16 @@ def look_for(width: int, wide: bool, unicode: bool) -> Look:
 def bar(
     look: Look,
     whole: float | None,
-    held: float,
+    used: float,
     *,
     fair: float | None = None,
-    kept: float = 0,
+    reserved: float = 0,
     beyond: str = "yellow",
     style: str = "cyan",
 ) -> Text:
-    """What is ``held`` of the ``whole``, with a mark at what is ``fair``; blank where nobody knows the whole.
+    """A bar of the used part of the whole, with a mark at the fair share; blank where the whole is not known.
 
-    What is held beyond what is fair has a colour of its own, and what is ``kept`` and not held a sign of its own.
+    The part above the fair share has a colour of its own, the reserved but unused part a sign of its own.
     """
     full, empty, mark = look.signs
     if not whole or not look.cells:
@@ -88,14 +88,14 @@ def bar(
     def cells(amount: float, least: int = 0) -> int:
         return min(look.cells, max(least, round(min(1.0, amount / whole) * look.cells)))
 
-    filled = cells(held, int(held > 0))
-    within = filled if fair is None else min(filled, cells(min(held, fair)))
-    spare = max(0, cells(kept) - filled)
-    over = fair is not None and held > fair
+    filled = cells(used, int(used > 0))
+    within = filled if fair is None else min(filled, cells(min(used, fair)))
+    spare = max(0, cells(reserved) - filled)
+    over = fair is not None and used > fair
     text = Text.assemble(
         (full * within, style),
         (full * (filled - within), beyond if over else style),
-        (look.kept * spare, "green"),
+        (look.reserved * spare, "green"),
         (empty * (look.cells - filled - spare), "dim"),
     )
     if fair is None:
@@ -105,7 +105,7 @@ def bar(
 
 
 def heat(parts: Sequence[float], width: int, *, unicode: bool = True) -> Text:
-    """A line of cells, each the mean of those that share it: height and colour say how much of all it is."""
+    """A line of cells, each the mean of several parts between 0 and 1, shown by height and colour."""
     blocks = BLOCKS if unicode else PLAIN_BLOCKS
     line = Text()
     for shared in _spread(parts, max(1, width)):
@@ -119,7 +119,7 @@ def heat(parts: Sequence[float], width: int, *, unicode: bool = True) -> Text:
 
 
 def _spread(parts: Sequence[float], width: int) -> Iterable[Sequence[float]]:
-    """The parts in their order, in as many groups as there are cells, or one each where there are fewer."""
+    """The parts in order, in as many groups as there are cells; one each where there are fewer parts."""
     count = len(parts)
     if count <= width:
         return ([part] for part in parts)
@@ -127,7 +127,7 @@ def _spread(parts: Sequence[float], width: int) -> Iterable[Sequence[float]]:
 
 
 def short(name: str, value: int | None) -> str:
-    """An amount of a resource in three digits or so."""
+    """An amount of a resource in about three digits."""
     if value is None:
         return "-"
     if scale_of(name) == 1000 or name == "pods":
@@ -141,7 +141,7 @@ def short(name: str, value: int | None) -> str:
 
 
 def cut(text: str, width: int, look: Look) -> str:
-    """A text that fits so many columns."""
+    """The text, cut off to this width."""
     if len(text) <= width:
         return text
     return text[: max(0, width - len(look.ellipsis))] + look.ellipsis

@@ -1,4 +1,4 @@
-"""What a rich console prints, with control characters in its texts written as escapes."""
+"""Control characters in what a rich console prints are written as escapes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vsched.printable import printable
 
 
 class Escaping(RenderHook):
-    """Puts every renderable of a console into one that escapes it; what a Live shows passes it by."""
+    """Wraps every renderable of a console in ``Escaped``; a Live passes its own by this hook."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [Escaped(each) for each in renderables]
 
 
 class Escaped:
-    """Another renderable, whose own texts cannot steer the terminal; colours and cursor of the console stay."""
+    """A renderable whose texts cannot send control characters to the terminal; colours and cursor movements stay."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner

@@ -1,10 +1,10 @@
-"""``vsched top``: what a running daemon shares out, to whom, and who waits, live."""
+"""``vsched top``: the overview of a running daemon, live."""
 
 from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.ask.daemon import DaemonTarget, asking
 from vsched.cli.show.output import Output, print_document, showing_as
 
 EPILOG = """\b
@@ -22,15 +22,15 @@ Examples:
 @click.option("--seconds", type=click.FloatRange(0, 1e9, min_open=True), help="end after so many seconds")
 @asking
 @showing_as("text", "json", "yaml")
-def command(once: bool, seconds: float | None, target: Target, output: Output) -> None:
+def command(once: bool, seconds: float | None, target: DaemonTarget, output: Output) -> None:
     """Queues, namespaces, nodes, waiting jobs and sessions of a running daemon, as they change.
 
     Tab goes to the next table, arrows and page keys scroll, q quits. It goes on where the daemon is restarted.
     """
     # Imported here, so that --help does not load the client.
-    from vsched.cli.ask.overview import read_picture
+    from vsched.cli.ask.overview import read_overview
     from vsched.cli.top.document import as_document
-    from vsched.cli.top.live import follow, look_on, print_picture, watchable
+    from vsched.cli.top.live import follow, look_on, print_overview, watchable
 
     if once and seconds is not None:
         raise click.UsageError("--once and --seconds: one picture, or all of some time?")
@@ -39,8 +39,8 @@ def command(once: bool, seconds: float | None, target: Target, output: Output) -
     elif seconds is not None:
         follow(target, seconds, output.output)
     else:
-        picture = read_picture(target)
+        overview = read_overview(target)
         if output.output == "text":
-            print_picture(target, picture, output.no_color)
+            print_overview(target, overview, output.no_color)
         else:
-            print_document(as_document(picture), output.output)
+            print_document(as_document(overview), output.output)

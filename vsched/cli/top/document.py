@@ -1,4 +1,4 @@
-"""The whole picture for programs: rows by name, amounts as quantities, times as the API writes them. Pure."""
+"""The overview as a document: rows by name, amounts as quantities, times as the API writes them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 
 def as_document(overview: Overview) -> Document:
-    """Everything at one moment; null where nobody knows."""
+    """The document; null for what is not known."""
     return {
         "at": time_stamp(overview.at),
         "version": overview.version,
@@ -39,7 +39,7 @@ def as_document(overview: Overview) -> Document:
 
 
 def in_order(rows: Iterable[JobRow]) -> list[JobRow]:
-    """Jobs that wait, by queue and position, then those that wait in no order, then those that do not."""
+    """Waiting jobs by queue and position, then waiting jobs without a position, then the others."""
     return sorted(rows, key=lambda row: (row.position is None, not row.waits, row.queue, row.position or 0, row.key))
 
 
@@ -92,11 +92,11 @@ def _job(overview: Overview, row: JobRow) -> Document:
 
 
 def _session(row: SessionRow) -> Document:
-    told = {field: getattr(row, field) for field in row.__struct_fields__}
-    return told | {"at": time_stamp(row.at)}
+    fields = {field: getattr(row, field) for field in row.__struct_fields__}
+    return fields | {"at": time_stamp(row.at)}
 
 
 def _amounts(overview: Overview, values: Sequence[int | None]) -> dict[str, str]:
-    """Quantities by resource, without nothing and without what nobody knows."""
+    """Quantities by resource; zero and unknown amounts are left out."""
     pairs = zip(overview.resources, values, strict=True)
     return {resource.name: format_amount(resource.name, value) for resource, value in pairs if value}

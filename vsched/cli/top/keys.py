@@ -1,4 +1,4 @@
-"""Keys as they are pressed: a terminal that hands over every key, and that is always given back as it was."""
+"""Keys of a terminal, read one by one; the terminal's settings are restored in any case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PENDING = 64
-"""Keys that may wait to be looked at; more are those of somebody who leans on the keyboard."""
+"""Keys in the queue at most; more are dropped."""
 
 NAMES = {
     b"\t": "tab", b"\x1b[Z": "back", b"q": "quit", b"Q": "quit", b"\x03": "quit", b"\x04": "quit",
@@ -21,16 +21,16 @@ NAMES = {
     b"\x1b[H": "home", b"\x1bOH": "home", b"\x1b[1~": "home", b"g": "home",
     b"\x1b[F": "end", b"\x1bOF": "end", b"\x1b[4~": "end", b"G": "end",
 }  # fmt: skip
-"""What keys send, in the words of those who listen."""
+"""Names of keys, by the bytes that terminals send for them."""
 
 _KEY = re.compile(rb"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Za-z]|[^\x1b]", re.DOTALL)
 _TORN = re.compile(rb"\x1b(\[[0-9;]*|O)?\Z")
-"""The beginning of a key whose end is still to come."""
+"""The beginning of a key whose end has not arrived."""
 _TORN_MOST = 16
 
 
 def read_keys(data: bytes) -> tuple[list[str], bytes]:
-    """The keys that we know among what was sent, and the beginning of one whose end is still to come."""
+    """The known keys in the bytes, and the beginning of a key whose end has not arrived."""
     torn = _TORN.search(data)
     rest = torn[0] if torn is not None and len(torn[0]) <= _TORN_MOST else b""
     whole = data[: len(data) - len(rest)]
@@ -39,9 +39,9 @@ def read_keys(data: bytes) -> tuple[list[str], bytes]:
 
 @contextmanager
 def keys_pressed() -> Iterator[asyncio.Queue[str] | None]:
-    """A queue of keys, where standard input is a terminal that we may set; None where it is not.
+    """A queue of keys pressed, where standard input is a terminal that we may set; else None.
 
-    The terminal neither shows what is typed nor waits for a line meanwhile; it is given back as it was in any case.
+    While the block runs, the terminal does not echo and does not wait for a line; then its settings are restored.
     """
     before = _settings()
     if before is None:
@@ -57,7 +57,7 @@ def keys_pressed() -> Iterator[asyncio.Queue[str] | None]:
     def take() -> None:
         nonlocal rest
         data = os.read(descriptor, 1024)
-        if not data:  # the terminal is gone
+        if not data:  # end of file: the terminal is gone
             loop.remove_reader(descriptor)
         pressed, rest = read_keys(rest + data)
         for key in pressed or ([] if data else ["quit"]):
@@ -75,7 +75,7 @@ def keys_pressed() -> Iterator[asyncio.Queue[str] | None]:
 
 
 def _settings() -> list[Any] | None:
-    """How the terminal is set; None where there is none, or where we are in the background and may not set it."""
+    """The terminal's settings; None without a terminal, and in the background, where we may not set it."""
     try:
         import termios
 
@@ -90,7 +90,7 @@ def _settings() -> list[Any] | None:
 
 
 def _without_suspending(descriptor: int) -> None:
-    """Ctrl-Z does nothing: a suspended picture would leave its screen, and its settings, to the shell."""
+    """Disable Ctrl-Z: a suspended program would leave its screen and settings to the shell."""
     import termios
 
     settings = termios.tcgetattr(descriptor)

@@ -1,4 +1,4 @@
-"""The loop of ``vsched top``: pictures in, keys in, one screen out; and the same as lines for programs."""
+"""The loop of ``vsched top``: reads overviews and keys, and draws one screen; or prints lines for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsched.cli.ask.daemon import Target, address_of
+from vsched.cli.ask.daemon import DaemonTarget, address_of
 from vsched.cli.ask.overview import View, views
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.escaping import Escaped
@@ -21,30 +21,30 @@ from vsched.cli.show.output import console_for, say
 from vsched.cli.top.document import as_document
 from vsched.cli.top.keys import keys_pressed
 from vsched.cli.top.tables import TABS, Screen, rows_of
-from vsched.cli.top.view import as_line, as_picture
+from vsched.cli.top.view import as_line, as_screen
 from vsched.clock import SystemClock
 from vsched.printable import one_printable_line, printable_json
 from vsched.together import first_error
 from vsched.web.overview.document import Overview
 
 FRAME_SECONDS = 1.0
-"""Ages grow though nothing comes."""
+"""The screen is redrawn at least so often, because ages grow."""
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HEAD_LINES = 9
-"""Of a screen that no table can have, when a page is scrolled."""
+"""Lines of a screen that are not scrolled."""
 
 
 # -- for people at a terminal
 
 
 def watchable(no_color: bool) -> bool:
-    """Whether there is a terminal on which a picture can change."""
+    """Whether standard output is a terminal that can redraw its screen."""
     console = console_for(no_color, wide=False)
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def look_on(target: Target, no_color: bool, seconds: float | None) -> None:
-    """Show the picture until somebody quits, or the time is over; raises one clear line where nothing can be shown."""
+def look_on(target: DaemonTarget, no_color: bool, seconds: float | None) -> None:
+    """Show the overview until the user quits or the time is over; raises one clear line where none can be had."""
     console = console_for(no_color, wide=False)
     try:
         asyncio.run(Show(target, console).run(seconds))
@@ -53,9 +53,9 @@ def look_on(target: Target, no_color: bool, seconds: float | None) -> None:
 
 
 class Show:
-    """One screen and what is looked at on it."""
+    """The state of the screen: the overview, the tab, and how far it is scrolled."""
 
-    def __init__(self, target: Target, console: Console) -> None:
+    def __init__(self, target: DaemonTarget, console: Console) -> None:
         self._target = target
         self._source = address_of(target)
         self._console = console
@@ -65,7 +65,7 @@ class Show:
         self._over = asyncio.Event()
 
     async def run(self, seconds: float | None) -> None:
-        """Until quit, stopped, or out of time; the terminal is as before in any case."""
+        """Run until quit, stopped or out of time; the terminal is restored in any case."""
         with stopping(self._over), redrawn(self._changed), keys_pressed() as keys:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._take()), group.create_task(self._draw(keys is not None))]
@@ -100,7 +100,7 @@ class Show:
             self._top += steps[key]
         elif key in ("home", "end"):
             self._top = 0 if key == "home" else self._rows()
-        # As far as there is something to see: what was scrolled beyond it would have to be scrolled back.
+        # Do not scroll beyond the end: the user would have to scroll back.
         self._top = max(0, min(self._top, self._rows() - page))
 
     def _rows(self) -> int:
@@ -111,16 +111,16 @@ class Show:
         with Live(console=self._console, screen=True, auto_refresh=False) as live:
             while True:
                 self._changed.clear()
-                live.update(Escaped(self._picture(keys)), refresh=True)
+                live.update(Escaped(self._drawn(keys)), refresh=True)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(FRAME_SECONDS):
                         await self._changed.wait()
 
-    def _picture(self, keys: bool) -> RenderableType:
+    def _drawn(self, keys: bool) -> RenderableType:
         view = self._view
         if view is None or view.overview is None:
             return Text(f"asking {self._source}", style="dim")
-        return as_picture(view.overview, replace(self._screen(), problem=view.problem, keys=keys))
+        return as_screen(view.overview, replace(self._screen(), problem=view.problem, keys=keys))
 
     def _screen(self) -> Screen:
         screen = screen_for(self._console, self._source, self._console.height)
@@ -128,14 +128,14 @@ class Show:
 
 
 def screen_for(console: Console, source: str, height: int | None) -> Screen:
-    """What there is room for on a terminal."""
+    """The size and the time for a screen."""
     look = look_for(console.width, wide=False, unicode=console.encoding.startswith("utf"))
     return Screen(console.width, height, look, SystemClock().now(), source)
 
 
 @contextmanager
 def stopping(over: asyncio.Event) -> Iterator[None]:
-    """Signals that end a program end the show instead, so that the terminal is left as it was."""
+    """Signals that end a program set the event instead, so that the terminal is restored."""
     loop = asyncio.get_running_loop()
     for number in STOPPING:
         loop.add_signal_handler(number, over.set)
@@ -148,7 +148,7 @@ def stopping(over: asyncio.Event) -> Iterator[None]:
 
 @contextmanager
 def redrawn(changed: asyncio.Event) -> Iterator[None]:
-    """A terminal of another size is drawn on at once."""
+    """Redraw at once when the terminal's size changes."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, changed.set)
     try:
@@ -160,32 +160,32 @@ def redrawn(changed: asyncio.Event) -> Iterator[None]:
 # -- for files and programs
 
 
-def print_picture(target: Target, overview: Overview, no_color: bool) -> None:
-    """One picture with all that there is."""
+def print_overview(target: DaemonTarget, overview: Overview, no_color: bool) -> None:
+    """Print one overview with all its rows."""
     console = console_for(no_color, wide=False)
-    console.print(as_picture(overview, screen_for(console, address_of(target), None)))
+    console.print(as_screen(overview, screen_for(console, address_of(target), None)))
 
 
-def follow(target: Target, seconds: float, output: str) -> None:
-    """A line, or a document, for each picture of some seconds; raises one clear line where there is none."""
+def follow(target: DaemonTarget, seconds: float, output: str) -> None:
+    """Print a line or a document for each overview within some seconds; raises one clear line where none can be had."""
 
     async def run() -> None:
         over = asyncio.Event()
         with stopping(over):
             async with asyncio.TaskGroup() as group:
-                telling = group.create_task(tell())
+                printing = group.create_task(print_all())
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await over.wait()
-                telling.cancel()
+                printing.cancel()
 
-    async def tell() -> None:
+    async def print_all() -> None:
         async with aclosing(views(target)) as coming:
             async for view in coming:
                 if view.problem:
                     say(f"vsched: {view.problem}", err=True)
                 elif view.overview is not None:
-                    click.echo(_told(view.overview, output), nl=output != "yaml")
+                    click.echo(_written(view.overview, output), nl=output != "yaml")
 
     try:
         asyncio.run(run())
@@ -193,7 +193,7 @@ def follow(target: Target, seconds: float, output: str) -> None:
         raise first_error(group) from group
 
 
-def _told(overview: Overview, output: str) -> str:
+def _written(overview: Overview, output: str) -> str:
     import orjson
     import yaml
 

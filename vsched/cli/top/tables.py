@@ -53,7 +53,7 @@ class Screen:
     """Whether keys are read."""
 
 
-class Listing(NamedTuple):
+class TabTable(NamedTuple):
     """The rows of a table, and a function that draws some of them."""
 
     rows: Sequence[Any]
@@ -85,11 +85,11 @@ def _everything(overview: Overview, screen: Screen, room: int) -> list[Renderabl
     if waiting:
         parts += [Text(), _reasons(Counter(row.reason for row in waiting), screen)]
         if lines[2] > 1:
-            parts += _fitting(Listing(waiting, jobs.draw), 0, lines[2])
+            parts += _fitting(TabTable(waiting, jobs.draw), 0, lines[2])
     return parts
 
 
-def _fitting(listing: Listing, top: int, room: int) -> list[RenderableType]:
+def _fitting(listing: TabTable, top: int, room: int) -> list[RenderableType]:
     """The rows that fit below a line of headings; where not all do, a last line says which these are."""
     count, fits = len(listing.rows), max(1, room - 1)
     if count <= fits:
@@ -160,12 +160,12 @@ def _amount(overview: Overview, row: NamespaceRow, at: int, look: Look) -> Text:
 # -- one listing a tab
 
 
-def _queues(overview: Overview, screen: Screen) -> Listing:
+def _queues(overview: Overview, screen: Screen) -> TabTable:
     queues = queues_of(overview)
-    return Listing(list(in_tree(queues)), lambda rows: queue_table(queues, screen.look, rows=rows, legend=False))
+    return TabTable(list(in_tree(queues)), lambda rows: queue_table(queues, screen.look, rows=rows, legend=False))
 
 
-def _namespaces(overview: Overview, screen: Screen) -> Listing:
+def _namespaces(overview: Overview, screen: Screen) -> TabTable:
     resources = [resource for resource in overview.resources[:SHOWN] if resource.name != "pods"]
 
     def draw(rows: Sequence[NamespaceRow]) -> RenderableType:
@@ -186,25 +186,25 @@ def _namespaces(overview: Overview, screen: Screen) -> Listing:
             )
         return table
 
-    return Listing(sorted(overview.namespaces.values(), key=lambda row: (row.queue, row.namespace)), draw)
+    return TabTable(sorted(overview.namespaces.values(), key=lambda row: (row.queue, row.namespace)), draw)
 
 
-def _jobs(overview: Overview, screen: Screen) -> Listing:
-    """Those that wait first."""
+def _jobs(overview: Overview, screen: Screen) -> TabTable:
+    """Jobs, waiting ones first."""
 
     def draw(rows: Sequence[JobRow]) -> RenderableType:
         lines = [line_of_overview(row) for row in rows]
         return job_table(lines, screen.look, screen.now, messages=screen.width >= MESSAGES_FROM)
 
-    return Listing(in_order(overview.jobs.values()), draw)
+    return TabTable(in_order(overview.jobs.values()), draw)
 
 
-def _nodes(overview: Overview, screen: Screen) -> Listing:
-    return Listing(by_name(overview.nodes), lambda rows: node_table(overview, screen.look, rows))
+def _nodes(overview: Overview, screen: Screen) -> TabTable:
+    return TabTable(by_name(overview.nodes), lambda rows: node_table(overview, screen.look, rows))
 
 
-def _sessions(overview: Overview, screen: Screen) -> Listing:
-    """The last first."""
+def _sessions(overview: Overview, screen: Screen) -> TabTable:
+    """Sessions, the latest first."""
     actions = list(dict.fromkeys(name for row in overview.sessions for name in row.actions))
 
     def draw(rows: Sequence[SessionRow]) -> RenderableType:
@@ -228,10 +228,10 @@ def _sessions(overview: Overview, screen: Screen) -> Listing:
             )
         return table
 
-    return Listing(overview.sessions[::-1], draw)
+    return TabTable(overview.sessions[::-1], draw)
 
 
-LISTINGS: Mapping[str, Callable[[Overview, Screen], Listing]] = {
+LISTINGS: Mapping[str, Callable[[Overview, Screen], TabTable]] = {
     "queues": _queues,
     "namespaces": _namespaces,
     "jobs": _jobs,

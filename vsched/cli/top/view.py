@@ -1,4 +1,4 @@
-"""What ``vsched top`` shows of a picture: everything at a glance, or one table that can be scrolled. Pure."""
+"""The screen of ``vsched top``: a summary, and the table of a tab. Pure."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from vsched.web.overview.document import Overview, SessionRow
 from vsched.web.snapshots import STOPPING, idle_of
 
 HEAT_FROM = 8
-"""Cells below which a line of heat says nothing."""
+"""A line of heat needs at least so many cells."""
 RECENT_SECONDS = 10.0
-"""What rates and times are of."""
+"""Rates and times are of the last seconds."""
 UNBOUNDED = 10_000
-"""Rows where nobody counts the lines of a screen."""
+"""Lines of a screen of unlimited height."""
 
 
 class Rates(NamedTuple):
-    """What sessions did lately."""
+    """Rates of the latest sessions."""
 
     sessions: float
     binds: float
     evictions: float
-    """Each a second."""
+    """Per second."""
     median_ms: float
     longest_ms: float
-    """Of a session, from its snapshot to the hand-over."""
+    """Durations of sessions, from the snapshot to the hand-over of decisions."""
 
 
-def as_picture(overview: Overview, screen: Screen) -> RenderableType:
-    """The picture, cut to what fits the screen."""
+def as_screen(overview: Overview, screen: Screen) -> RenderableType:
+    """The whole screen, cut to its height."""
     head = [*_head(overview, screen), Text()]
     foot = [Text(_help(screen), style="dim")] if screen.keys else []
     room = UNBOUNDED if screen.height is None else max(4, screen.height - len(head) - len(foot))
@@ -47,25 +47,25 @@ def as_picture(overview: Overview, screen: Screen) -> RenderableType:
 
 
 def as_line(overview: Overview, problem: str = "") -> str:
-    """The picture in one plain line."""
+    """The overview in one line of plain text."""
     if idle := _idle(overview):
         return idle
     counts, rates = overview.counts, rates_of(overview)
-    held = ", ".join(
+    used = ", ".join(
         f"{resource.name} {short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
         for resource in overview.resources[:SHOWN]
     )
-    told = (
+    line = (
         f"{overview.role}: {counted(counts['nodes'], 'node', 'nodes')}, "
         f"{counted(counts['pods_running'], 'pod runs', 'pods run')}, {counts['pods_waiting']} wait, "
         f"{counted(counts['jobs_waiting'], 'job waits', 'jobs wait')}, "
-        f"{rates.sessions:.1f} sessions/s, {rates.binds:.0f} bindings/s; {held}"
+        f"{rates.sessions:.1f} sessions/s, {rates.binds:.0f} bindings/s; {used}"
     )
-    return f"{told}; {problem}" if problem else told
+    return f"{line}; {problem}" if problem else line
 
 
 def _idle(overview: Overview) -> str:
-    """Why there is nothing to see; empty where there is, as with one that stops and shows how it left things."""
+    """Why the daemon shows nothing; empty where it leads, or is stopping and shows its last state."""
     return "" if overview.role == STOPPING else idle_of(overview.role)
 
 
@@ -73,11 +73,11 @@ def _idle(overview: Overview) -> str:
 
 
 def _head(overview: Overview, screen: Screen) -> list[Text]:
-    """One line each, whatever the width."""
+    """The summary, each part one line."""
     state = Text("live", style="green")
     if screen.problem:
         since = short_duration(max(0.0, screen.now - overview.at))
-        problem = screen.problem.removeprefix(f"{screen.source}: ")  # it stands before it
+        problem = screen.problem.removeprefix(f"{screen.source}: ")  # the title has the address already
         state = Text(f"nothing new for {since}: {problem}", style="bold red")
     title = Text.assemble(
         ("vsched", "bold"), f" {overview.version}  {screen.source}  ", (overview.role, "bold"), "  ", state
@@ -122,13 +122,13 @@ def _policy(overview: Overview, screen: Screen) -> Text:
 
 
 def _resource(overview: Overview, at: int, screen: Screen) -> Text:
-    """What is held of a resource in all, and of it on each node: a bar, numbers, and a line of heat."""
+    """A line about a resource: its used part as a bar and in numbers, and a cell of heat for each node."""
     resource = overview.resources[at]
     part = resource.held / resource.total if resource.total else 0.0
     name = cut(resource.name.rpartition("/")[2], 16, screen.look)
-    told = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
-    line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {told:<14}")
-    parts = [held / 100 for row in by_name(overview.nodes) if (held := row.allocated[at]) is not None]
+    amounts = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
+    line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {amounts:<14}")
+    parts = [used / 100 for row in by_name(overview.nodes) if (used := row.allocated[at]) is not None]
     label = f"  {so_many(len(parts), 'node', 'nodes')} "
     room = screen.width - line.cell_len - len(label)
     if parts and room >= HEAT_FROM:
@@ -137,7 +137,7 @@ def _resource(overview: Overview, at: int, screen: Screen) -> Text:
 
 
 def rates_of(overview: Overview) -> Rates:
-    """What sessions of the last seconds did; sessions that did nothing count by their numbers."""
+    """The rates of the last seconds; sessions without a row count by their numbers."""
     since = overview.at - RECENT_SECONDS
     recent = [row for row in overview.sessions if row.at > since]
     if not recent:
@@ -154,7 +154,7 @@ def rates_of(overview: Overview) -> Rates:
 
 
 def _number_at(since: float, first: SessionRow, before: Sequence[SessionRow]) -> float:
-    """Which session was the last at that time: those between two rows did nothing, and are taken for evenly spread."""
+    """The number of the last session at that time, interpolated: sessions that did nothing have no row."""
     if not before:
         return first.number - 1
     last = before[-1]

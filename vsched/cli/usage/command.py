@@ -1,4 +1,4 @@
-"""``vsched usage``: what the source of node usage that a policy describes says of each node right now."""
+"""``vsched usage``: what nodes use, from a running daemon or from the source of node usage of a policy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, reaching
-from vsched.cli.ask.daemon import Target, asking
+from vsched.cli.ask.daemon import DaemonTarget, asking
 from vsched.cli.show.output import Output, print_document, say, showing_as
 from vsched.errors import BadInput
 
@@ -28,7 +28,7 @@ Examples:
 @reaching
 @asking
 @showing_as("text", "wide", "json", "yaml", "plan")
-def command(config: Path | None, cluster: ClusterFlags, target: Target, output: Output) -> None:
+def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """What of each node is allocated and what it really uses, as a running daemon knows it.
 
     With --config the source of node usage that the policy describes is asked once, as the daemon would, and what it
@@ -46,11 +46,11 @@ def command(config: Path | None, cluster: ClusterFlags, target: Target, output: 
 # Each way imports what it needs, so that --help does not load the client.
 
 
-def _ask_daemon(target: Target, output: Output) -> None:
-    from vsched.cli.ask.overview import read_picture
+def _ask_daemon(target: DaemonTarget, output: Output) -> None:
+    from vsched.cli.ask.overview import read_overview
     from vsched.cli.usage.nodes import node_document, node_page
 
-    overview = read_picture(target)
+    overview = read_overview(target)
     output.show(lambda: node_document(overview), lambda look: node_page(overview, look))
 
 

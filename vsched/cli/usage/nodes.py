@@ -9,14 +9,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.amounts import beside
-from vsched.cli.show.columns import NODE, NODE_STATE, Rows, named
+from vsched.cli.show.columns import NODE, NODE_STATE, RowTable, named
 from vsched.cli.show.drawing import Look, bar
 from vsched.framework.wording import counted
 from vsched.web.overview.document import NodeRow, Overview
 
 STATE_STYLES = {"cordoned": "yellow", "notready": "red", "tainted": "magenta"}
 SHOWN = 3
-"""Resources that have a column: cpu, memory, and the scarcest of the others; a wide table has all."""
+"""Resources with a column: cpu, memory, and the scarcest of the others; a wide table has all."""
 
 
 def node_document(overview: Overview) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def node_document(overview: Overview) -> dict[str, Any]:
 
 
 def as_document(overview: Overview, row: NodeRow) -> dict[str, Any]:
-    """One node for programs."""
+    """The document of one node."""
     parts = zip(overview.resources, row.allocated, strict=True)
     return {
         "allocated": {resource.name: part for resource, part in parts if part is not None},
@@ -57,7 +57,7 @@ def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = 
         ]
         for row in (by_name(overview.nodes) if rows is None else rows)
     ]
-    return Rows([*headings, *(["group"] if look.wide else [])], cells, look.unicode)
+    return RowTable([*headings, *(["group"] if look.wide else [])], cells, look.unicode)
 
 
 def node_page(overview: Overview, look: Look) -> RenderableType:
@@ -69,12 +69,12 @@ def node_page(overview: Overview, look: Look) -> RenderableType:
 
 
 def by_name(nodes: Mapping[str, NodeRow]) -> list[NodeRow]:
-    """Nodes in the order of their names."""
+    """Nodes sorted by name."""
     return [nodes[name] for name in sorted(nodes)]
 
 
 def part_text(part: int | None, look: Look) -> Text:
-    """How much of a resource of a node is allocated."""
+    """The allocated part of a node's resource."""
     if part is None:
         return Text("-", style="dim")
     return beside(look, bar(look, 100, part), f"{part:3d}%")

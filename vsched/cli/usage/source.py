@@ -1,4 +1,4 @@
-"""What a policy's source of node usage says of a cluster right now, for the commands that show it."""
+"""One round of questions to the source of node usage that a policy describes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 
 NO_CLUSTER = Connection("http://127.0.0.1:0", source="no cluster")
-"""Stands in for the cluster of a source that is asked without one; never asked itself."""
+"""The connection of a source that needs no cluster; it is never used."""
 
 
 class Threshold(NamedTuple):
-    """A threshold of the policy."""
+    """A threshold of the policy, in percent."""
 
     resource: str
     period: str
@@ -34,17 +34,17 @@ class Threshold(NamedTuple):
 
 
 class UsageRound(NamedTuple):
-    """One round."""
+    """What a source answered in one round."""
 
     source: str
-    """What was asked, and where."""
+    """The kind and address of the source."""
     periods: tuple[str, ...]
     thresholds: tuple[Threshold, ...]
     nodes: tuple[str, ...]
     """All nodes of the cluster, sorted."""
     collected: Collected
     without_cluster: bool = False
-    """There was no cluster to ask for its nodes: they are what the source calls them."""
+    """Whether no cluster was found, so that ``nodes`` are those that the source knows."""
 
 
 def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
@@ -61,7 +61,7 @@ def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
     async def once() -> UsageRound:
         async with ApiClient(connection or NO_CLUSTER) as client:
             source = make_source(metrics, client, SystemClock())
-            assert source is not None  # there is a kind
+            assert source is not None  # the policy names a kind
             periods = settings.policy.usage_periods()
             try:
                 if connection is not None:
@@ -98,7 +98,7 @@ def _target(node: Obj, label: str) -> Target:
 
 
 def _thresholds(settings: Settings) -> tuple[Threshold, ...]:
-    """Those that close nodes: none where the plugin is not used, or only scores."""
+    """The thresholds above which nodes take no new pods; none where the plugin is off or only scores."""
     conf = settings.policy.plugin(Usage.name)
     if conf is None or not isinstance(conf.args, UsageArgs) or not conf.switches.predicate:
         return ()

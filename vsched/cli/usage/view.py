@@ -89,7 +89,7 @@ def as_table(polled: UsageRound, look: Look) -> RenderableType:
 
 
 def remarks(polled: UsageRound) -> list[str]:
-    """The source, how many nodes it knows, and what it knows besides."""
+    """Lines below the table: the source, how many nodes it knows, and what else it knows."""
     states = [state_of(polled, polled.collected.reading.nodes.get(name)) for name in polled.nodes]
     counts = ", ".join(f"{states.count(state)} {state}" for state in STYLES if state in states)
     lines = [f"{polled.source}: {len(polled.nodes)} nodes" + (f", {counts}" if counts else "")]
@@ -108,7 +108,7 @@ def remarks(polled: UsageRound) -> list[str]:
 
 
 def figure_lines(polled: UsageRound) -> list[str]:
-    """What the source answered, a line a figure."""
+    """The answer of the source, a line for each figure."""
     nodes = polled.collected.reading.nodes
     lines = [f"probe: {polled.source}"]
     if polled.without_cluster:
@@ -127,7 +127,7 @@ def figure_lines(polled: UsageRound) -> list[str]:
 
 
 def why_nothing(polled: UsageRound) -> str:
-    """Why no node is known though there are some; empty where one is."""
+    """The reason why the source knows none of the nodes; empty where it knows one."""
     if polled.collected.reading.nodes or not polled.nodes:
         return ""
     return f"{polled.source}: {why_blind(len(polled.nodes), polled.collected)}"

@@ -1,4 +1,4 @@
-"""``vsched version`` and ``vsched --version``: what exactly runs here."""
+"""``vsched version`` and ``vsched --version``: the exact build."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def command(output: str) -> None:
 
 
 def show_build(output: str) -> None:
-    """Print the same as text, JSON or YAML."""
-    from msgspec import to_builtins  # here, so that --help does not load them
+    """Print the build as text, JSON or YAML."""
+    from msgspec import to_builtins  # imported here, so that --help does not load them
 
     from vsched.version import build
 
@@ -40,7 +40,7 @@ def show_build(output: str) -> None:
 
 
 def show(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    """What ``--version`` does."""
+    """The callback of ``--version``."""
     if asked and not ctx.resilient_parsing:
         show_build("text")
         ctx.exit()

@@ -30,7 +30,16 @@ from vsched.clock import SystemClock
 from vsched.daemon.arbitrate.admission import Admission
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.bench.namespaces import FULL, NEWCOMER, SLOT_MILLIS, Crowd, Realm, as_asked, node_name, pod_of
+from vsched.lab.bench.namespaces import (
+    FULL,
+    NEWCOMER,
+    SLOT_MILLIS,
+    NamespaceFeeder,
+    NamespaceWorld,
+    as_asked,
+    node_name,
+    pod_of,
+)
 from vsched.lab.bench.report import json_option, pair, print_result, seed_option, side_by_side
 from vsched.lab.outcomes import spread_ms
 from vsched.model.snapshot import Snapshot
@@ -71,10 +80,10 @@ STEPS = ("snapshot", "publish", "divide", "reconcile", "ceilings")
 Found = TypeVar("Found")
 
 
-class Arbitrator:
+class BenchArbitrator:
     """Arbitrates a realm, as a daemon would; rounds are a second apart by its own clock."""
 
-    def __init__(self, realm: Realm) -> None:
+    def __init__(self, realm: NamespaceFeeder) -> None:
         self.realm = realm
         self._cache = realm.cache
         self._placing = Placing.of(REGISTRY)
@@ -126,11 +135,11 @@ class Arbitrator:
         return found
 
 
-def measure(crowd: Crowd, rounds: int, requests: int) -> dict[str, Any]:
+def measure(crowd: NamespaceWorld, rounds: int, requests: int) -> dict[str, Any]:
     """Everything that is printed, as one document."""
     if crowd.overused >= crowd.namespaces:
         raise BadInput(f"--overused {crowd.overused}: expected fewer than there are namespaces")
-    arbitrator = Arbitrator(Realm(crowd))
+    arbitrator = BenchArbitrator(NamespaceFeeder(crowd))
     with tuned():
         listed()
         result: dict[str, Any] = {
@@ -143,13 +152,13 @@ def measure(crowd: Crowd, rounds: int, requests: int) -> dict[str, Any]:
     return {**result, "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}
 
 
-def first(arbitrator: Arbitrator, rounds: int) -> dict[str, Any]:
+def first(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
     """Rounds that find nothing written yet; only the first has all to publish."""
     found = [arbitrator.round() for _ in range(rounds)]
     return {**arbitrator.times(), "effects": len(found[-1].verdict.effects)}
 
 
-def steady(arbitrator: Arbitrator, rounds: int) -> dict[str, Any]:
+def steady(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
     """Rounds once everything is written that is wanted."""
     settle(arbitrator)
     effects, overused = 0, 0
@@ -161,7 +170,7 @@ def steady(arbitrator: Arbitrator, rounds: int) -> dict[str, Any]:
     return {**arbitrator.times(), "effects": effects, "overused": overused}
 
 
-def settle(arbitrator: Arbitrator) -> None:
+def settle(arbitrator: BenchArbitrator) -> None:
     """Rounds until nothing is to be written any more."""
     for _ in range(WRITING_ROUNDS):
         verdict = arbitrator.round().verdict
@@ -172,7 +181,7 @@ def settle(arbitrator: Arbitrator) -> None:
     raise Unavailable(f"after {WRITING_ROUNDS} rounds there is still something to be written")
 
 
-def claim(arbitrator: Arbitrator, rounds: int) -> dict[str, Any]:
+def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
     """Rounds in which a namespace claims what it deserves, and goes again."""
     evictions = 0
     for _ in range(rounds):
@@ -185,7 +194,7 @@ def claim(arbitrator: Arbitrator, rounds: int) -> dict[str, Any]:
     return {**arbitrator.times(), "evictions": evictions}
 
 
-async def ask(arbitrator: Arbitrator, requests: int) -> dict[str, Any]:
+async def ask(arbitrator: BenchArbitrator, requests: int) -> dict[str, Any]:
     """The extender, asked by another process: at rest, and beside rounds."""
     findings = Findings()
     findings.take_arbitrated(arbitrator.round())
@@ -199,7 +208,7 @@ async def ask(arbitrator: Arbitrator, requests: int) -> dict[str, Any]:
     return {"requests": requests, "idle": idle, "busy": {**busy, "rounds": arbitrator.times()}}
 
 
-def asked_about(realm: Realm, findings: Findings, requests: int) -> list[bytes]:
+def asked_about(realm: NamespaceFeeder, findings: Findings, requests: int) -> list[bytes]:
     """Pods as JSON: in turn one that waits and may be placed, and one that may not."""
     admission = Admission(realm.cache, findings, SystemClock())
     waiting = [(pod, orjson.dumps(as_asked(pod))) for pod in realm.waiting[len(realm.waiting) // 2 :]]
@@ -215,7 +224,7 @@ def asked_about(realm: Realm, findings: Findings, requests: int) -> list[bytes]:
 
 
 @asynccontextmanager
-async def arbitrating(arbitrator: Arbitrator, findings: Findings) -> AsyncIterator[None]:
+async def arbitrating(arbitrator: BenchArbitrator, findings: Findings) -> AsyncIterator[None]:
     """A round every second while the block runs, where the daemon has it."""
 
     async def rounds() -> None:
@@ -274,7 +283,7 @@ def most_ms(seconds: Sequence[float]) -> dict[str, float]:
 @json_option
 def command(rounds: int, requests: int, as_json: bool, **numbers: Any) -> None:
     """What a round of arbitration costs, and how soon kube-scheduler is told whether it may place a pod."""
-    print_result(measure(Crowd(**numbers), rounds, requests), as_json, as_tables)
+    print_result(measure(NamespaceWorld(**numbers), rounds, requests), as_json, as_tables)
 
 
 ROUNDS = {"first": "nothing written", "steady": "all written", "claim": "somebody claims"}

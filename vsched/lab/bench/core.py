@@ -19,7 +19,7 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
-from vsched.lab.bench.world import Crowd, World
+from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.installed import registry
@@ -80,7 +80,7 @@ SPREADS = {
 class CycleTimer:
     """Runs cycles and keeps their times."""
 
-    def __init__(self, crowd: Crowd, policy: Policy) -> None:
+    def __init__(self, crowd: MirrorFeeder, policy: Policy) -> None:
         self._cache, self._policy = crowd.cache, policy
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
@@ -110,7 +110,7 @@ class CycleTimer:
 
 def measure(world: World, policy: Policy) -> dict[str, Any]:
     """Everything that is printed, as one document."""
-    crowd = Crowd(world)
+    crowd = MirrorFeeder(world)
     crowd.fill()
     listed()
     profile = Trace(perf_counter, plugins=True)

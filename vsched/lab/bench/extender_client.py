@@ -21,7 +21,7 @@ _END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
 
 
-class Line:
+class ExtenderConnection:
     """A kept connection with as little ado as possible: what is measured is the other end."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -61,7 +61,7 @@ class Line:
 def main(host: str, port: int) -> None:
     """Ask about every pod, in order."""
     names, *pods = sys.stdin.buffer.read().splitlines()
-    line, seconds, placeable = Line(host, port), list[float](), list[bool]()
+    line, seconds, placeable = ExtenderConnection(host, port), list[float](), list[bool]()
     for pod in pods:
         took, answer = line.ask(b'{"Pod":%s,"Nodes":null,"NodeNames":%s}' % (pod, names))
         seconds.append(took)

@@ -16,7 +16,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.lab.bench.world import Crowd, World
+from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -56,7 +56,7 @@ def measure_nominated(world: World, policy: Policy) -> dict[str, float]:
 
 def first_cycle(world: World, policy: Policy) -> tuple[float, float]:
     """Medians in milliseconds of processor time: of the whole cycle, snapshot included, and of the action backfill."""
-    crowd = Crowd(world)
+    crowd = MirrorFeeder(world)
     crowd.fill()
     listed()
     whole: list[float] = []

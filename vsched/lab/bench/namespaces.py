@@ -52,7 +52,7 @@ Key = tuple[str, str, str]
 """Kind, namespace, name."""
 
 
-class Crowd(msgspec.Struct, frozen=True, kw_only=True):
+class NamespaceWorld(msgspec.Struct, frozen=True, kw_only=True):
     """Among whom how much is divided."""
 
     nodes: int = 5000
@@ -147,10 +147,10 @@ def as_asked(pod: Manifest) -> Manifest:
     return {**pod, "apiVersion": "v1", "kind": "Pod", "spec": {**spec, **whole}}
 
 
-class Realm:
+class NamespaceFeeder:
     """Feeds a mirror with a crowd, writes what the arbitrator wants written, and has pods come and go."""
 
-    def __init__(self, crowd: Crowd) -> None:
+    def __init__(self, crowd: NamespaceWorld) -> None:
         self.crowd = crowd
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
         self.waiting: list[Manifest] = []

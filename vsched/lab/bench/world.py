@@ -37,7 +37,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
 
 
-class Crowd:
+class MirrorFeeder:
     """Feeds a mirror with the objects of a world."""
 
     def __init__(self, world: World) -> None:

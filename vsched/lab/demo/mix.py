@@ -26,7 +26,7 @@ NAMESPACES: Mapping[str, int] = {"team-a": 3, "team-b": 2, "team-c": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class DemoQueue:
     """One queue of the demo and who uses it."""
 
     queue: str
@@ -37,10 +37,10 @@ class Crowd:
 
 
 CROWDS = (
-    Crowd("research", 3, ("team-a", "team-b", "team-c")),
-    Crowd("production", 2, ("team-a", "team-b", "team-c")),
-    Crowd("batch", 1, ("team-a", "team-b")),
-    Crowd("interactive", 1, ("team-c",), gangs=False),
+    DemoQueue("research", 3, ("team-a", "team-b", "team-c")),
+    DemoQueue("production", 2, ("team-a", "team-b", "team-c")),
+    DemoQueue("batch", 1, ("team-a", "team-b")),
+    DemoQueue("interactive", 1, ("team-c",), gangs=False),
 )
 
 BACKLOG = 0.04
@@ -57,7 +57,7 @@ SINGLES_PER_SECOND = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class GangRequest:
     """A gang as it may be drawn."""
 
     size: int
@@ -130,7 +130,7 @@ class Mix:
         return self._number
 
 
-def _requests(cpus: int, scale: int) -> list[Request]:
+def _requests(cpus: int, scale: int) -> list[GangRequest]:
     """Every size and shape of which the smallest queue's part of the cluster can hold a few, and a node two."""
     smallest = min(crowd.weight for crowd in CROWDS) * cpus // sum(crowd.weight for crowd in CROWDS)
     found = []
@@ -140,11 +140,11 @@ def _requests(cpus: int, scale: int) -> list[Request]:
             each = int(amounts["cpu"])
             suits = size * each * 4 <= smallest and each * 2 <= NODE_CPUS
             if suits or (size == 1 and shape is SHAPES[0]):
-                found.append(Request(size, each, amounts))
+                found.append(GangRequest(size, each, amounts))
     return found
 
 
-def _mean_cpus(requests: list[Request]) -> float:
+def _mean_cpus(requests: list[GangRequest]) -> float:
     """What a pod asks for on average."""
     return sum(found.size * found.cpus for found in requests) / sum(found.size for found in requests)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from vsched.lab.trace.devices import TypicalPods
-from vsched.lab.trace.files import Trace, TracePod
+from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
 from vsched.lab.trace.machines import Machine
 from vsched.lab.trace.measures import averages, contentment, jain, mean_and_extremes, spread
@@ -51,7 +51,7 @@ class _Stay:
 class TraceAccounts:
     """Everything that is counted while a trace is replayed; seconds since its first arrival."""
 
-    def __init__(self, trace: Trace, weights: Mapping[str, int]) -> None:
+    def __init__(self, trace: ClusterTrace, weights: Mapping[str, int]) -> None:
         self._trace = trace
         self._weights = weights
         self._capacity = capacity_of(trace.nodes)

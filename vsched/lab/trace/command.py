@@ -23,7 +23,7 @@ from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
-from vsched.lab.trace.files import WHOLE_GPU, Trace, read_trace
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, read_trace
 from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReplayRequest:
     """What the command was told."""
 
     files: tuple[Path, Path]
@@ -81,7 +81,7 @@ def replay_trace(
     if plots and out is None:
         raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
     plots = out is not None if plots is None else plots
-    asked = Asked(trace, tuple(policies), share, load, weights, seed, jobs)
+    asked = ReplayRequest(trace, tuple(policies), share, load, weights, seed, jobs)
     names_of(asked.policies)
     for policy in asked.policies:
         load_file(policy, registry())
@@ -100,7 +100,7 @@ def replay_trace(
         _write(out, document, plots)
 
 
-def prepare(asked: Asked) -> tuple[Trace, Document]:
+def prepare(asked: ReplayRequest) -> tuple[ClusterTrace, Document]:
     """The trace as it is to be replayed, and what there is to know of it."""
     trace = read_trace(*asked.files)
     trace = trace if asked.share == 1.0 else with_share_of_nodes(trace, asked.share)
@@ -136,7 +136,7 @@ def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
     return {path.stem: path for path in policies}
 
 
-def run_all(asked: Asked, trace: Trace, say: Say) -> list[Document]:
+def run_all(asked: ReplayRequest, trace: ClusterTrace, say: Say) -> list[Document]:
     """What each policy made of it, in the order in which they were asked for."""
     try:
         if len(asked.policies) > 1:
@@ -150,14 +150,14 @@ def run_all(asked: Asked, trace: Trace, say: Say) -> list[Document]:
         raise click.Abort from None
 
 
-async def _alone(asked: Asked, trace: Trace, say: Say) -> Document:
+async def _alone(asked: ReplayRequest, trace: ClusterTrace, say: Say) -> Document:
     (name, policy), *_ = names_of(asked.policies).items()
     weights = weights_of(trace, asked.weights)
     found = await replay(trace, policy, weights, asked.seed, lambda standing: say(as_line(name, standing)))
     return {"policy": name} | found.summary()
 
 
-async def _side_by_side(asked: Asked, say: Say) -> list[Document]:
+async def _side_by_side(asked: ReplayRequest, say: Say) -> list[Document]:
     places = asyncio.Semaphore(asked.jobs)
     async with scratch() as folder, asyncio.TaskGroup() as group:
         # A terminal sends SIGINT to its whole group; whoever is told to end by other means has to end others, too.
@@ -173,7 +173,7 @@ async def _side_by_side(asked: Asked, say: Say) -> list[Document]:
 
 
 async def _in_a_process(
-    asked: Asked, name: str, policy: Path, folder: Path, places: asyncio.Semaphore, say: Say
+    asked: ReplayRequest, name: str, policy: Path, folder: Path, places: asyncio.Semaphore, say: Say
 ) -> Document:
     printed, errors = folder / f"{name}.json", folder / f"{name}.log"
     async with places, child(f"replay under {name}", asked.arguments(policy), errors, output=printed) as started:

@@ -82,18 +82,18 @@ class TracePod:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ClusterTrace:
     """A cluster and what came to it, pods in the order of their creation."""
 
     nodes: tuple[TraceNode, ...]
     pods: tuple[TracePod, ...]
 
 
-def read_trace(nodes: Path, pods: Path) -> Trace:
+def read_trace(nodes: Path, pods: Path) -> ClusterTrace:
     """The trace of two files, ``.csv`` or ``.csv.gz``; raises BadInput with file and line of all that is wrong."""
     read_nodes = _read(nodes, NODE_COLUMNS, _node, lambda node: node.name)
     read_pods = _read(pods, POD_COLUMNS, _pod, lambda pod: pod.name)
-    return Trace(tuple(read_nodes), tuple(sorted(read_pods, key=lambda pod: (pod.created, pod.name))))
+    return ClusterTrace(tuple(read_nodes), tuple(sorted(read_pods, key=lambda pod: (pod.created, pod.name))))
 
 
 class _Row:

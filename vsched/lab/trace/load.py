@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.errors import BadInput
-from vsched.lab.trace.files import WHOLE_GPU, Trace, TraceNode, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,18 +35,18 @@ def capacity_of(nodes: Sequence[TraceNode]) -> dict[str, int]:
     return {name: sum(has(node) for node in nodes) for name, (has, _) in RESOURCES.items()}
 
 
-def loads_of(trace: Trace) -> dict[str, float]:
+def loads_of(trace: ClusterTrace) -> dict[str, float]:
     """The load of each resource that there is."""
     return {name: _Demand(trace, name).load(1.0) for name, amount in capacity_of(trace.nodes).items() if amount}
 
 
-def scarcest(trace: Trace) -> str:
+def scarcest(trace: ClusterTrace) -> str:
     """The resource with the largest load; GPUs where two have the same."""
     loads = loads_of(trace)
     return max(sorted(loads, reverse=True), key=lambda name: (loads[name], name == "gpu"))
 
 
-def with_share_of_nodes(trace: Trace, share: float) -> Trace:
+def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
     """The same pods on a share of the nodes (0 to 1), evenly of each kind; at least one of each kind stays."""
     if not 0.0 < share <= 1.0:
         raise BadInput(f"--nodes: {share:.0%} (expected more than 0% and at most 100%)")
@@ -59,14 +59,14 @@ def with_share_of_nodes(trace: Trace, share: float) -> Trace:
     return replace(trace, nodes=tuple(node for node in trace.nodes if node.name in kept))
 
 
-def faster(trace: Trace, factor: float) -> Trace:
+def faster(trace: ClusterTrace, factor: float) -> ClusterTrace:
     """The same pods, for as long each, but they come so many times as fast."""
     first = trace.pods[0].created
     pods = [replace(pod, created=first + int((pod.created - first) / factor)) for pod in trace.pods]
     return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
 
 
-def faster_for(trace: Trace, load: float) -> float:
+def faster_for(trace: ClusterTrace, load: float) -> float:
     """How many times as fast the pods have to come for a load; raises BadInput where no speed leads to it."""
     demand = _Demand(trace, scarcest(faster(trace, FASTEST)))
     most = demand.load(FASTEST)
@@ -91,7 +91,7 @@ def faster_for(trace: Trace, load: float) -> float:
 class _Demand:
     """What the pods of a trace ask of one resource, and from when to when."""
 
-    def __init__(self, trace: Trace, name: str) -> None:
+    def __init__(self, trace: ClusterTrace, name: str) -> None:
         self.name = name
         asks = RESOURCES[name][1]
         self._capacity = capacity_of(trace.nodes)[name]

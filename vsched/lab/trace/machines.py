@@ -55,7 +55,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PodPlaced:
     """A pod was bound, and runs from now on."""
 
     name: str
@@ -65,7 +65,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Evicted:
+class PodEvicted:
     """A pod is gone that was to run on."""
 
     name: str
@@ -73,11 +73,11 @@ class Evicted:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class PodChanges:
     """What has happened since the last look."""
 
-    placed: Sequence[Placed] = ()
-    evicted: Sequence[Evicted] = ()
+    placed: Sequence[PodPlaced] = ()
+    evicted: Sequence[PodEvicted] = ()
 
 
 def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
@@ -134,10 +134,10 @@ class Machines:
         self._offer(machine)
         return machine
 
-    def look(self) -> News:
+    def look(self) -> PodChanges:
         """What has become of pods since the last look; those that were bound run from now on."""
         bound: list[tuple[str, str]] = []
-        evicted: list[Evicted] = []
+        evicted: list[PodEvicted] = []
         while events := self._events.take(MOST_AT_ONCE):
             for event in events:
                 self._note(event, bound, evicted)
@@ -146,22 +146,22 @@ class Machines:
         placed = [self._start(name, node) for name, node in bound if name in self._pods]
         for machine in [*(one.machine for one in placed), *(one.machine for one in evicted)]:
             self._offer(machine)
-        return News(placed, evicted)
+        return PodChanges(placed, evicted)
 
-    def _note(self, event: Event, bound: list[tuple[str, str]], evicted: list[Evicted]) -> None:
+    def _note(self, event: Event, bound: list[tuple[str, str]], evicted: list[PodEvicted]) -> None:
         name = event.obj["metadata"]["name"]
         if event.type == "DELETED":
             if name in self._ended:
                 self._ended.discard(name)
             elif name in self._on:
-                evicted.append(Evicted(name, self._leave(name)))
+                evicted.append(PodEvicted(name, self._leave(name)))
             return
         node = event.obj["spec"].get("nodeName")
         before = event.previous.obj["spec"].get("nodeName") if event.previous is not None else None
         if node and not before:
             bound.append((name, node))
 
-    def _start(self, name: str, node: str) -> Placed:
+    def _start(self, name: str, node: str) -> PodPlaced:
         machine, pod = self.machines[node], self._pods[name]
         machine.cpu_milli -= pod.cpu_milli
         machine.memory_mib -= pod.memory_mib
@@ -172,7 +172,7 @@ class Machines:
         assert obj is not None
         assert host is not None
         self._set_status("pods", obj, running_status(obj, address_of(host), self._addresses(), self._now()))
-        return Placed(name, machine, whole)
+        return PodPlaced(name, machine, whole)
 
     def _leave(self, name: str) -> Machine:
         machine, pod = self._on.pop(name), self._pods.pop(name)

@@ -20,7 +20,7 @@ from vsched.clock import FakeClock
 from vsched.errors import Unavailable
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
-from vsched.lab.trace.files import Trace, TracePod
+from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.machines import Machines, virtual_cluster
 from vsched.lab.trace.objects import queue_of
 
@@ -48,10 +48,10 @@ class ReplayProgress:
 Tell = Callable[[ReplayProgress], None]
 
 
-class Replay:
+class TraceReplay:
     """One trace under one policy, from its first pod to its last."""
 
-    def __init__(self, trace: Trace, weights: Mapping[str, int], clock: FakeClock, tell: Tell) -> None:
+    def __init__(self, trace: ClusterTrace, weights: Mapping[str, int], clock: FakeClock, tell: Tell) -> None:
         self._trace = trace
         self._weights = weights
         self._clock = clock
@@ -159,19 +159,21 @@ class Replay:
         return self.books.summary() | {"sessions": self._sessions}
 
 
-def weights_of(trace: Trace, given: Mapping[str, int]) -> dict[str, int]:
+def weights_of(trace: ClusterTrace, given: Mapping[str, int]) -> dict[str, int]:
     """A weight for every queue of the trace, 1 where none is given."""
     return {name: given.get(name, 1) for name in sorted({queue_of(pod) for pod in trace.pods})}
 
 
-async def replay(trace: Trace, policy: Path | None, weights: Mapping[str, int], seed: int, tell: Tell) -> Replay:
+async def replay(
+    trace: ClusterTrace, policy: Path | None, weights: Mapping[str, int], seed: int, tell: Tell
+) -> TraceReplay:
     """A trace under a policy, the built-in one where there is no file; what came of it."""
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
         machines = Machines(cluster, clock, SCHEDULER)
         machines.set_up(trace.nodes, dict(weights))
         async with stepped_daemon(cluster, policy, clock) as daemon:
-            found = Replay(trace, weights, clock, tell)
+            found = TraceReplay(trace, weights, clock, tell)
             await found.run(machines, daemon)
             await asyncio.sleep(0)
     return found

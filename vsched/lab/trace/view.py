@@ -16,7 +16,7 @@ Document = dict[str, Any]
 Shown = Callable[[float], str]
 
 
-class Line(NamedTuple):
+class FigureLine(NamedTuple):
     """One figure of every policy."""
 
     title: str
@@ -87,7 +87,7 @@ def as_table(policies: Sequence[Document]) -> Table:
     return table
 
 
-def lines_of(policies: Sequence[Document]) -> Iterator[Line]:
+def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
     """Every figure that is shown."""
 
     def of(*path: str) -> list[float]:
@@ -100,23 +100,23 @@ def lines_of(policies: Sequence[Document]) -> Iterator[Line]:
         return values
 
     for name, title in (("gpu", "GPUs in use"), ("cpu", "cpu in use"), ("memory", "memory in use")):
-        yield Line(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
-    yield Line("GPUs in use, peak", of("utilisation", "gpu", "peak"), percent, 1)
-    yield Line("free GPUs that are fragments, mean", of("fragmentation", "mean"), percent, -1)
-    yield Line("fairness among queues, mean", of("fairness", "mean"), index, 1)
-    yield Line("fairness among queues, least", of("fairness", "least"), index, 1)
-    yield Line("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
-    yield Line("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
+        yield FigureLine(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
+    yield FigureLine("GPUs in use, peak", of("utilisation", "gpu", "peak"), percent, 1)
+    yield FigureLine("free GPUs that are fragments, mean", of("fragmentation", "mean"), percent, -1)
+    yield FigureLine("fairness among queues, mean", of("fairness", "mean"), index, 1)
+    yield FigureLine("fairness among queues, least", of("fairness", "least"), index, 1)
+    yield FigureLine("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
+    yield FigureLine("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
     for part in ("mean", "p50", "p90", "p99", "max"):
-        yield Line(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
+        yield FigureLine(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
     for group, word in (("by_size", ""), ("by_queue", "queue ")):
         names = dict.fromkeys(name for policy in policies for name in policy["waiting_seconds"][group])
         for name in names:
-            yield Line(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
-    yield Line("never placed", of("pods", "never_placed"), count, -1)
-    yield Line("evictions", of("pods", "evicted"), count, -1)
-    yield Line("GPU hours lost to evictions", [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
-    yield Line("last pod started after", of("last_start_seconds"), short_duration, -1)
-    yield Line("makespan", of("makespan_seconds"), short_duration, -1)
-    yield Line("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
-    yield Line("sessions", of("sessions"), count)
+            yield FigureLine(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
+    yield FigureLine("never placed", of("pods", "never_placed"), count, -1)
+    yield FigureLine("evictions", of("pods", "evicted"), count, -1)
+    yield FigureLine("GPU hours lost to evictions", [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
+    yield FigureLine("last pod started after", of("last_start_seconds"), short_duration, -1)
+    yield FigureLine("makespan", of("makespan_seconds"), short_duration, -1)
+    yield FigureLine("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
+    yield FigureLine("sessions", of("sessions"), count)
