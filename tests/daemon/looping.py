@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from tests.support.recording_server import recording, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
-from vsched.daemon.loop.spine import FIRST_PAUSE_SECONDS, Hands, Loop
+from vsched.daemon.loop.loop import FIRST_PAUSE_SECONDS, Hands, Loop
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher, DispatchSettings

@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support.mirrors import Fields, World
 from tests.support.views import view
 from vsched.mirror.cache import Cache
-from vsched.mirror.state.seen import Seen
+from vsched.mirror.state.resource_versions import Seen
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.shape import Requirement, Selector
 from vsched.model.status import Status

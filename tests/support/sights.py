@@ -10,8 +10,8 @@ from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
+from vsched.web.overview.assembly import Around, picture
 from vsched.web.overview.document import Overview
-from vsched.web.overview.pictures import Around, picture
 from vsched.web.snapshots import FrozenSnapshot
 
 AROUND = Around(at=NOW, role="leader")

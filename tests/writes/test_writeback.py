@@ -13,7 +13,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, recording, until, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import Clock, FakeClock, SystemClock
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.model.advice import WOULD_START
 from vsched.model.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable

@@ -18,20 +18,20 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
+from vsched.daemon.loop.loop import Hands, Loop
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
-from vsched.daemon.loop.spine import Hands, Loop
 from vsched.daemon.observe.numbers import Numbers, of_hands, of_watches
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
-from vsched.daemon.parts.following import Watches
-from vsched.daemon.parts.showing import Showing
+from vsched.daemon.parts.inspection import Showing
+from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import make_write_path
 from vsched.daemon.policy.reload import PolicyInForce, Reading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
-from vsched.daemon.system.listening import Doors, Served
+from vsched.daemon.system.listeners import Doors, Served
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry

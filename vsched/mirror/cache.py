@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.crowding import Crowding
+from vsched.mirror.awaiting_columns import Crowding
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
@@ -22,7 +22,7 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
-from vsched.mirror.notes import Broken, Notes, ObjectNotes
+from vsched.mirror.problems import Broken, Notes, ObjectNotes
 from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.foreign_pods import ForeignPodIndex

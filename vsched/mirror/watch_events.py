@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vsched.mirror import wire
-from vsched.mirror.state.seen import Seen, as_number
+from vsched.mirror.state.resource_versions import Seen, as_number
 
 DELETED = "DELETED"
 UPSERTS = frozenset({"ADDED", "MODIFIED"})

@@ -13,13 +13,13 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.mirror.resources import PODGROUPS, RESOURCES
 from vsched.writes.bodies import Reference, podgroup_complaint
-from vsched.writes.containment import tell
+from vsched.writes.unexpected import tell
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served import Served
+from vsched.writes.served_resources import Served
 from vsched.writes.status_writer import StatusWriter
 from vsched.writes.writer import Writer
 

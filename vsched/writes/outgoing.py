@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsched.errors import why_unreadable
-from vsched.writes.containment import tell
 from vsched.writes.limits import Attempts
+from vsched.writes.unexpected import tell
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
 

@@ -21,7 +21,7 @@ from vsched.model.status import Phase
 from vsched.writes.bodies import queue_reference, queue_write, time_stamp
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served import Served
+from vsched.writes.served_resources import Served
 from vsched.writes.status_writer import StatusWriter, Told
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer, WriteResult

@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from vsched.writes.containment import tell
 from vsched.writes.limits import TokenBucket
+from vsched.writes.unexpected import tell
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from vsched.clock import Clock
 from vsched.kube.client import ApiClient
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
@@ -26,7 +26,7 @@ from vsched.writes.object_events import Complaints
 from vsched.writes.pod_conditions import PodConditions, PodConditionSettings
 from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings
 from vsched.writes.queue_status import QueueStatuses, QueueStatusSettings
-from vsched.writes.served import Served
+from vsched.writes.served_resources import Served
 from vsched.writes.status_writer import Told
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer

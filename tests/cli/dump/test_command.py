@@ -15,7 +15,7 @@ from tests.support.serving import serving
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster
-from vsched.web.pages.kept import Kept
+from vsched.web.pages.recording_ring import Kept
 
 
 def read(name: str) -> bytes:

@@ -13,8 +13,8 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.awaiting_columns import AT_ONCE
 from vsched.mirror.cache import Cache
-from vsched.mirror.crowding import AT_ONCE
 from vsched.mirror.ingest.bounds import (
     ADDED_LABELS_MAX,
     CONTAINERS_MAX,

@@ -25,8 +25,8 @@ from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.findings import Findings
 from vsched.web.metrics.gauges import Gauges
+from vsched.web.metrics.help_texts import MEANINGS
 from vsched.web.metrics.job_gauges import MOST_REASONS
-from vsched.web.metrics.meanings import MEANINGS
 
 KINDS = ("allocated", "request", "deserved", "capacity", "real_capacity", "inqueue")
 VOLCANO = {

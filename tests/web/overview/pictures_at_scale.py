@@ -22,10 +22,10 @@ from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.plan import JobOutcome
 from vsched.settings.built_in import REGISTRY
+from vsched.web.overview.assembly import Around, following, nothing_changed, picture
 from vsched.web.overview.deltas import Delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event, gzipped, piece
-from vsched.web.overview.pictures import Around, following, nothing_changed, picture
 from vsched.web.snapshots import FrozenSnapshot
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from tests.support.plans import NOW, mirror, policy_of
 from tests.support.sights import AROUND, JOBS, of, sight
 from vsched.model.job import USER
 from vsched.web.overview import jobs as picture_jobs
-from vsched.web.overview.pictures import picture
+from vsched.web.overview.assembly import picture
 
 
 def test_jobs_stand_as_the_session_left_them() -> None:

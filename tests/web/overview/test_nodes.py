@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, look, of
 from vsched.model.usage import Figures, NodeUsage, Reading
+from vsched.web.overview.assembly import picture
 from vsched.web.overview.nodes import per_cent
-from vsched.web.overview.pictures import picture
 
 NODES = {
     "nothing is held": ("node n1", (0, 0, 0), ""),

@@ -11,7 +11,7 @@ import pytest
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
 from vsched.clock import SystemClock
-from vsched.web.overview.pictures import Around, bare_picture
+from vsched.web.overview.assembly import Around, bare_picture
 from vsched.web.serve.access import Access, Listed
 from vsched.web.serve.tokens import TokenTable
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.settings.built_in import REGISTRY
 from vsched.web.pages.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
 from vsched.web.serve.server import serving

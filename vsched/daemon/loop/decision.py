@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vsched.daemon.loop.callouts import Caller
-from vsched.daemon.loop.spine import Decide
+from vsched.daemon.loop.loop import Decide
 from vsched.framework.answers import Noting
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Callable
 
 from vsched.daemon.loop.heartbeat import BEAT_SECONDS
-from vsched.daemon.loop.spine import Loop
+from vsched.daemon.loop.loop import Loop
 from vsched.daemon.parts.base import Base
-from vsched.daemon.parts.following import Watches
+from vsched.daemon.parts.watches import Watches
 from vsched.web.pages.health import Health
 
 

@@ -19,8 +19,8 @@ from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.metrics.counters import KEPT
-from vsched.web.pages.kept import Kept, Ring
 from vsched.web.pages.recording import Whose, error_text, recording_of
+from vsched.web.pages.recording_ring import Kept, Ring
 from vsched.web.snapshots import FrozenSnapshot
 
 EXCEPTION, NO_PROGRESS, USELESS = KEPT

@@ -20,7 +20,7 @@ from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
-from vsched.mirror.state.seen import Seen, as_number
+from vsched.mirror.state.resource_versions import Seen, as_number
 from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport

@@ -15,7 +15,7 @@ import msgspec
 
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.queues import QueueFacts
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.mirror.whatif.sums import KeptSums
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport

@@ -15,8 +15,8 @@ from vsched.model.plan import QueueOutcome
 from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.help_texts import meaning_of
 from vsched.web.metrics.job_gauges import MOST_NAMESPACES, of_jobs
-from vsched.web.metrics.meanings import meaning_of
 
 Amounts = Mapping[str, int]
 

@@ -19,8 +19,8 @@ from vsched.web.overview.events import (
     takes_gzip,
 )
 from vsched.web.overview.feed import PATIENCE_SECONDS, Feed
-from vsched.web.serve.lasting import Lasting, Stay
 from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.serve.streams import Lasting, Stay
 
 HEARTBEAT_SECONDS = 15.0
 UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}

@@ -14,8 +14,8 @@ from aiohttp import web
 from vsched.errors import Unavailable
 from vsched.framework.registry import Registry
 from vsched.model.dump import Recording, decode, pack
-from vsched.web.pages.kept import Kept, Ring
 from vsched.web.pages.recording import Whose, anonymous, recording_of
+from vsched.web.pages.recording_ring import Kept, Ring
 from vsched.web.serve.routing import Handler, Route, as_json, aside
 from vsched.web.snapshots import Look
 

@@ -24,7 +24,7 @@ from vsched.explain.records import Explanation
 from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
-from vsched.mirror.notes import Broken
+from vsched.mirror.problems import Broken
 from vsched.web.serve.routing import Handler, Route, as_json
 from vsched.web.snapshots import FrozenSnapshot, Look
 

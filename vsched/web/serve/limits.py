@@ -15,8 +15,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
 
-from vsched.web.serve.lasting import Lasting, Stay
 from vsched.web.serve.routing import Handler, as_json
+from vsched.web.serve.streams import Lasting, Stay
 
 GRACE_SECONDS = 0.05
 LINGER_SECONDS = 1.0

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from vsched.errors import BadInput
 from vsched.web.serve.access import Access, Refusal, is_from_here
-from vsched.web.serve.lasting import Lasting
 from vsched.web.serve.limits import Connection, Limits, Port, bounded, server_settings
 from vsched.web.serve.listener import Listener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
+from vsched.web.serve.streams import Lasting
 
 READ_BYTES = 1 << 20
 """What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""

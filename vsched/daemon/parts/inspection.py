@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
-from vsched.daemon.observe.picturing import Picturing
+from vsched.daemon.observe.overviews import Picturing
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.parts.base import Base

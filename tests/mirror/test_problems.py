@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vsched.mirror.ingest.annotations import NO_EFFECT
-from vsched.mirror.notes import LONGEST, NOTES_LIMIT, Broken, ObjectNotes
+from vsched.mirror.problems import LONGEST, NOTES_LIMIT, Broken, ObjectNotes
 from vsched.mirror.wire import Metadata
 
 HERE = Metadata(name="a", namespace="ns", uid="u")

@@ -18,11 +18,11 @@ from vsched.daemon.policy.reload import PolicyInForce
 from vsched.errors import Unavailable
 from vsched.explain.order import waiting_order
 from vsched.framework.registry import Registry
+from vsched.web.overview.assembly import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.overview.deltas import Delta
 from vsched.web.overview.document import Overview, PolicyRow
 from vsched.web.overview.events import Piece, event
 from vsched.web.overview.feed import Feed
-from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.serve.routing import aside
 from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 

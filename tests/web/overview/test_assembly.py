@@ -12,9 +12,9 @@ from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, JOBS, look, of
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.usage import Figures, NodeUsage, Reading
+from vsched.web.overview.assembly import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.overview.deltas import apply
 from vsched.web.overview.document import Overview
-from vsched.web.overview.pictures import Around, bare_picture, following, nothing_changed, picture
 from vsched.web.snapshots import FrozenSnapshot
 
 GIB = 1 << 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.model.dump import Head
-from vsched.web.pages.kept import Kept, Ring
+from vsched.web.pages.recording_ring import Kept, Ring
 
 
 def kept(number: int, size: int = 10, says: str = "s") -> Kept:
