@@ -96,7 +96,7 @@ def trigger() -> Made:
     return turns(), made.pull
 
 
-def lane() -> Made:
+def workqueue() -> Made:
     async def write(key: str, value: int) -> None:
         await asyncio.sleep(0)
 
@@ -105,7 +105,7 @@ def lane() -> Made:
     return made.run(), lambda: made.put("now", 1) and None
 
 
-@pytest.mark.parametrize("make", [pytest.param(trigger, id="sessions"), pytest.param(lane, id="lanes-of-writes")])
+@pytest.mark.parametrize("make", [pytest.param(trigger, id="sessions"), pytest.param(workqueue, id="lanes-of-writes")])
 @pytest.mark.parametrize("turns", range(4))
 async def test_a_task_that_is_woken_and_cancelled_at_once_ends(make: Callable[[], Made], turns: int) -> None:
     runs, wake = make()

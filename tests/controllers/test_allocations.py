@@ -73,7 +73,7 @@ class Desk:
         """What one round's effects led to on the wire."""
         before = len(self.server.sent)
         self.writer.submit(effects, shown)
-        await until(lambda: not self.writer.lane.busy)
+        await until(lambda: not self.writer.workqueue.busy)
         return self.server.sent[before:]
 
     def answers(self, *replies: Reply | None) -> None:
@@ -89,7 +89,7 @@ async def desk(settings: AllocationSettings = QUICK, permit: Callable[[], bool] 
         events = EventRecorder(sender, EventSettings(attempts=Attempts(1)), SystemClock())
         worries: list[dict[str, Any]] = []
         writer = AllocationWriter(sender, events, lambda said, **fields: worries.append(fields), settings)
-        tasks = [asyncio.create_task(writer.run()), asyncio.create_task(events.lane.run())]
+        tasks = [asyncio.create_task(writer.run()), asyncio.create_task(events.workqueue.run())]
         try:
             yield Desk(server, writer, worries)
         finally:
@@ -181,7 +181,7 @@ async def test_an_api_server_takes_every_write_as_it_is_meant() -> None:
 
         async def carried_out(*effects: Effect) -> tuple[Any, Any]:
             writer.submit(effects, NOBODY)
-            await until(lambda: not writer.lane.busy)
+            await until(lambda: not writer.workqueue.busy)
             assert not worries
             return tuple(cluster.client.get(f"{GROUP}/{kind}", "default", "defaults") for kind in KINDS)
 
@@ -248,7 +248,7 @@ async def test_of_rounds_during_a_write_only_the_last_is_written_after_it() -> N
         for version in ("7", "8", "9"):
             at.writer.submit([allocation(version)], NOBODY)
         at.server.open.set()
-        await until(lambda: not at.writer.lane.busy)
+        await until(lambda: not at.writer.workqueue.busy)
         assert [operations(sent)[0]["value"] for sent in at.server.sent] == ["7", "9"]
 
 
@@ -257,7 +257,7 @@ async def test_an_event_is_recorded_once_for_all_rounds_that_see_the_same_versio
     async with desk() as at:
         for version in ("7", "7", "7", "9"):
             at.writer.submit([allocation(version, spec=None, status=overused()), remark], NOBODY)
-            await until(lambda: not at.writer.lane.busy)
+            await until(lambda: not at.writer.workqueue.busy)
         await until(lambda: at.server.of("events"))
         (event,) = at.server.of("events")
         assert event.body["involvedObject"]["kind"] == "Allocation"
@@ -266,7 +266,7 @@ async def test_an_event_is_recorded_once_for_all_rounds_that_see_the_same_versio
             "Overused",
             "b is short",
         )
-        await at.writer._events.lane.drain(2.0)
+        await at.writer._events.workqueue.drain(2.0)
         counts = [sent.body.get("count") for sent in at.server.of("events")]
         assert counts == [1, 2], "the second transition is the same Event once more"
 
@@ -333,7 +333,7 @@ async def test_who_may_not_write_writes_nothing_and_is_not_worried() -> None:
 
 
 async def test_many_writes_keep_to_a_rate() -> None:
-    slow = replace(QUICK, lane=WorkqueueSettings(workers=4, per_second=20.0, burst=3.0))
+    slow = replace(QUICK, workqueue=WorkqueueSettings(workers=4, per_second=20.0, burst=3.0))
     async with desk(slow) as at:
         at.writer.submit([MakeConsumer(f"n{number}") for number in range(50)], NOBODY)
         await until(lambda: len(at.server.sent) >= 3)

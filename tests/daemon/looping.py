@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from tests.support.recording_server import recording, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
-from vsched.daemon.loop.loop import FIRST_PAUSE_SECONDS, Hands, Loop
+from vsched.daemon.loop.loop import FIRST_PAUSE_SECONDS, Loop, SessionParts
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher, DispatchSettings
@@ -31,7 +31,7 @@ class SmallMirror:
     def __init__(self) -> None:
         self.snapshots = 0
         self.assumed: list[CycleReport] = []
-        self.broken: dict[tuple[str, str], Broken] = {}
+        self.broken: dict[tuple[str, str], Problem] = {}
 
     def snapshot(self, now: float) -> Snapshot:
         self.snapshots += 1
@@ -45,10 +45,10 @@ class Running:
     """A loop with everything around it."""
 
     def __init__(
-        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, lookout: SnapshotService
+        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, snapshots: SnapshotService
     ) -> None:
         self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
-        self.lookout = lookout
+        self.snapshots = snapshots
         self.turns = 0
 
     def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
@@ -69,10 +69,10 @@ async def looping(
             client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
-        lookout = SnapshotService(trigger.pull)
-        hands = Hands(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, lookout)
-        loop = Loop(hands, trigger, SystemClock(), lambda: None, first_pause_seconds)
-        running = Running(loop, trigger, mirror, telemetry, lookout)
+        snapshots = SnapshotService(trigger.pull)
+        parts = SessionParts(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots)
+        loop = Loop(parts, trigger, SystemClock(), lambda: None, first_pause_seconds)
+        running = Running(loop, trigger, mirror, telemetry, snapshots)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
             task = group.create_task(running.loop.run())

@@ -145,7 +145,7 @@ async def test_a_burst_costs_little_more_than_its_bindings() -> None:
             for number in range(20):
                 cluster.apply(gang(f"g{number}", 20))
             await until(lambda: len(nodes_of(cluster)) >= 400)
-            await until(lambda: daemon.writeback.jobs.lane.busy is False)
+            await until(lambda: daemon.writeback.jobs.workqueue.busy is False)
         bound = proxy.seen["POST binding", 201]
         assert bound == 400
         assert proxy.writes() / bound <= 1.3, proxy.seen

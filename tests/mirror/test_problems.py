@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from vsched.mirror.ingest.annotations import NO_EFFECT
-from vsched.mirror.problems import LONGEST, NOTES_LIMIT, Broken, ObjectNotes
+from vsched.mirror.problems import LONGEST, PROBLEMS_LIMIT, ObjectProblems, Problem
 from vsched.mirror.wire import Metadata
 
 HERE = Metadata(name="a", namespace="ns", uid="u")
 
 
 def test_an_object_is_in_one_table_only() -> None:
-    notes = ObjectNotes()
+    notes = ObjectProblems()
     notes.put_blemished("PodGroup", "ns/a", HERE, ["an annotation"])
     notes.put_broken("PodGroup", "ns/a", HERE, "a field")
-    assert notes.broken == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", "a field", left_out=True)}
+    assert notes.broken == {("PodGroup", "ns/a"): Problem("PodGroup", "ns", "a", "u", "a field", left_out=True)}
     assert not notes.blemished
     notes.put_blemished("PodGroup", "ns/a", HERE, ["an annotation"])
     said = "PodGroup ns/a: an annotation"
-    assert notes.blemished == {("PodGroup", "ns/a"): Broken("PodGroup", "ns", "a", "u", said, False)}
+    assert notes.blemished == {("PodGroup", "ns/a"): Problem("PodGroup", "ns", "a", "u", said, False)}
     assert not notes.broken
     notes.drop("PodGroup", "ns/a")
     assert not notes.blemished
@@ -33,24 +33,24 @@ def test_an_object_is_in_one_table_only() -> None:
     ],
 )
 def test_a_wish_is_no_mistake(remarks: list[str], reason: str) -> None:
-    notes = ObjectNotes()
+    notes = ObjectProblems()
     notes.put_blemished("PodGroup", "ns/a", HERE, remarks)
 
     assert [(note.reason, note.left_out) for note in notes.blemished.values()] == [(reason, False)]
 
 
 def test_the_oldest_notes_go_first() -> None:
-    notes = ObjectNotes()
-    for number in range(NOTES_LIMIT + 2):
+    notes = ObjectProblems()
+    for number in range(PROBLEMS_LIMIT + 2):
         notes.put_broken("Pod", str(number), HERE, "")
         notes.put_broken("Pod", "1", HERE, "told again")
-    assert len(notes.broken) == NOTES_LIMIT
+    assert len(notes.broken) == PROBLEMS_LIMIT
     assert ("Pod", "0") not in notes.broken
     assert notes.broken["Pod", "1"].message == "told again"
 
 
 def test_long_messages_are_cut_and_say_so() -> None:
-    notes = ObjectNotes()
+    notes = ObjectProblems()
     notes.put_broken("Pod", "ns/a", HERE, "x" * 2 * LONGEST)
     message = notes.broken["Pod", "ns/a"].message
     assert (len(message), message[-2:]) == (LONGEST, "x…")

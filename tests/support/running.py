@@ -130,7 +130,7 @@ async def digested(cluster: Cluster, daemon: Daemon) -> None:
             await cluster.settle()
             await until(is_seen)
             for _ in range(2):
-                await daemon.showing.lookout.look()
+                await daemon.inspection.snapshots.look()
             await until(is_done)
 
 

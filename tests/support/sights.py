@@ -36,11 +36,11 @@ def look(cache: Cache, now: float = NOW, policy: Policy = DEFAULT_POLICY) -> Fro
     return FrozenSnapshot(freeze(snapshot), policy, run_cycle(snapshot, policy, REGISTRY), 1)
 
 
-def sight(text: str, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
+def frozen(text: str, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
     """What a session makes of a cluster."""
     return look(mirror(manifests(text)), policy=policy)
 
 
 def of(text: str, policy: Policy = DEFAULT_POLICY, before: Overview | None = None, **around: Any) -> Overview:
     """The picture of that session."""
-    return picture(sight(text, policy), AROUND._replace(**around), before)
+    return picture(frozen(text, policy), AROUND._replace(**around), before)

@@ -153,7 +153,7 @@ async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait
     setbacks.failed("u")
     assert freed == ["u"]
     setbacks.failed("u")
-    assert (freed, len(setbacks.lane)) == (["u"], 1)
+    assert (freed, len(setbacks.workqueue)) == (["u"], 1)
     setbacks.clear("v")
     setbacks.failed("v")
     assert freed == ["u", "v"]

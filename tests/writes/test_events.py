@@ -31,7 +31,7 @@ class Bench:
     async def say(self, message: str, cause: str = "Insufficient cpu") -> None:
         """Say it, and let it be written."""
         self._recorder.record(POD, WARNING, "FailedScheduling", message, cause=cause)
-        await until(lambda: not self._recorder.lane.busy)
+        await until(lambda: not self._recorder.workqueue.busy)
 
 
 @asynccontextmanager
@@ -40,7 +40,7 @@ async def bench() -> AsyncIterator[Bench]:
     async with recording() as (server, client):
         settings = EventSettings(attempts=Attempts(1), repeat_seconds=0.0, reword_seconds=300.0)
         recorder = EventRecorder(writer_to(client), settings, clock)
-        task = asyncio.create_task(recorder.lane.run())
+        task = asyncio.create_task(recorder.workqueue.run())
         try:
             yield Bench(server, recorder, clock)
         finally:

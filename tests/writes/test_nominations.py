@@ -32,7 +32,7 @@ async def nominating(
         nominations = Nominations(
             writer_to(client), settings, lambda which, version: told.append((which.node, version))
         )
-        task = asyncio.create_task(nominations.lane.run())
+        task = asyncio.create_task(nominations.workqueue.run())
         try:
             yield server, nominations, told
         finally:
@@ -62,13 +62,13 @@ async def test_only_the_latest_wish_is_written() -> None:
             nominations.submit(nominate(node))
             await until(lambda: server.sent)
         server.open.set()
-        await until(lambda: not nominations.lane.busy)
+        await until(lambda: not nominations.workqueue.busy)
         assert written(server) == ["n1", "n3"]
         assert told == [("n3", "77")]
 
 
 async def test_what_waits_for_its_turn_costs_nothing_where_the_pod_is_bound_meanwhile() -> None:
-    async with nominating(msgspec.structs.replace(QUICK, lane=WorkqueueSettings(1, 1e6, 1e6))) as (
+    async with nominating(msgspec.structs.replace(QUICK, workqueue=WorkqueueSettings(1, 1e6, 1e6))) as (
         server,
         nominations,
         told,
@@ -79,7 +79,7 @@ async def test_what_waits_for_its_turn_costs_nothing_where_the_pod_is_bound_mean
         nominations.submit(nominate("n1"))
         nominations.submit(CycleReport(binds=(Bind("uid", "ns", "pod", "n1", "ns/job"),)))
         server.open.set()
-        await until(lambda: not nominations.lane.busy)
+        await until(lambda: not nominations.workqueue.busy)
         assert len(server.of("/pods/pod/")) == 0
         assert told == [("n1", "77")], "of the other pod"
 
@@ -127,7 +127,7 @@ async def test_a_failed_write_is_not_repeated_once_the_pod_is_bound() -> None:
 
 
 async def test_what_finds_no_room_is_told_of_at_once() -> None:
-    full = msgspec.structs.replace(QUICK, lane=WorkqueueSettings(1, 100.0, 100.0, limit=0))
+    full = msgspec.structs.replace(QUICK, workqueue=WorkqueueSettings(1, 100.0, 100.0, limit=0))
     async with nominating(full) as (server, nominations, told):
         nominations.submit(nominate("n1"))
         assert told == [("n1", None)]

@@ -33,97 +33,97 @@ class Wrote:
 @asynccontextmanager
 async def lane_of(settings: WorkqueueSettings = FAST) -> AsyncIterator[tuple[Workqueue[str, int], Wrote]]:
     wrote = Wrote()
-    lane: Workqueue[str, int] = Workqueue(settings, wrote)
-    task = asyncio.create_task(lane.run())
+    workqueue: Workqueue[str, int] = Workqueue(settings, wrote)
+    task = asyncio.create_task(workqueue.run())
     try:
-        yield lane, wrote
+        yield workqueue, wrote
     finally:
         task.cancel()
         await asyncio.wait((task,))
 
 
 async def test_the_latest_value_is_written_once() -> None:
-    async with lane_of() as (lane, wrote):
+    async with lane_of() as (workqueue, wrote):
         for value in range(5):
-            lane.put("a", value, 0.02)
-        await until(lambda: not lane.busy)
+            workqueue.put("a", value, 0.02)
+        await until(lambda: not workqueue.busy)
         assert wrote.values == [("a", 4)]
 
 
 async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off() -> None:
-    async with lane_of() as (lane, wrote):
+    async with lane_of() as (workqueue, wrote):
         began = time.monotonic()
-        lane.put("a", 1, 0.05)
-        lane.put("a", 2, 10.0)
+        workqueue.put("a", 1, 0.05)
+        workqueue.put("a", 2, 10.0)
         await until(lambda: wrote.values)
         assert 0.05 <= time.monotonic() - began < 1.0
         assert wrote.values == [("a", 2)]
 
 
 async def test_a_value_that_is_due_sooner_hurries_the_one_that_waits() -> None:
-    async with lane_of() as (lane, wrote):
-        lane.put("a", 1, 10.0)
-        lane.put("a", 2, 0.01)
+    async with lane_of() as (workqueue, wrote):
+        workqueue.put("a", 1, 10.0)
+        workqueue.put("a", 2, 0.01)
         await until(lambda: wrote.values)
         assert wrote.values == [("a", 2)]
-        assert not lane.busy
+        assert not workqueue.busy
 
 
 async def test_what_changes_while_it_is_written_is_written_again_and_never_at_once() -> None:
-    async with lane_of() as (lane, wrote):
+    async with lane_of() as (workqueue, wrote):
         wrote.door.clear()
-        lane.put("a", 1)
+        workqueue.put("a", 1)
         await until(lambda: wrote.values)
-        lane.put("a", 2)
-        lane.put("a", 3)
-        lane.put("b", 1)
+        workqueue.put("a", 2)
+        workqueue.put("a", 3)
+        workqueue.put("b", 1)
         await until(lambda: len(wrote.values) == 2)
         assert wrote.values == [("a", 1), ("b", 1)]
         wrote.door.set()
-        await until(lambda: not lane.busy)
+        await until(lambda: not workqueue.busy)
         assert wrote.values[2:] == [("a", 3)]
 
 
 async def test_what_is_discarded_is_not_written() -> None:
-    async with lane_of() as (lane, wrote):
-        lane.put("a", 1, 0.01)
-        lane.put("b", 1, 0.01)
-        lane.discard("a")
-        await until(lambda: not lane.busy)
+    async with lane_of() as (workqueue, wrote):
+        workqueue.put("a", 1, 0.01)
+        workqueue.put("b", 1, 0.01)
+        workqueue.discard("a")
+        await until(lambda: not workqueue.busy)
         assert wrote.values == [("b", 1)]
 
 
 async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> None:
-    lane: Workqueue[str, int] = Workqueue(WorkqueueSettings(1, 1.0, 1.0, limit=1), Wrote())
-    assert lane.put("a", 1)
-    assert not lane.put("b", 1)
-    assert lane.put("a", 2)
-    assert (lane.get("a"), lane.get("b"), lane.refused, len(lane)) == (2, None, 1, 1)
+    workqueue: Workqueue[str, int] = Workqueue(WorkqueueSettings(1, 1.0, 1.0, limit=1), Wrote())
+    assert workqueue.put("a", 1)
+    assert not workqueue.put("b", 1)
+    assert workqueue.put("a", 2)
+    assert (workqueue.get("a"), workqueue.get("b"), workqueue.refused, len(workqueue)) == (2, None, 1, 1)
 
 
 async def test_the_rate_is_kept() -> None:
-    async with lane_of(WorkqueueSettings(workers=4, per_second=100.0, burst=2.0)) as (lane, wrote):
+    async with lane_of(WorkqueueSettings(workers=4, per_second=100.0, burst=2.0)) as (workqueue, wrote):
         began = time.monotonic()
         for number in range(8):
-            lane.put(f"k{number}", number)
+            workqueue.put(f"k{number}", number)
         await until(lambda: len(wrote.values) == 8)
         assert time.monotonic() - began >= 0.05
 
 
 async def test_draining_writes_what_is_not_due_yet() -> None:
-    async with lane_of(WorkqueueSettings(workers=2, per_second=1.0, burst=1.0)) as (lane, wrote):
+    async with lane_of(WorkqueueSettings(workers=2, per_second=1.0, burst=1.0)) as (workqueue, wrote):
         for number in range(10):
-            lane.put(f"k{number}", number, 60.0)
-        assert await lane.drain(2.0) == 0
+            workqueue.put(f"k{number}", number, 60.0)
+        assert await workqueue.drain(2.0) == 0
         assert len(wrote.values) == 10
 
 
 async def test_draining_gives_up_at_the_deadline() -> None:
-    async with lane_of() as (lane, wrote):
+    async with lane_of() as (workqueue, wrote):
         wrote.door.clear()
         for number in range(5):
-            lane.put(f"k{number}", number)
-        assert await lane.drain(0.02) == 5
+            workqueue.put(f"k{number}", number)
+        assert await workqueue.drain(0.02) == 5
         wrote.door.set()
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, recording, until, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import Clock, FakeClock, SystemClock
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.model.advice import WOULD_START
 from vsched.model.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
@@ -40,8 +40,8 @@ QUICK = WritebackSettings(
 class Mirror:
     """What writing back asks of the mirror."""
 
-    broken: dict[tuple[str, str], Broken] = field(default_factory=dict)
-    blemished: dict[tuple[str, str], Broken] = field(default_factory=dict)
+    broken: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    blemished: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Bench:
         self.writeback.submit(CycleReport(**report), snapshot)  # type: ignore[arg-type]
 
     async def quiet(self) -> None:
-        await until(lambda: not any(lane.busy for lane in self.writeback.lanes.values()))
+        await until(lambda: not any(workqueue.busy for workqueue in self.writeback.workqueues.values()))
 
 
 @asynccontextmanager
@@ -295,7 +295,7 @@ async def test_where_many_wait_each_is_reworded_more_seldom() -> None:
     async with bench(slow) as test:
         test.submit(snapshot, jobs={f"ns/g{n}": outcome("Pending", reworded, key=f"ns/g{n}") for n in range(6)})
         await until(lambda: test.server.of("podgroups"))
-        assert len(test.writeback.jobs.lane) == 5, "the first is told at once, the others 20 s apart"
+        assert len(test.writeback.jobs.workqueue) == 5, "the first is told at once, the others 20 s apart"
 
 
 @pytest.mark.parametrize("code", [409, 500, 0], ids=["a conflict", "an internal error", "no answer"])
@@ -521,7 +521,7 @@ async def test_good_news_gives_way_to_bad_news() -> None:
 
 async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken_otherwise() -> None:
     async with bench() as test:
-        broken = Broken("PodGroup", "ns", "bad", "b1", "PodGroup ns/bad: spec.minMember: -1 (expected zero or more)")
+        broken = Problem("PodGroup", "ns", "bad", "b1", "PodGroup ns/bad: spec.minMember: -1 (expected zero or more)")
         test.mirror.broken["PodGroup", "ns/bad"] = broken
         await until(lambda: test.server.of("events") and test.server.of("podgroups"))
         [event], [marked] = test.server.of("events"), test.server.of("podgroups")
@@ -535,8 +535,8 @@ async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken
 async def test_an_annotation_that_cannot_be_used_is_told_by_an_event_alone() -> None:
     async with bench() as test:
         message = "PodGroup ns/late: metadata.annotations[sla-waiting-time]: 'soon' (expected a length of time)"
-        test.mirror.blemished["PodGroup", "ns/late"] = Broken("PodGroup", "ns", "late", "l1", message, left_out=False)
-        test.mirror.broken["Queue", "q"] = Broken("Queue", "", "q", "q1", "Queue q: spec.weight: 0")
+        test.mirror.blemished["PodGroup", "ns/late"] = Problem("PodGroup", "ns", "late", "l1", message, left_out=False)
+        test.mirror.broken["Queue", "q"] = Problem("Queue", "", "q", "q1", "Queue q: spec.weight: 0")
         await until(lambda: len(test.server.of("events")) == 2)
         told = {event.body["involvedObject"]["name"]: event.body["message"] for event in test.server.of("events")}
         assert told["late"] == message
@@ -545,7 +545,7 @@ async def test_an_annotation_that_cannot_be_used_is_told_by_an_event_alone() -> 
 
 async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> None:
     async with bench() as test:
-        test.mirror.broken["Queue", "q"] = Broken(
+        test.mirror.broken["Queue", "q"] = Problem(
             "Queue", "", "q", "q1", "Queue q: spec.weight: 0 (expected 1 to 65535)"
         )
         await until(lambda: test.server.sent)
@@ -557,7 +557,7 @@ async def test_an_event_on_a_cluster_object_lives_in_the_default_namespace() -> 
 async def test_a_broken_consumer_is_told_by_an_event_on_it() -> None:
     async with bench() as test:
         message = "Consumer ns/c: spec.weight: 0 (expected 1 to 2147483647)"
-        test.mirror.broken["Consumer", "ns/c"] = Broken("Consumer", "ns", "c", "c1", message)
+        test.mirror.broken["Consumer", "ns/c"] = Problem("Consumer", "ns", "c", "c1", message)
         await until(lambda: test.server.sent)
         [sent] = test.server.sent
         assert sent.path == "/api/v1/namespaces/ns/events"

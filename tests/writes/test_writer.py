@@ -85,8 +85,8 @@ async def test_a_nomination_that_may_not_be_written_does_not_hold_up_the_end() -
         writer = Writer(client, TokenBucket(1e6, 1e6), permit=lambda: False)
         nominations = Nominations(writer, NominationSettings(), lambda which, version: told.append(version))
         nominations.submit(CycleReport(nominations=(Nominate("uid", "ns", "pod", "n1", "ns/job"),)))
-        running = group.create_task(nominations.lane.run())
-        assert await nominations.lane.drain(10.0) == 0
+        running = group.create_task(nominations.workqueue.run())
+        assert await nominations.workqueue.drain(10.0) == 0
         assert told == [None]
         assert not server.sent
         running.cancel()

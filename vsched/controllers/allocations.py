@@ -42,7 +42,7 @@ Worry = Callable[..., None]
 class AllocationSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about Consumers, Allocations and buckets."""
 
-    lane: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=100.0, burst=200.0)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
     """Waits after writes that failed for other reasons than old news."""
@@ -78,15 +78,15 @@ class AllocationWriter:
         """Of objects whose writes failed, with the time of the next attempt."""
         self._worried: set[tuple[str, int]] = set()
         """What was complained of, by kind and code, until a write of that kind succeeds."""
-        self.lane: Workqueue[Key, Change] = Workqueue(self._settings.lane, self._write, clock)
+        self.workqueue: Workqueue[Key, Change] = Workqueue(self._settings.workqueue, self._write, clock)
 
     async def run(self) -> None:
         """Write what is asked for, until cancelled."""
-        await self.lane.run()
+        await self.workqueue.run()
 
     async def drain(self, deadline_seconds: float) -> int:
         """Write what waits now; counts what is left at the deadline."""
-        return await self.lane.drain(deadline_seconds)
+        return await self.workqueue.drain(deadline_seconds)
 
     def submit(self, effects: Iterable[Effect], arbitration: Arbitration) -> None:
         """Take the effects of one round, decided on this."""
@@ -100,7 +100,7 @@ class AllocationWriter:
             key, mark = key_of(effect), mark_of(effect)
             marks[key] = mark
             if not self._is_under_way(key, mark) and not self._is_held_off(key):
-                self.lane.put(key, effect)
+                self.workqueue.put(key, effect)
         for remark in remarks:
             self._say(remark, marks.get((remark.kind, remark.namespace, remark.name), ""))
 

@@ -29,7 +29,7 @@ Worry = Callable[..., None]
 class GateSettings(msgspec.Struct, frozen=True):
     """Bounds of opening gates."""
 
-    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=200.0, burst=400.0)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=200.0, burst=400.0)
     attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
 
@@ -51,16 +51,16 @@ class GateKeeper:
         self._worry = worry
         self._settings = settings or GateSettings()
         self._worried = False
-        self.lane: Workqueue[str, _Wish] = Workqueue(self._settings.lane, self._write)
+        self.workqueue: Workqueue[str, _Wish] = Workqueue(self._settings.workqueue, self._write)
 
     async def run(self) -> None:
         """Open what is to be opened, until cancelled."""
-        await self.lane.run()
+        await self.workqueue.run()
 
     def submit(self, ungated: Iterable[Ungate]) -> None:
         """Take note of the gates that a cycle opens."""
         for ungate in ungated:
-            if not self.lane.put(ungate.uid, _Wish(ungate, BackOff(self._settings.retry))):
+            if not self.workqueue.put(ungate.uid, _Wish(ungate, BackOff(self._settings.retry))):
                 self._failed(ungate.uid)
 
     async def _write(self, uid: str, wish: _Wish) -> None:
@@ -74,7 +74,7 @@ class GateKeeper:
                 self._worried = True
                 pod = f"{wish.ungate.namespace}/{wish.ungate.name}"
                 self._worry("gate cannot be opened", pod=pod, code=answer.code, problem=answer.message)
-            self.lane.put(uid, wish, wish.back_off.next_seconds(answer.asked_seconds))
+            self.workqueue.put(uid, wish, wish.back_off.next_seconds(answer.asked_seconds))
 
 
 def gate_write(ungate: Ungate) -> Write:

@@ -33,7 +33,7 @@ from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import Served
+from vsched.writes.served_resources import ServedResources
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 
@@ -44,7 +44,7 @@ Worry = Callable[..., None]
 class QueueControllerSettings(msgspec.Struct, frozen=True):
     """Bounds of what is written about the states of queues."""
 
-    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
     """Waits after writes that failed, those decided on old news among them."""
@@ -65,7 +65,7 @@ class QueueController:
     ) -> None:
         self._client = client
         self._writer = writer
-        self._served = Served(client)
+        self._served = ServedResources(client)
         self._events = events
         self._default_queue = default_queue
         self._worry = worry
@@ -77,7 +77,7 @@ class QueueController:
         """Annotations that were complained of, by queue."""
         self._back_offs: dict[str, BackOff] = {}
         """Of queues for which something failed."""
-        self._lane: Workqueue[str, None] = Workqueue(self._settings.lane, self._look)
+        self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
@@ -87,11 +87,11 @@ class QueueController:
     async def run(self) -> None:
         """Look after queues, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._lane.run(), name="queue-states")
+            group.create_task(self._workqueue.run(), name="queue-states")
             group.create_task(self._make_missing(), name="queues-there-must-be")
 
     def _touched(self, name: str) -> None:
-        self._lane.put(name, None)
+        self._workqueue.put(name, None)
 
     # -- one queue
 
@@ -104,7 +104,7 @@ class QueueController:
             self._back_offs.pop(name, None)
         else:
             back_off = self._back_offs.setdefault(name, BackOff(self._settings.retry))
-            self._lane.put(name, None, back_off.next_seconds())
+            self._workqueue.put(name, None, back_off.next_seconds())
 
     async def _settle(self, name: str) -> bool:
         """Do what there is to do for a queue; False where something of it failed. Raises what the client raises."""

@@ -18,20 +18,20 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
-from vsched.daemon.loop.loop import Hands, Loop
+from vsched.daemon.loop.loop import Loop, SessionParts
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
-from vsched.daemon.observe.numbers import Numbers, of_hands, of_watches
+from vsched.daemon.observe.numbers import Numbers, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
-from vsched.daemon.parts.inspection import Showing
+from vsched.daemon.parts.inspection import Inspection
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import make_write_path
 from vsched.daemon.policy.reload import PolicyInForce, Reading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
-from vsched.daemon.system.listeners import Doors, Served
+from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
@@ -75,23 +75,25 @@ class Daemon:
             base.clock, watches.synced, watches.absent, self.usage.to_dict, base.role, self.rivals.to_dict
         )
         self.arbitration = Arbitration(base, writes, self._incomplete) if options.arbitrate else None
-        self.doors = Doors(options, client, base.clock, self.telemetry)
-        self.showing = Showing(base, self._standing)
+        self.listeners = Listeners(options, client, base.clock, self.telemetry)
+        self.inspection = Inspection(base, self._standing)
         self.caller = Caller()
-        hands = Hands(
+        parts = SessionParts(
             mirror=self.cache,
-            decide=deciding(registry, self.caller, self.showing.lookout.hear) if options.schedule else decide_nothing,
+            decide=deciding(registry, self.caller, self.inspection.snapshots.hear)
+            if options.schedule
+            else decide_nothing,
             policy=base.policy_of_sessions,
             evictor=self.evictor,
             dispatcher=self.dispatcher,
             writeback=self.writeback,
             telemetry=self.telemetry,
-            lookout=self.showing.lookout,
+            snapshots=self.inspection.snapshots,
             arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
             gates=self.housekeeping.gates,
-            recorder=self.showing.recorder,
+            recorder=self.inspection.recorder,
         )
-        self.loop = Loop(hands, base.trigger, base.clock, self.health.turned)
+        self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
         self._sessions = Sessions(base, watches, self.health, self.loop, on_listed)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
@@ -100,7 +102,7 @@ class Daemon:
 
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
-        parts = (self.watches, self.housekeeping, self.doors, self.showing, self._writes, self.arbitration)
+        parts = (self.watches, self.housekeeping, self.listeners, self.inspection, self._writes, self.arbitration)
         usage = "collects what nodes really use, where the policy says from where"
         return (
             *(task for part in parts if part is not None for task in part.tasks),
@@ -116,7 +118,7 @@ class Daemon:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self.caller.close)
             await self._listen(stack)
-            stack.callback(self.showing.close)
+            stack.callback(self.inspection.close)
             await reach(self._base.client, self.telemetry, self._base.stopping, self.health.turned)
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
@@ -138,18 +140,23 @@ class Daemon:
 
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
         options, arbitration = self._base.options, self.arbitration
-        telemetry, showing = self.telemetry, self.showing
+        telemetry, inspection = self.telemetry, self.inspection
         sources = Sources(
-            telemetry.findings, telemetry.registry, self.policy.to_dict, self.health, showing.front, showing.positions
+            telemetry.findings,
+            telemetry.registry,
+            self.policy.to_dict,
+            self.health,
+            inspection.front,
+            inspection.positions,
         )
-        more = (*showing.routes, *(arbitration.extender_routes if arbitration is not None else ()))
+        more = (*inspection.routes, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
-            Served("listen", options.listen_address, public_routes(sources, more)),
-            Served("healthz", options.healthz_address, health_routes(sources)),
+            ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
+            ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
         ]
         if arbitration is not None:
-            served.append(Served("webhook", options.webhook_address, arbitration.webhook_routes))
-        self.ports = await self.doors.listen(stack, served)
+            served.append(ServedRoutes("webhook", options.webhook_address, arbitration.webhook_routes))
+        self.ports = await self.listeners.listen(stack, served)
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:
         """Carry out what was decided; whether another daemon may lead at once."""
@@ -176,7 +183,7 @@ class Daemon:
         self.usage.nudge()
         self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)
         if self._writes.policy_status is not None:
-            self._writes.policy_status.told(reading)
+            self._writes.policy_status.on_reading(reading)
 
     # -- what others ask
 
@@ -192,11 +199,11 @@ class Daemon:
         written = self.arbitration.writer if self.arbitration is not None else None
         return {
             **of_watches(self.reflectors),
-            **of_hands(self.cache, self.dispatcher, self.evictor, self.writeback, written),
+            **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
             **self.election.numbers(),
             **self.usage.numbers(),
-            **self.doors.numbers(),
-            **self.showing.numbers(),
+            **self.listeners.numbers(),
+            **self.inspection.numbers(),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

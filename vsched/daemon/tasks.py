@@ -13,4 +13,4 @@ class LongLived(NamedTuple):
     run: Callable[[], Coroutine[Any, Any, Any]]
     says: str
     acts: bool = False
-    """Only whoever leads does this."""
+    """Whether it runs only while this daemon leads."""

@@ -1,7 +1,7 @@
-"""When the next session starts: soon after something changed, or when the period is over, whichever is first.
+"""When the next session starts: soon after a change, or when the period is over, whichever is first.
 
-The first change opens a short window so that what comes together is decided together; it closes early once changes
-stop coming. Nothing is decided here.
+The first change opens a short window, so that changes that come together are decided together. The window closes
+early once no more changes come.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import asyncio
 from enum import StrEnum
 
 LOOKS = 4
-"""How often within a window it is looked whether more has come."""
+"""How often a window is checked for further changes."""
 WORTH = 2.0
-"""Waiting for more is worth this many times what a session costs."""
+"""Time to wait for further changes, as a multiple of a session's duration."""
 
 
 class Reason(StrEnum):
@@ -37,7 +37,7 @@ class Trigger:
         self._pulled.set()
 
     async def next(self, busy_seconds: float = 0.0) -> Reason:
-        """Wait for the next session; ``busy_seconds`` is what the last one took, a part of which is left to others."""
+        """Wait until the next session is due; ``busy_seconds`` is how long the last one took."""
         reason = Reason.CHANGE
         try:
             async with asyncio.timeout(self.period_seconds):
@@ -50,7 +50,7 @@ class Trigger:
         return reason
 
     async def _gather(self, busy_seconds: float) -> None:
-        """Let more changes come: until the window is over, or nothing came for a while."""
+        """Wait for further changes until the window is over or none came for a while."""
         # Long sessions widen the window: watches and bindings need the processor, too.
         left_seconds = max(self.window_seconds, min(busy_seconds / 4, self.period_seconds))
         # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.

@@ -1,4 +1,4 @@
-"""Which kinds the mirror follows, as a table, and how a reflector's news reaches the mirror."""
+"""The kinds that the mirror follows, and how a reflector's events reach the mirror."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
 
 
 class MirrorSink:
-    """Passes what a reflector tells of one kind to the mirror."""
+    """Passes the lists and events of one kind to the mirror."""
 
     def __init__(self, cache: Cache, kind: str) -> None:
         self._cache = cache
@@ -92,7 +92,7 @@ class MirrorSink:
         self._cache.apply(self._kind, delta.value, item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """Not even its metadata could be read, so there is no object to speak of; the reflector counts it."""
+        """Nothing to do: not even the metadata could be read. The reflector counts it."""
 
 
 class Both:
@@ -132,7 +132,7 @@ def reflectors(
     scheduling: bool = True,
     arbitrating: bool = False,
 ) -> dict[str, Reflector[wire.Object]]:
-    """A reflector for every kind that the mirror or one of the ``others`` wants to know of."""
+    """A reflector for every kind that the mirror or one of the ``others`` needs."""
     unused = {use for use, on in ((Use.SCHEDULING, scheduling), (Use.ARBITRATION, arbitrating)) if not on}
     found = {}
     for kind, followed in FOLLOWED.items():
@@ -152,5 +152,5 @@ def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | Non
 
 
 def awaited(kind: str, reflector: Reflector[wire.Object]) -> asyncio.Event:
-    """What is to be waited for before the first decision: that the kind is listed, or known not to be had."""
+    """The event that the first session waits for: the kind is listed, or (if optional) cannot be."""
     return reflector.synced if FOLLOWED[kind].required else reflector.settled

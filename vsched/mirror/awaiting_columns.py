@@ -17,7 +17,7 @@ Refused = tuple[str, str, wire.Object]
 """Kind, identity, and what was to be read."""
 
 
-class Crowding:
+class AwaitingColumns:
     """The objects that found no column for a resource, in the order in which they came."""
 
     def __init__(self, axis: ResourceAxis) -> None:

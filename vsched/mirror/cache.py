@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.awaiting_columns import Crowding
+from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
@@ -22,7 +22,7 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
-from vsched.mirror.problems import Broken, Notes, ObjectNotes
+from vsched.mirror.problems import ObjectProblems, Problem, Problems
 from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
@@ -32,7 +32,7 @@ from vsched.mirror.state.nodes import NodeStore, dense_vector
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
-from vsched.mirror.watch_events import News
+from vsched.mirror.watch_events import WatchHandler
 from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling, Pool
 from vsched.model.nodes import NodeAttributes
@@ -51,7 +51,7 @@ def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
     return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
 
 
-class Cache(News):
+class Cache(WatchHandler):
     """The mirror of the cluster that cycles are decided on."""
 
     def __init__(
@@ -69,11 +69,11 @@ class Cache(News):
         self.axis = ResourceAxis()
         self._published_axis = self.axis.copy()
         """The names of columns as snapshots have them."""
-        self._crowding = Crowding(self.axis)
-        self._notes = ObjectNotes()
-        self.broken: Notes = self._notes.broken
+        self._awaiting_columns = AwaitingColumns(self.axis)
+        self._problems = ObjectProblems()
+        self.broken: Problems = self._problems.broken
         """Objects that are left out."""
-        self.blemished: Notes = self._notes.blemished
+        self.blemished: Problems = self._problems.blemished
         """Objects that are used, but for an annotation."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
@@ -86,7 +86,7 @@ class Cache(News):
         self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
         self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
-        self._parties = NamespaceAccounts(self.axis, self._defaults.weight_of)
+        self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
@@ -97,15 +97,15 @@ class Cache(News):
         """Told of a pod of ours that somebody else has bound."""
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
-        reader = PodReader(self.axis, scheduler_names, strangers=arbitrating, queue_gates=queue_gates, ignored=ignored)
-        parties = self._parties if arbitrating else None
+        reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
+        accounts = self._accounts if arbitrating else None
         self._pods = PodStore(
             reader,
             self._seen["Pod"],
             self._nodes,
             self._jobs,
             self._defaults.judge_pod,
-            parties,
+            accounts,
             self.on_arrival,
             self.on_foreign,
         )
@@ -194,10 +194,10 @@ class Cache(News):
         """How much namespaces may hold by a new division, each and together; snapshots carry it from now on."""
         self._ceilings, self._pools = ceilings, pools
 
-    def unused(self) -> Iterator[Broken]:
+    def unused(self) -> Iterator[Problem]:
         """Objects that nothing is done for: those that cannot be used, and pods of other schedulers; as of now."""
         yield from tuple(self.broken.values())
-        yield from tuple(self._notes.foreign.values())
+        yield from tuple(self._problems.foreign.values())
 
     def advise(self, advice: Mapping[str, Advice]) -> None:
         """What would let waiting jobs start; snapshots carry it from now on."""
@@ -207,7 +207,7 @@ class Cache(News):
         """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
         self._budgets.settle(*self._pods.settle(report, self._previous))
         for eviction in report.evictions:
-            self._notes.drop("Pod", eviction.uid)
+            self._problems.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
 
     def review(self) -> None:
@@ -221,20 +221,20 @@ class Cache(News):
         self._snapshots += 1
         previous, self._previous = self._previous, now
         self._budgets.expire(now)
-        if self._crowding:
+        if self._awaiting_columns:
             self._make_room(now)
         if self._published_axis.names != self.axis.names:
             self._published_axis = self.axis.copy()
         self._settle_defaults()
         changed = self._jobs.publish()
         for key in changed if self.arbitrating else ():
-            self._parties.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
+            self._accounts.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
         nodes, placed = self._nodes.publish(self._published_axis)
-        self._parties.see_nodes(self._nodes.capacity_version, nodes.allocatable)
+        self._accounts.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep_overgrown()
         sums = self._jobs.sums
-        held, held_limits = self._parties.publish_kept()
-        queues = self._defaults.queues(sums.books, ("Queue", self._default_queue) not in self.broken)
+        held, held_limits = self._accounts.publish_kept()
+        queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
         return Snapshot(
             now=now,
             axis=self._published_axis,
@@ -247,7 +247,7 @@ class Cache(News):
             reserving=sorted(self._jobs.reserving),
             holders=self._jobs.holders.by_queue,
             queues=queues,
-            books=sums.books,
+            books=sums.usage,
             shares=sums.shares,
             namespaces=self._defaults.namespaces(),
             selections=self._selections.publish(),
@@ -273,15 +273,15 @@ class Cache(News):
 
     def arbitration(self) -> Arbitration:
         """What is divided among namespaces, as of now; never changes. Asked for right after a snapshot."""
-        return self._parties.publish()
+        return self._accounts.publish()
 
     def held(self, namespace: str) -> dict[str, int]:
         """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
-        return self._parties.kept(namespace)
+        return self._accounts.kept(namespace)
 
     def take_moved(self) -> set[str]:
         """Namespaces of which pods keep more or less than when this was last asked; for one that asks."""
-        return self._parties.take_moved()
+        return self._accounts.take_moved()
 
     def total(self) -> dict[str, int]:
         """What all nodes together can hand out right now, by resource name."""
@@ -329,7 +329,7 @@ class Cache(News):
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,
-            **(self._parties.describe() if self.arbitrating else {}),
+            **(self._accounts.describe() if self.arbitrating else {}),
         }
 
     # One object
@@ -337,7 +337,7 @@ class Cache(News):
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
         remarks, matters = list[str](), False
-        self._crowding.drop(kind, key)
+        self._awaiting_columns.drop(kind, key)
         try:
             match found:
                 case wire.Pod():
@@ -365,24 +365,24 @@ class Cache(News):
             if isinstance(found, wire.Workload):
                 matters |= self._jobs.workloads.put(kind, key, found)
             if self.arbitrating and kind != "Pod":
-                matters |= self._parties.put(key, found)
+                matters |= self._accounts.put(key, found)
         except UNUSABLE as error:
             if not isinstance(found, wire.Pod):
                 self._drop(kind, key)
             if self.arbitrating:
-                self._parties.leave_out(kind, key)
+                self._accounts.leave_out(kind, key)
             if isinstance(error, NoColumn):
-                self._crowding.put(kind, key, found)
-            self._notes.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
+                self._awaiting_columns.put(kind, key, found)
+            self._problems.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
             return True
         if isinstance(found, wire.Pod):
             matters |= self._put_foreign(key, found)
         if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
-            self._notes.put_foreign(key, found)
+            self._problems.put_foreign(key, found)
         elif remarks:
-            self._notes.put_blemished(kind, key, found.metadata, remarks)
+            self._problems.put_blemished(kind, key, found.metadata, remarks)
         else:
-            self._notes.drop(kind, key)
+            self._problems.drop(kind, key)
         return matters
 
     def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
@@ -391,8 +391,8 @@ class Cache(News):
         return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
 
     def _delete(self, kind: str, key: str) -> bool:
-        self._notes.drop(kind, key)
-        self._crowding.drop(kind, key)
+        self._problems.drop(kind, key)
+        self._awaiting_columns.drop(kind, key)
         if kind == "Pod":
             self.refused.drop(key)
         return self._drop(kind, key)
@@ -401,8 +401,8 @@ class Cache(News):
         """Forget an object; True where it was known."""
         match kind:
             case "Pod":
-                told = self._jobs.tell_again(self._foreign.drop(key))
-                return self._pods.drop(key) or told
+                known = self._jobs.tell_again(self._foreign.drop(key))
+                return self._pods.drop(key) or known
             case "Node":
                 return self._nodes.lose(key)
             case "PodGroup":
@@ -413,7 +413,7 @@ class Cache(News):
         if kind == "PodDisruptionBudget":
             return self._budgets.see(wire.namespace_in(key), key, None, self._pods.has_left)
         limited = kind == "ResourceQuota" and self._quotas.put(wire.namespace_in(key), key, None)
-        divided = self.arbitrating and self._parties.drop(kind, key)
+        divided = self.arbitrating and self._accounts.drop(kind, key)
         return self._defaults.drop(kind, key) or limited or divided or said
 
     def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
@@ -424,13 +424,13 @@ class Cache(News):
     def _make_room(self, now: float) -> None:
         """Give columns that nothing uses any more to resources that found none."""
         room = False
-        if self._crowding.due(now):
+        if self._awaiting_columns.due(now):
             self._pods.sweep()
             offered = self._nodes.columns() | self._defaults.columns()
             asked = self._pods.columns() | self._jobs.columns()
             divided = {column for ceiling in self._ceilings.values() for column in ceiling.most}
             room = self.axis.keep(offered | asked | divided, offered)
-        for kind, key, found in self._crowding.again(room=room):
+        for kind, key, found in self._awaiting_columns.again(room=room):
             self._put(kind, key, found)
 
     # What one object means for others

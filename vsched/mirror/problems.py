@@ -12,11 +12,11 @@ BAD, NO_EFFECT_REASON = "BadObject", "NoEffect"
 """What is wrong with an object: it says what makes no sense, or wishes for what is not built."""
 LONGEST = 1000
 """Letters of what is said of an object: some of it quotes what its owner wrote."""
-NOTES_LIMIT = 4096
+PROBLEMS_LIMIT = 4096
 """How many objects of either sort are remembered; the oldest go first."""
 
 
-class Broken(NamedTuple):
+class Problem(NamedTuple):
     """An object that was left out, and why."""
 
     kind: str
@@ -29,24 +29,24 @@ class Broken(NamedTuple):
     reason: str = BAD
 
 
-Notes = dict[tuple[str, str], Broken]
+Problems = dict[tuple[str, str], Problem]
 """By kind and identity."""
 
 
-class ObjectNotes:
+class ObjectProblems:
     """Objects with something wrong, each in one of two tables."""
 
     def __init__(self) -> None:
-        self.broken: Notes = {}
-        self.blemished: Notes = {}
+        self.broken: Problems = {}
+        self.blemished: Problems = {}
         """The same for objects that are used, but for an annotation."""
-        self.foreign: Notes = {}
+        self.foreign: Problems = {}
         """Pods of other schedulers, for those who ask why nothing is done for one."""
 
     def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
         """The object was left out."""
         self.drop(kind, key)
-        _note(self.broken, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message))
+        _note(self.broken, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message))
 
     def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, remarks: Sequence[str]) -> None:
         """The object is used, but for what is remarked."""
@@ -54,7 +54,7 @@ class ObjectNotes:
         message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
         reason = NO_EFFECT_REASON if all(remark.endswith(NO_EFFECT) for remark in remarks) else BAD
         _note(
-            self.blemished, key, Broken(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
+            self.blemished, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
         )
 
     def put_foreign(self, key: str, pod: wire.Pod) -> None:
@@ -62,7 +62,7 @@ class ObjectNotes:
         self.drop("Pod", key)
         metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
         message = f"{wire.named('Pod', metadata)}: it is for another scheduler: spec.schedulerName is {scheduler}"
-        _note(self.foreign, key, Broken("Pod", metadata.namespace, metadata.name, metadata.uid, message))
+        _note(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
 
     def drop(self, kind: str, key: str) -> None:
         """Nothing is wrong with the object any more, or it is gone."""
@@ -71,8 +71,8 @@ class ObjectNotes:
         self.blemished.pop((kind, key), None)
 
 
-def _note(notes: Notes, key: str, broken: Broken) -> None:
-    if len(notes) >= NOTES_LIMIT:
+def _note(notes: Problems, key: str, broken: Problem) -> None:
+    if len(notes) >= PROBLEMS_LIMIT:
         del notes[next(iter(notes))]
     if len(broken.message) > LONGEST:
         broken = broken._replace(message=f"{broken.message[: LONGEST - 1]}…")

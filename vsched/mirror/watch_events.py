@@ -15,7 +15,7 @@ DELETED = "DELETED"
 UPSERTS = frozenset({"ADDED", "MODIFIED"})
 
 
-class News(ABC):
+class WatchHandler(ABC):
     """A mirror as those see it who bring news."""
 
     def __init__(self, kinds: Iterable[str], on_change: Callable[[], None]) -> None:

@@ -34,8 +34,8 @@ class Arbitrated(NamedTuple):
     @property
     def weights(self) -> dict[str, int]:
         """Of each namespace, as it was divided by."""
-        parties = self.arbitration.parties
-        return {name: parties[name].own_weight for name in self.division.namespaces if name in parties}
+        accounts = self.arbitration.parties
+        return {name: accounts[name].own_weight for name in self.division.namespaces if name in accounts}
 
     def award(self, namespace: str) -> Award | None:
         """What the division gives a namespace, with the ceiling that is in force; None for one that it does not know.

@@ -111,7 +111,7 @@ class Dispatcher(Outgoing[Bind]):
         """Take nothing new, wait for what is queued and in flight; drops and counts what is left at the deadline."""
         self._closed = True
         left = await super().drain(deadline_seconds)
-        for bind in self._lane.take_all():
+        for bind in self._workqueue.take_all():
             self._drop(bind, "the scheduler is stopping")
         return left
 

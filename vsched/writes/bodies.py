@@ -1,7 +1,7 @@
-"""What is said to the API server about jobs, queues and pods: paths and patch bodies. Pure.
+"""Paths and bodies of writes about jobs, queues and pods. Pure.
 
-Patches carry no resourceVersion: each names only fields that belong to the scheduler, so there is nothing to lose to
-another writer, and a repeat is harmless.
+Patches carry no resourceVersion: each sets only fields that belong to the scheduler, so it cannot overwrite another
+writer's work, and a repeat is harmless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vsched.writes.writer import Write
 
 
 class Reference(NamedTuple):
-    """Enough of an object to hang an Event on it."""
+    """What identifies an object in an Event."""
 
     api_version: str
     kind: str
@@ -57,7 +57,7 @@ def podgroup_reference(key: str, uid: str) -> Reference:
 
 
 def time_stamp(now: float) -> str:
-    """Seconds since the epoch as the API writes times."""
+    """Seconds since the epoch in the API's time format."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -75,8 +75,8 @@ def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]],
     return _podgroup_patch(outcome.key, status, subresource)
 
 
-def podgroup_complaint(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
-    """Say on a PodGroup that it cannot be used; whatever else its conditions said rests on what it no longer is."""
+def podgroup_unusable(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
+    """Set the only condition of a PodGroup that cannot be used; its other conditions no longer apply."""
     condition = {
         "type": "Unschedulable",
         "status": "True",
@@ -94,7 +94,7 @@ def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> W
 
 
 def podgroup_conditions(conditions: Iterable[Condition], now: float, transition: str) -> list[dict[str, str]]:
-    """Conditions with their times: those that have none begin now."""
+    """Conditions with their transition times; a condition without one begins now."""
     return [
         {
             "type": condition.kind,
@@ -116,7 +116,7 @@ def queue_write(
     conditions: Iterable[Mapping[str, str]],
     subresource: bool,
 ) -> Write:
-    """Set a queue's status; resources in ``before`` that are no longer held are taken out of the object's map."""
+    """Set a queue's status; resources of ``before`` that are no longer allocated are removed from the object's map."""
     amounts: dict[str, str | None] = {resource: None for resource in before if resource not in allocated}
     amounts |= {resource: format_amount(resource, value) for resource, value in allocated.items()}
     status = {"allocated": amounts, **counts, "conditions": list(conditions) or None}
@@ -124,7 +124,7 @@ def queue_write(
 
 
 def queue_path(name: str, subresource: bool) -> str:
-    """Where a queue is, or its status where that has a path of its own."""
+    """The path of a queue, or of its status where that is a subresource."""
     return QUEUES.path(name=name, subresource="status" if subresource else "")
 
 
@@ -141,7 +141,7 @@ def pod_condition_write(namespace: str, name: str, uid: str, reason: str, messag
 
 
 def eviction_write(eviction: Evict) -> Write:
-    """Ask for a pod's eviction, within its disruption budget and with its own grace period."""
+    """Evict a pod with its own grace period, if its disruption budget allows."""
     body = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -152,7 +152,7 @@ def eviction_write(eviction: Evict) -> Write:
 
 
 def deletion_write(eviction: Evict) -> Write:
-    """Delete an evicted pod with its own grace period, whatever its disruption budget says."""
+    """Delete a pod with its own grace period, whatever its disruption budget says."""
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": eviction.uid}}
     return Write("eviction", "DELETE", _pod_path(eviction), orjson.dumps(body))
 
@@ -161,18 +161,18 @@ def _pod_path(eviction: Evict, subresource: str = "") -> str:
     return PODS.path(eviction.namespace, eviction.name, subresource)
 
 
-def taken_by(eviction: Evict) -> str:
-    """By which action a pod is evicted, and who takes its room where anybody does."""
+def cause_of_eviction(eviction: Evict) -> str:
+    """The action that evicts a pod, and the beneficiary where there is one."""
     return f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
 
 
 def disruption_write(eviction: Evict, now: float) -> Write:
-    """Say on an evicted pod why it goes (``DisruptionTarget``), for whoever judges how it ended."""
+    """Set the condition ``DisruptionTarget`` of an evicted pod; controllers read it when they judge how the pod ended."""
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "PreemptionByScheduler",
-        "message": taken_by(eviction),
+        "message": cause_of_eviction(eviction),
         "lastTransitionTime": time_stamp(now),
     }
     return pod_status_write(eviction.namespace, eviction.name, eviction.uid, {"conditions": [condition]})
@@ -209,7 +209,7 @@ def event_create(
 
 
 def event_count(namespace: str, name: str, count: int, now: float, message: str | None = None) -> Write:
-    """Say that an Event happened again, and what is to be said of it now where that has changed."""
-    told = {} if message is None else {"message": message[:1024]}
-    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **told})
+    """Raise the count of an Event, and change its message where ``message`` is given."""
+    new_message = {} if message is None else {"message": message[:1024]}
+    body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **new_message})
     return Write("event", "PATCH", EVENTS.path(namespace or "default", name), body, STRATEGIC_PATCH)

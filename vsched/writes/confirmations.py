@@ -1,7 +1,7 @@
-"""Bindings that the API server accepted, until the watch shows them: none is believed for ever.
+"""Checks bindings that the API server accepted and that the watch does not show.
 
-A server that was restored from a backup has forgotten what it accepted, and a watch may be late. So after a while the
-pod itself is asked for: one that has its node is waited for on, one that has none is decided again.
+A watch may be late, and a server that was restored from a backup has lost what it accepted. So after a while the pod
+is read: if it has its node, the wait goes on; if it has none, it is scheduled again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from vsched.together import together
 
 
 class ConfirmationSettings(msgspec.Struct, frozen=True):
-    """How long bindings are believed."""
+    """How long bindings are believed without the watch."""
 
     unconfirmed_seconds: float = 30.0
-    """How long after its acceptance a binding that the watch does not show is looked after, and then again."""
+    """How long after its acceptance a binding is checked, and between two checks."""
     at_once: int = 16
-    """Pods that are asked for at the same time."""
+    """How many pods are read at the same time."""
 
 
 class BindingMirror(Protocol):
@@ -47,7 +47,7 @@ class _Waiting(NamedTuple):
 
 
 class Confirmations:
-    """Looks after bindings that were accepted and are not shown."""
+    """Accepted bindings that the watch does not show yet, and their checks."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class Confirmations:
         self._mirror = mirror
         self._clock = clock
         self._lost = lost
-        """Told of bindings that were accepted and are no more."""
+        """Called with each binding that was accepted and lost."""
         self._settings = settings
         self._waiting: deque[_Waiting] = deque()
         """In the order in which they are due."""
         self._wake = asyncio.Event()
 
     def accepted(self, bind: Bind) -> None:
-        """The API server said that it has bound the pod."""
+        """The API server accepted the binding."""
         if self._mirror.awaits(bind.uid):  # else the watch was faster than the answer
             self._mirror.accepted(bind.uid)
             self._put(bind)
@@ -78,7 +78,7 @@ class Confirmations:
         self._wake.set()
 
     async def run(self) -> None:
-        """Look after what is due, until cancelled."""
+        """Check bindings when they are due, until cancelled."""
         while True:
             while not self._waiting:
                 self._wake.clear()
@@ -87,7 +87,7 @@ class Confirmations:
             await self._look(self._due())
 
     def _due(self) -> list[Bind]:
-        """Some of those that are due and that the watch has not shown."""
+        """Some of the bindings that are due and that the watch has not shown."""
         found: list[Bind] = []
         now = self._clock.monotonic()
         while self._waiting and self._waiting[0].due <= now and len(found) < self._settings.at_once:
@@ -105,7 +105,7 @@ class Confirmations:
                 self._lost(bind)
 
     async def _is_bound(self, bind: Bind) -> bool:
-        """Whether the pod has a node, as far as the API server says; not answering says nothing."""
+        """Whether the pod has a node. True where the API server does not answer: then nothing is known."""
         try:
             found = await self._client.get(PODS.path(bind.namespace, bind.name))
         except (NotFound, BadInput):

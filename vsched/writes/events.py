@@ -1,7 +1,7 @@
-"""Events on objects: what happens again is counted rather than repeated, and all of them fit a budget.
+"""Events on objects, within a budget. An Event that happens again raises the count of the first one.
 
-An Event costs the API server as much as a binding, so Events are the first thing to give way. Those that say that all
-is well have the smaller part of the budget; what goes beyond it is dropped, and counted.
+An Event costs the API server as much as a binding, so Events are dropped first under load. Normal Events have the
+smaller part of the budget. Dropped Events are counted.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class EventSettings(msgspec.Struct, frozen=True):
     """The budget of Events."""
 
     component: str = "vsched"
-    """Who says so: the Event's source."""
+    """The Event's source."""
     per_second: float = 50.0
     burst: float = 200.0
     workers: int = 4
     limit: int = 5_000
-    """Events that may wait for their turn."""
+    """How many Events may wait."""
     repeat_seconds: float = 10.0
-    """How long repeats of a known Event are gathered before its count is written."""
+    """Repeats of a known Event are gathered for so long before its count is written."""
     reword_seconds: float = 300.0
-    """An Event with a cause is counted, and says the newest message, this seldom: often enough never to expire."""
+    """An Event with a cause is updated with its count and newest message at this interval, so that it never expires."""
     remembered: int = 10_000
-    """Events whose repeats are counted; older ones are created anew."""
+    """How many Events are remembered; a repeat of an older one creates a new Event."""
     attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
 
@@ -51,11 +51,11 @@ class EventKey(NamedTuple):
     uid: str
     reason: str
     cause: str
-    """Its message, unless whoever says it has a word for what stays when the message counts something else."""
+    """The message, or a word that stays the same while numbers in the message change."""
 
 
 class Occurrence(msgspec.Struct, frozen=True):
-    """What is to be said, and how often it happened since it was last said."""
+    """What to write, and how often it happened since the last write."""
 
     about: Reference
     severity: str
@@ -65,19 +65,19 @@ class Occurrence(msgspec.Struct, frozen=True):
 
 
 class Known(NamedTuple):
-    """An Event that exists: its name, how often it says it happened, and what it says."""
+    """An Event that exists, with its count and message as last written."""
 
     name: str
     times: int
     message: str
     at: float
-    """When it was written last, by the monotonic clock."""
+    """When it was last written, by the monotonic clock."""
     unsaid: int = 0
-    """How often it has happened since, without a word about it."""
+    """How often it has happened since."""
 
 
 class EventRecorder:
-    """Takes Events at any rate and writes them within the budget."""
+    """Accepts Events at any rate and writes them within the budget."""
 
     def __init__(self, writer: Writer, settings: EventSettings, clock: Clock) -> None:
         self._writer = writer
@@ -86,7 +86,7 @@ class EventRecorder:
         self._known: LRUCache[EventKey, Known] = LRUCache(settings.remembered)
         self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
         bounds = WorkqueueSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
-        self.lane: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write)
+        self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 
@@ -101,16 +101,16 @@ class EventRecorder:
         once: bool = False,
         again: bool = False,
     ) -> None:
-        """Say something about an object, within the budget; what can happen only ``once`` is not remembered.
+        """Record an Event about an object, within the budget; one that can happen only ``once`` is not remembered.
 
-        What is said for the same ``cause`` in other words is the same Event, brought up to date now and then. What the
-        object says already but for numbers is said ``again``: no Event is made of it, for the daemon before made one.
+        Events with the same ``cause`` and other words are one Event, which is updated now and then. ``again`` says
+        that the object's condition already says the same but for numbers: the daemon before this one made the Event.
         """
         if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause or message)
-        waiting, known = self.lane.get(key), self._known.get(key)
+        waiting, known = self.workqueue.get(key), self._known.get(key)
         if again and waiting is None and known is None:
             return
         if cause and known and self._clock.monotonic() - known.at < self._settings.reword_seconds:
@@ -118,7 +118,7 @@ class EventRecorder:
             return
         occurrence = Occurrence(about, severity, message, 1 if waiting is None else waiting.times + 1, once)
         wait_seconds = self._settings.repeat_seconds if known else 0.0
-        if not self.lane.put(key, occurrence, wait_seconds):
+        if not self.workqueue.put(key, occurrence, wait_seconds):
             self.dropped[reason] += 1
 
     async def _write(self, key: EventKey, occurrence: Occurrence) -> None:
@@ -145,7 +145,7 @@ class EventRecorder:
             self.dropped[key.reason] += occurrence.times
 
     async def _count(self, key: EventKey, known: Known, occurrence: Occurrence) -> bool:
-        """Raise the count of an Event that exists, and have it say the newest message; False where it has expired."""
+        """Raise the count of an Event that exists, with the newest message; False where it has expired."""
         count = known.times + known.unsaid + occurrence.times
         news = occurrence.message if occurrence.message != known.message else None
         write = event_count(key.namespace, known.name, count, self._clock.now(), news)

@@ -1,7 +1,7 @@
-"""Victims after their eviction was answered: spared for a while where it was refused, believed where it was granted.
+"""Backoff of evictions, and how long a granted eviction is believed.
 
-A refused victim is not offered again until its wait is over, which doubles with every refusal, so that decisions turn
-to other pods. A granted eviction that the watch never shows is not believed for ever.
+A pod whose eviction was refused is no victim until its wait is over. The wait doubles with every refusal, so that
+decisions turn to other pods. A granted eviction that the watch does not show in time is forgotten.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
 class EvictionBackoffSettings(msgspec.Struct, frozen=True):
-    """How long victims are spared, and how long evictions are believed."""
+    """Waits after refusals, and how long evictions are believed."""
 
     first_seconds: float = 5.0
-    """The wait after the first refusal, doubling up to the ceiling."""
+    """The wait after the first refusal; it doubles up to the ceiling."""
     ceiling_seconds: float = 300.0
     """Also the longest wait the API server may ask for."""
     unconfirmed_seconds: float = 30.0
@@ -28,11 +28,11 @@ class EvictionBackoffSettings(msgspec.Struct, frozen=True):
     doubt_seconds: float = 5.0
     """The same for an eviction whose answer never came."""
     remembered: int = 50_000
-    """Pods whose refusals are counted."""
+    """How many pods' refusals are counted."""
 
 
 class EvictionMirror(Protocol):
-    """What is asked of the mirror."""
+    """What this module needs of the mirror."""
 
     def forget(self, uid: str) -> bool: ...
 
@@ -44,49 +44,49 @@ class EvictionMirror(Protocol):
 class Due(Enum):
     """What a pod waits for."""
 
-    END_OF_REPRIEVE = 1
+    END_OF_WAIT = 1
     CONFIRMATION = 2
     CERTAINTY = 3
 
 
 class EvictionBackoff:
-    """Counts refusals by pod and tells the mirror when their time has come."""
+    """Counts refusals by pod, and updates the mirror when waits are over."""
 
     def __init__(self, mirror: EvictionMirror, settings: EvictionBackoffSettings) -> None:
         self._mirror = mirror
         self._settings = settings
         self._refusals: LRUCache[str, int] = LRUCache(settings.remembered)
         bounds = WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0)
-        self._lane: Workqueue[str, Due] = Workqueue(bounds, self._write)
+        self._workqueue: Workqueue[str, Due] = Workqueue(bounds, self._write)
 
     def granted(self, uid: str) -> None:
-        """The eviction was carried out, or the pod is gone: the watch will show it."""
+        """The pod was evicted or is gone; the watch is expected to show it."""
         self._refusals.pop(uid, None)
         self._wait(uid, Due.CONFIRMATION, self._settings.unconfirmed_seconds)
 
     def doubted(self, uid: str) -> None:
-        """The eviction may have been carried out: if so, the watch will show it soon; else it counts as refused."""
+        """Nobody knows whether the pod was evicted. If the watch does not show it soon, it counts as refused."""
         self._wait(uid, Due.CERTAINTY, self._settings.doubt_seconds)
 
     def refused(self, uid: str, asked_seconds: float) -> None:
-        """The pod stays; it is no victim until its wait is over, or as long as the API server asks if that is more."""
+        """The pod stays, and is no victim for its wait or for ``asked_seconds``, whichever is longer."""
         refusals = self._refusals.get(uid, 0) + 1
         self._refusals[uid] = refusals
-        if self._wait(uid, Due.END_OF_REPRIEVE, spared_seconds(self._settings, refusals, asked_seconds)):
+        if self._wait(uid, Due.END_OF_WAIT, spared_seconds(self._settings, refusals, asked_seconds)):
             self._mirror.spare(uid)
         self._mirror.forget(uid)
 
     def _wait(self, uid: str, due: Due, wait_seconds: float) -> bool:
-        self._lane.discard(uid)
-        return self._lane.put(uid, due, wait_seconds)
+        self._workqueue.discard(uid)
+        return self._workqueue.put(uid, due, wait_seconds)
 
     async def run(self) -> None:
-        """Tell the mirror what is due, until cancelled."""
-        await self._lane.run()
+        """Update the mirror when waits are over, until cancelled."""
+        await self._workqueue.run()
 
     async def _write(self, uid: str, due: Due) -> None:
         match due:
-            case Due.END_OF_REPRIEVE:
+            case Due.END_OF_WAIT:
                 self._mirror.unspare(uid)
             case Due.CONFIRMATION:
                 self._mirror.forget(uid)
@@ -96,6 +96,6 @@ class EvictionBackoff:
 
 
 def spared_seconds(settings: EvictionBackoffSettings, refusals: int, asked_seconds: float) -> float:
-    """How long a pod is spared after so many refusals, one or more."""
+    """The wait after so many refusals (one or more)."""
     grown_seconds = doubled(settings.first_seconds, settings.ceiling_seconds, refusals)
     return max(grown_seconds, min(settings.ceiling_seconds, asked_seconds))

@@ -15,7 +15,7 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 
 
 class TokenBucket:
-    """At most ``burst`` at once and ``per_second`` in the long run; those who wait are served in order.
+    """At most ``burst`` at once and ``per_second`` on average; waiters are served in order.
 
     aiolimiter has no counterpart of ``try_take``: it always waits, and only by the clock of a running event loop.
     """
@@ -43,7 +43,7 @@ class TokenBucket:
         return True
 
     async def take(self) -> None:
-        """Take a token, waiting for it where there is none: the debt is the queue, so order is kept."""
+        """Take a token, waiting for it where there is none. The count goes below zero, so waiters keep their order."""
         tokens = self._refill() - 1.0
         self._tokens = tokens
         if tokens < 0.0:
@@ -51,7 +51,7 @@ class TokenBucket:
 
 
 class Attempts(msgspec.Struct, frozen=True):
-    """How often a write is tried, and how long to wait in between."""
+    """How often a write is tried, and the waits in between."""
 
     count: int = 4
     """Attempts in all, the first included."""
@@ -59,5 +59,5 @@ class Attempts(msgspec.Struct, frozen=True):
     ceiling_seconds: float = 2.0
 
     def back_off(self) -> BackOff:
-        """The waits of one write; a server that asks for more patience is given five times the ceiling at most."""
+        """The waits of one write. A server's ``Retry-After`` counts up to five times the ceiling."""
         return BackOff(BackOffSettings(self.first_seconds, self.ceiling_seconds, 5.0 * self.ceiling_seconds))

@@ -1,7 +1,7 @@
-"""Tells the owners of objects that cannot be used: an Event on the object, and a condition where it is a PodGroup.
+"""Events on objects that cannot be used, and a condition where the object is a PodGroup.
 
-An object that is left out stops nothing else; without this, nobody would know why it is ignored. Where only an
-annotation cannot be used, the Event says what follows from that.
+The mirror leaves such an object out and goes on; the Event tells its owner why. Where only an annotation cannot be
+used, the Event says what follows from that.
 """
 
 from __future__ import annotations
@@ -13,61 +13,63 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.mirror.resources import PODGROUPS, RESOURCES
-from vsched.writes.bodies import Reference, podgroup_complaint
-from vsched.writes.unexpected import tell
+from vsched.writes.bodies import Reference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import Served
+from vsched.writes.served_resources import ServedResources
 from vsched.writes.status_writer import StatusWriter
+from vsched.writes.unexpected import report_unexpected
 from vsched.writes.writer import Writer
 
 LOOK_SECONDS = 1.0
 ATTEMPTS = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
 
-class Complaints:
-    """Says once of each broken object what is wrong with it, and again when that changes."""
+class ObjectEvents:
+    """Reports each problem once, and again when it changes."""
 
     def __init__(
         self,
-        broken: Callable[[], Iterable[Broken]],
+        problem: Callable[[], Iterable[Problem]],
         writer: Writer,
-        served: Served,
+        served: ServedResources,
         events: EventRecorder,
         clock: Clock,
     ) -> None:
-        self._broken = broken
+        self._problems = problem
         self._statuses = StatusWriter("PodGroup", PODGROUPS, writer, served, ATTEMPTS)
         self._events = events
         self._clock = clock
-        self._told: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
+        self._reported: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
 
     async def run(self) -> None:
-        """Look for new ones now and then, until cancelled."""
+        """Look for new problems every second, until cancelled."""
         while True:
-            for broken in list(self._broken()):
+            for problem in list(self._problems()):
                 try:
-                    await self._tell(broken)
+                    await self._report(problem)
                 except Exception as error:  # of one object: the owners of all others are to hear as well
-                    tell(error, f"nobody is told what is wrong with {broken.kind} {broken.name[:60]!a}")
+                    report_unexpected(error, f"nobody is told what is wrong with {problem.kind} {problem.name[:60]!a}")
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _tell(self, broken: Broken) -> None:
-        identity = (broken.kind, broken.namespace, broken.name, broken.uid)
-        if not broken.name or self._told.get(identity) == broken.message:
+    async def _report(self, problem: Problem) -> None:
+        identity = (problem.kind, problem.namespace, problem.name, problem.uid)
+        if not problem.name or self._reported.get(identity) == problem.message:
             return
-        self._told[identity] = broken.message
-        about = Reference(RESOURCES[broken.kind].api_version, broken.kind, broken.namespace, broken.name, broken.uid)
-        self._events.record(about, WARNING, broken.reason, broken.message)
-        can_be_written = is_name(broken.name) and is_name(broken.namespace)
-        if broken.kind == "PodGroup" and broken.left_out and can_be_written:
-            await self._mark(broken)
+        self._reported[identity] = problem.message
+        about = Reference(
+            RESOURCES[problem.kind].api_version, problem.kind, problem.namespace, problem.name, problem.uid
+        )
+        self._events.record(about, WARNING, problem.reason, problem.message)
+        can_be_written = is_name(problem.name) and is_name(problem.namespace)
+        if problem.kind == "PodGroup" and problem.left_out and can_be_written:
+            await self._mark(problem)
 
-    async def _mark(self, broken: Broken) -> None:
-        key, now = f"{broken.namespace}/{broken.name}", self._clock.now()
+    async def _mark(self, problem: Problem) -> None:
+        key, now = f"{problem.namespace}/{problem.name}", self._clock.now()
         # Where that fails, the Event says the same.
         await self._statuses.send(
-            lambda subresource: podgroup_complaint(key, broken.reason, broken.message, now, subresource)
+            lambda subresource: podgroup_unusable(key, problem.reason, problem.message, now, subresource)
         )

@@ -1,7 +1,4 @@
-"""A bounded queue of requests about pods, and the workers that send them: what bindings and evictions share.
-
-Decides nothing and keeps no copy of the mirror.
-"""
+"""A bounded queue of requests about pods, and the workers that send them. Bindings and evictions share it."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsched.errors import why_unreadable
 from vsched.writes.limits import Attempts
-from vsched.writes.unexpected import tell
+from vsched.writes.unexpected import report_unexpected
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
 
@@ -33,7 +30,7 @@ T = TypeVar("T", bound=AboutPod)
 
 
 class Outgoing(ABC, Generic[T]):
-    """Sends what is submitted in order, several at once. What is decided anew replaces what waits for the same pod."""
+    """Sends requests in order, several at once. A new decision replaces one that still waits for the same pod."""
 
     what: ClassVar[str]
     """What is sent, for people."""
@@ -42,7 +39,7 @@ class Outgoing(ABC, Generic[T]):
         self._writer = writer
         # The rate is the writer's business.
         bounds = WorkqueueSettings(max_in_flight, per_second=1e6, burst=1e6, limit=queue_limit)
-        self._lane: Workqueue[str, T] = Workqueue(bounds, lambda _, item: self._carry_out(item))
+        self._workqueue: Workqueue[str, T] = Workqueue(bounds, lambda _, item: self._carry_out(item))
 
     @abstractmethod
     async def _carry_out(self, item: T) -> None:
@@ -55,31 +52,31 @@ class Outgoing(ABC, Generic[T]):
     @property
     def depth(self) -> int:
         """How many wait for a worker."""
-        return len(self._lane)
+        return len(self._workqueue)
 
     @property
     def in_flight(self) -> int:
         """How many a worker has in hand, waits between attempts included."""
-        return self._lane.in_flight
+        return self._workqueue.in_flight
 
     @property
     def busy(self) -> bool:
         """Whether anything waits or is in flight."""
-        return self._lane.busy
+        return self._workqueue.busy
 
     def submit(self, items: Iterable[T]) -> None:
         """Queue them in order; those that find no room are dropped at once, with an outcome."""
         for item in items:
-            if not self._lane.put(item.uid, item):
+            if not self._workqueue.put(item.uid, item):
                 self._drop(item, f"the queue of {self.what}s is full")
 
     async def run(self) -> None:
         """Send what is submitted, until cancelled."""
-        await self._lane.run()
+        await self._workqueue.run()
 
     async def drain(self, deadline_seconds: float) -> int:
         """Carry out what was submitted; counts what is left at the deadline."""
-        return await self._lane.drain(deadline_seconds)
+        return await self._workqueue.drain(deadline_seconds)
 
     async def _send(
         self, item: T, make: Callable[[T], Write], attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
@@ -87,5 +84,5 @@ class Outgoing(ABC, Generic[T]):
         try:
             return await self._writer.send(make(item), attempts, again)
         except Exception as error:  # what one pod holds must not keep all the others waiting
-            tell(error, f"the {self.what} of {item.namespace}/{item.name} is dropped")
+            report_unexpected(error, f"the {self.what} of {item.namespace}/{item.name} is dropped")
             return WriteResult(UNSENT, f"not sent: {why_unreadable(error)}")

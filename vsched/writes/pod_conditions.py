@@ -1,6 +1,6 @@
-"""Why pods wait, written on the pods: ``PodScheduled=False`` and a FailedScheduling Event.
+"""Writes on pods why they wait: the condition ``PodScheduled=False`` and a FailedScheduling Event.
 
-A pod that is placed within the grace costs nothing. A reason that only changes its numbers is written seldom.
+A pod that is placed within the grace period costs no write. A reason in which only numbers change is written seldom.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from vsched.writes.writer import RETRIED, Writer
 
 
 class PodConditionSettings(msgspec.Struct, frozen=True):
-    """When a pod is told why it waits."""
+    """When a pod's condition is written."""
 
     grace_seconds: float = 1.0
     """A pod must have been unschedulable for this long."""
     reword_seconds: float = 30.0
-    """A message that changes while its reason stays is written this seldom."""
+    """The least time between writes of a message whose reason stays the same."""
     rewords_per_second: float = 50.0
-    """Of all pods together: where many wait, each is reworded more seldom, and what is new is not kept waiting."""
+    """Rewritten messages of all pods together, so that new reasons do not wait behind them."""
     repeat_seconds: float = 3.0
-    """The same condition is not written again before the watch had this long to show it."""
-    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
-    """A status patch costs the API server two bindings, so a long backlog is told slowly."""
+    """The watch has this long to show a condition before it is written again."""
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
+    """A status patch costs the API server as much as two bindings, so the rate is low."""
     attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
     remembered: int = 100_000
 
@@ -48,15 +48,15 @@ class Written(NamedTuple):
 
 
 class Due(NamedTuple):
-    """What a pod is to be told."""
+    """A condition to write."""
 
     verdict: Unschedulable
     again: bool
-    """Whether it says so already, but for numbers."""
+    """Whether the pod already says the same but for numbers."""
 
 
 class PodConditions:
-    """Coalesces and writes what pods are told."""
+    """Coalesces and writes the conditions of pods."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class PodConditions:
         self._clock = clock
         self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
-        """By job, then uid: the verdicts that were last looked at. Bounded by the pods that wait."""
-        self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
+        """By job, then uid: the reasons in the last report. Bounded by the pods that wait."""
+        self.workqueue: Workqueue[str, Due] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Take note of which pods wait and why, and of those that no longer do."""
+        """Queue the reasons why pods wait, and drop those of pods that no longer wait."""
         waiting: dict[str, dict[str, Unschedulable]] = {}
         for verdict in report.unschedulable.values():
             waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
@@ -84,14 +84,14 @@ class PodConditions:
         self._waiting |= waiting
 
     def placed(self, uid: str) -> None:
-        """The pod waits no more: what it was told last is of no use."""
+        """The pod is bound: forget what was last written."""
         self._written.pop(uid, None)
 
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
     ) -> None:
         for uid in before.keys() - waiting.keys():
-            self.lane.discard(uid)
+            self.workqueue.discard(uid)
         job = snapshot.jobs.get(key) or snapshot.strays.get(key)
         if job is None:
             return
@@ -103,9 +103,9 @@ class PodConditions:
     def _put(self, verdict: Unschedulable, task: Task) -> None:
         said = condition_text(verdict.reason, verdict.message)
         if task.condition == said:
-            self.lane.discard(verdict.uid)
+            self.workqueue.discard(verdict.uid)
             return
-        reword_seconds = max(self._settings.reword_seconds, len(self.lane) / self._settings.rewords_per_second)
+        reword_seconds = max(self._settings.reword_seconds, len(self.workqueue) / self._settings.rewords_per_second)
         written, wait_seconds = self._written.get(verdict.uid), self._settings.grace_seconds
         same_reason = task.condition.startswith(condition_text(verdict.reason, ""))
         if written is not None:
@@ -117,7 +117,7 @@ class PodConditions:
                 wait_seconds = max(wait_seconds, reword_seconds - since_seconds)
         elif same_reason:
             wait_seconds = reword_seconds
-        self.lane.put(verdict.uid, Due(verdict, about(task.condition) == about(said)), wait_seconds)
+        self.workqueue.put(verdict.uid, Due(verdict, about(task.condition) == about(said)), wait_seconds)
 
     async def _write(self, key: str, due: Due) -> None:
         what = due.verdict
@@ -129,12 +129,12 @@ class PodConditions:
             self._events.record(pod, WARNING, "FailedScheduling", what.message, cause=cause_of(what), again=due.again)
             return
         if answer.code in RETRIED:
-            # Told again at the next opportunity: the verdict is no longer known, so it counts as new.
+            # Forgotten, so that the next report counts as new and is written.
             self._waiting.get(what.job, {}).pop(what.uid, None)
 
 
 def cause_of(what: Unschedulable) -> str:
-    """Why a pod waits in a word or two that stay while the numbers change: what most nodes have against it."""
+    """The reason that most nodes have: it stays the same while numbers in the message change."""
     return min(what.reasons, key=lambda reason: (-what.reasons[reason], reason), default=what.reason)
 
 

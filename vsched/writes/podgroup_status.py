@@ -1,4 +1,4 @@
-"""PodGroup statuses on their way to the API server: phase, counts and conditions, one write for many changes."""
+"""Writes the statuses of PodGroups (phase, counts, conditions): one write for many changes."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from vsched.model.status import Phase
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import Served
-from vsched.writes.status_writer import StatusWriter, Told
+from vsched.writes.served_resources import ServedResources
+from vsched.writes.status_writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
 SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
-"""Condition types that are also told as an Event, with its severity."""
+"""Condition types that are also recorded as an Event, with its severity."""
 
 
 class JobStatusSettings(msgspec.Struct, frozen=True):
     """When a PodGroup's status is written."""
 
     phase_seconds: float = 0.1
-    """A change of phase waits this long for more of the same."""
+    """A change of phase waits this long for further changes."""
     grace_seconds: float = 1.0
-    """Counts and conditions wait this long: in a burst most are out of date a moment later."""
+    """Counts and conditions wait this long, because in a burst they change again at once."""
     reword_seconds: float = 30.0
-    """A message that changes while everything else stays is written this seldom: it counts nodes, and those change."""
+    """The least time between writes where only the message changes: it counts nodes, and these change often."""
     rewords_per_second: float = 50.0
-    """Of all objects together: where many wait, each is reworded more seldom."""
+    """Rewritten messages of all objects together."""
     inherited_seconds: float = 600.0
-    """What another daemon found to help stays this long while this one looks for itself."""
+    """Advice that another daemon wrote stays this long, while this one searches for its own."""
     repeat_seconds: float = 3.0
-    """The same content is not written again before the watch had this long to show it."""
+    """The watch has this long to show a status before it is written again."""
     retry_ceiling_seconds: float = 60.0
     """The longest wait after repeated failures for one object."""
-    lane: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=500.0, burst=500.0)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=500.0, burst=500.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     remembered: int = 50_000
 
 
 class Content(NamedTuple):
-    """What of an outcome reaches the object."""
+    """The part of an outcome that is written to the object."""
 
     phase: str
     running: int
@@ -61,12 +61,12 @@ class Content(NamedTuple):
     conditions: tuple[Condition, ...]
 
     def without_messages(self) -> tuple[object, ...]:
-        """The content but for the words of its conditions."""
+        """The content without the messages of its conditions."""
         return (*self[:4], tuple((c.kind, c.status, c.reason) for c in self.conditions))
 
 
 class Written(NamedTuple):
-    """What was written last, and when (by the monotonic clock)."""
+    """What was last written, and when (by the monotonic clock)."""
 
     content: Content
     at: float
@@ -91,7 +91,7 @@ def spoken_by(spec: JobSpec) -> Content:
 
 
 def _adds_advice(content: Content, before: Content) -> bool:
-    """Whether all that is new, but for numbers, is what would help: that is told once, and soon."""
+    """Whether nothing but advice is new, numbers aside: advice is written soon."""
     pairs = zip(content.conditions, before.conditions, strict=True)
     changed = [(new.message, old.message) for new, old in pairs if new.message != old.message]
     return bool(changed) and all(
@@ -100,7 +100,7 @@ def _adds_advice(content: Content, before: Content) -> bool:
 
 
 def _loses_advice(content: Content, before: Content) -> bool:
-    """Whether all that is new is that nobody knows any more what would help."""
+    """Whether nothing is new but that the advice is missing."""
     if content.without_messages() != before.without_messages():
         return False
     pairs = [(new.message, old.message) for new, old in zip(content.conditions, before.conditions, strict=True)]
@@ -108,7 +108,7 @@ def _loses_advice(content: Content, before: Content) -> bool:
 
 
 def _says_again(condition: Condition, known: Iterable[Condition]) -> bool:
-    """Whether an object says so already, but for numbers and for what would help."""
+    """Whether the object already says the same, numbers and advice aside."""
     return any(
         (one.kind, one.status, one.reason) == (condition.kind, condition.status, condition.reason)
         and about(headline_of(one.message)) == about(headline_of(condition.message))
@@ -131,14 +131,14 @@ class JobStatuses:
     def __init__(
         self,
         writer: Writer,
-        served: Served,
+        served: ServedResources,
         events: EventRecorder,
         settings: JobStatusSettings,
         clock: Clock,
-        told: Told,
+        on_written: OnStatusWritten,
     ) -> None:
         self._statuses = StatusWriter(
-            "PodGroup", PODGROUPS, writer, served, settings.attempts, settings.retry_ceiling_seconds, told
+            "PodGroup", PODGROUPS, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written
         )
         self._events = events
         self._settings = settings
@@ -146,14 +146,14 @@ class JobStatuses:
         self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
-        self.lane: Workqueue[str, Due] = Workqueue(settings.lane, self._write)
+        self.workqueue: Workqueue[str, Due] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of what a job's status should be."""
         key = outcome.key
         job = snapshot.jobs.get(key)
         if not outcome.changed or job is None or job.spec.implicit:
-            self.lane.discard(key)
+            self.workqueue.discard(key)
             return
         content = content_of(outcome)
         written = self._written.get(key)
@@ -162,23 +162,23 @@ class JobStatuses:
             and written.content == content
             and self._clock.monotonic() < written.at + self._settings.repeat_seconds
         ):
-            self.lane.discard(key)
+            self.workqueue.discard(key)
             return
         before = written.content if written is not None else spoken_by(job.spec)
         on_its_way = _on_its_way(outcome)
-        waiting = self.lane.get(key)
+        waiting = self.workqueue.get(key)
         # What waits already may be a phase, which the mirror takes for written: that is never called back.
         if waiting is None and written is None and self._may_look_yet() and _loses_advice(content, before):
             return
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
-            self.lane.discard(key)  # once only: what is on its way already keeps its place
+            self.workqueue.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
-        self.lane.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
+        self.workqueue.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
 
     def forget(self, keys: Iterable[str]) -> None:
         """These jobs are gone: nothing is to be written of them, and nothing to be known."""
         for key in keys:
-            self.lane.discard(key)
+            self.workqueue.discard(key)
             self._written.pop(key, None)
             self._statuses.forget(key)
 
@@ -192,7 +192,7 @@ class JobStatuses:
         if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
         if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
-            return max(self._settings.reword_seconds, len(self.lane) / self._settings.rewords_per_second)
+            return max(self._settings.reword_seconds, len(self.workqueue) / self._settings.rewords_per_second)
         return self._settings.grace_seconds
 
     async def _write(self, key: str, due: Due) -> None:

@@ -1,6 +1,6 @@
-"""Queue statuses on their way to the API server: what a queue holds, its PodGroups by phase, and what is wrong with it.
+"""Writes the statuses of Queues: allocated resources, PodGroups by phase, and a condition where something is wrong.
 
-The state of a queue is another's business: see ``vsched.controllers``.
+``vsched.controllers`` writes the state of a queue.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from vsched.model.status import Phase
 from vsched.writes.bodies import queue_reference, queue_write, time_stamp
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import Served
-from vsched.writes.status_writer import StatusWriter, Told
+from vsched.writes.served_resources import ServedResources
+from vsched.writes.status_writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer, WriteResult
 
@@ -36,14 +36,14 @@ class QueueStatusSettings(msgspec.Struct, frozen=True):
     """When a Queue's status is written."""
 
     grace_seconds: float = 1.0
-    """Changes wait this long for more of the same."""
+    """Changes wait this long for further changes."""
     retry_ceiling_seconds: float = 60.0
-    lane: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
 
 
 class QueueContent(NamedTuple):
-    """What of a queue reaches its object."""
+    """The part of a queue's outcome that is written to its object."""
 
     allocated: tuple[tuple[str, int], ...]
     counts: tuple[int, ...]
@@ -56,13 +56,13 @@ class _WrittenStatus(msgspec.Struct):
 
 
 class _Written(msgspec.Struct):
-    """An answer that is a queue, as far as what it holds is concerned; others have no status, or a word for one."""
+    """The answer to a write. The status of a queue is an object; in a ``Status`` answer it is text."""
 
     status: _WrittenStatus | str | None = None
 
 
 class PhaseCounts:
-    """How many PodGroups of each queue are in which phase; follows the reports, so its cost follows what changed."""
+    """How many PodGroups of each queue are in each phase. The cost of an update follows what changed."""
 
     def __init__(self) -> None:
         self._placed: dict[str, tuple[str, str]] = {}
@@ -99,33 +99,33 @@ class QueueStatuses:
     def __init__(
         self,
         writer: Writer,
-        served: Served,
+        served: ServedResources,
         events: EventRecorder,
         settings: QueueStatusSettings,
         clock: Clock,
-        told: Told,
+        on_written: OnStatusWritten,
     ) -> None:
         self._statuses = StatusWriter(
-            "Queue", QUEUES, writer, served, settings.attempts, settings.retry_ceiling_seconds, told
+            "Queue", QUEUES, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written
         )
         self._events = events
         self._settings = settings
         self._clock = clock
         self._counts = PhaseCounts()
         self._asked: dict[str, QueueContent] = {}
-        """What was last put in the lane for each queue; bounded by the queues there are."""
+        """What was last put in the workqueue for each queue; bounded by the number of queues."""
         self._shown: dict[str, set[str]] = {}
-        """Resources that each object names in what it says is allocated."""
+        """The resources in each object's ``status.allocated``."""
         self._problems: dict[str, tuple[tuple[str, str], float]] = {}
-        """What is wrong with queues, and since when."""
+        """The problem of each queue, and since when it exists."""
         self._held: dict[str, dict[str, int]] = {}
         self._queues: Mapping[str, Queue] = {}
         """What ``_sums`` were worked out from."""
         self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
-        self.lane: Workqueue[str, QueueContent] = Workqueue(settings.lane, self._write)
+        self.workqueue: Workqueue[str, QueueContent] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Take note of what each queue holds."""
+        """Queue the statuses that changed."""
         self._count(snapshot, report)
         allocated = self._allocated_by(
             {name: found.allocated for name, found in report.queues.items()}, snapshot.queues
@@ -133,20 +133,20 @@ class QueueStatuses:
         for name, outcome in report.queues.items():
             uid = snapshot.queues[name].uid
             if not uid:
-                continue  # made up by the mirror: there is no object to write to
+                continue  # the default queue of the mirror: there is no object to write to
             problem = (outcome.problem_reason, outcome.problem)
             self._note_problem(name, uid, problem)
             content = QueueContent(allocated[name], self._counts.of(name), problem)
             if self._asked.get(name) != content:
                 self._asked[name] = content
-                self.lane.put(name, content, self._statuses.wait_seconds(name, self._settings.grace_seconds))
+                self.workqueue.put(name, content, self._statuses.wait_seconds(name, self._settings.grace_seconds))
         for name in self._asked.keys() - report.queues.keys():
             self._forget(name)
 
     def _allocated_by(
         self, held: dict[str, dict[str, int]], queues: Mapping[str, Queue]
     ) -> Mapping[str, tuple[tuple[str, int], ...]]:
-        """What each queue holds with all below it; worked out again when something changed."""
+        """What each queue and its children hold; computed again when something changed."""
         if held != self._held or queues is not self._queues:
             self._held, self._queues = held, queues
             self._sums = {name: tuple(sorted(sums.items())) for name, sums in with_ancestors(held, queues).items()}
@@ -161,7 +161,7 @@ class QueueStatuses:
                 self._counts.drop(key)
 
     def _note_problem(self, name: str, uid: str, problem: tuple[str, str]) -> None:
-        """Tell of a problem once, and again when it is another one."""
+        """Record an Event for a problem that is new or has changed."""
         reason, message = problem
         before = self._problems.get(name)
         if not reason:
@@ -172,7 +172,7 @@ class QueueStatuses:
             self._events.record(queue_reference(name, uid), WARNING, reason, message)
 
     def _forget(self, name: str) -> None:
-        self.lane.discard(name)
+        self.workqueue.discard(name)
         self._asked.pop(name, None)
         self._shown.pop(name, None)
         self._problems.pop(name, None)
@@ -182,7 +182,7 @@ class QueueStatuses:
         answer = await self._send(name, content)
         held = {resource for resource, _ in content.allocated}
         if answer.done and not _resources_in(answer) <= held:
-            # Left there by a scheduler before this one.
+            # An earlier scheduler left resources there.
             self._shown[name] = _resources_in(answer)
             answer = await self._send(name, content)
         if answer.done:
@@ -219,7 +219,7 @@ def _resources_in(answer: WriteResult) -> set[str]:
 
 
 def with_ancestors(held: Mapping[str, dict[str, int]], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
-    """What each queue holds with all below it (reference 1.10), where there is a root; base units by resource."""
+    """What each queue and its children hold (reference 1.10), where there is a root; base units by resource."""
     if ROOT not in queues:
         return dict(held)
     sums = {name: dict(amounts) for name, amounts in held.items()}

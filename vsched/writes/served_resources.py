@@ -1,6 +1,6 @@
-"""Which subresources the API server serves for the batch kinds: asked once, when first needed.
+"""Which resources and subresources the API server serves in Volcano's group: asked once, when first needed.
 
-Volcano's definitions have had a status subresource in some versions and not in others; the path of a write follows.
+Some versions of Volcano's definitions have a status subresource and others do not. The path of a write depends on it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from vsched.kube.client import ApiClient
 from vsched.mirror.resources import PODGROUPS
 
 
-class Served:
-    """The answer of the API server to what it serves under the batch group."""
+class ServedResources:
+    """The names that the API server serves under one group version."""
 
     def __init__(self, client: ApiClient, path: str = PODGROUPS.root) -> None:
         self._client = client
@@ -21,7 +21,7 @@ class Served:
         self._lock = asyncio.Lock()
 
     async def has(self, name: str) -> bool:
-        """Whether ``name`` (as ``podgroups/status``) is served; raises what the client raises while nobody knows."""
+        """Whether ``name`` (as ``podgroups/status``) is served; raises the client's error where it cannot be asked."""
         if self._names is None:
             async with self._lock:
                 if self._names is None:
@@ -29,7 +29,7 @@ class Served:
         return name in self._names
 
     def forget(self) -> None:
-        """Ask again next time: an answer did not fit what was known."""
+        """Ask again next time, because an answer did not fit what was known."""
         self._names = None
 
     async def _ask(self) -> frozenset[str]:

@@ -10,14 +10,14 @@ from vsched.errors import VschedError
 from vsched.kube.backoff import doubled
 from vsched.kube.paths import ApiResource
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import Served
+from vsched.writes.served_resources import ServedResources
 from vsched.writes.writer import NO_ANSWER, Write, Writer, WriteResult
 
 FIRST_RETRY_SECONDS = 2.0
 REMEMBERED = 50_000
 """Objects whose failures are counted."""
 
-Told = Callable[[str, str, str | None], None]
+OnStatusWritten = Callable[[str, str, str | None], None]
 """Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
 
 
@@ -29,10 +29,10 @@ class StatusWriter:
         kind: str,
         resource: ApiResource,
         writer: Writer,
-        served: Served,
+        served: ServedResources,
         attempts: Attempts,
         ceiling_seconds: float = 0.0,
-        told: Told = lambda kind, key, version: None,
+        on_written: OnStatusWritten = lambda kind, key, version: None,
     ) -> None:
         self._kind = kind
         self._subresource = f"{resource.plural}/status"
@@ -40,7 +40,7 @@ class StatusWriter:
         self._served = served
         self._attempts = attempts
         self._ceiling_seconds = ceiling_seconds
-        self._told = told
+        self._on_written = on_written
         self._failures: LRUCache[str, int] = LRUCache(REMEMBERED)
 
     async def send(self, make: Callable[[bool], Write]) -> WriteResult:
@@ -60,7 +60,7 @@ class StatusWriter:
                 # The object is gone, or its definition has changed under us.
                 self._served.forget()
             self._failures[key] = self._failures.get(key, 0) + 1
-        self._told(self._kind, key, answer.resource_version)
+        self._on_written(self._kind, key, answer.resource_version)
 
     def forget(self, key: str) -> None:
         """Earlier failures no longer count."""

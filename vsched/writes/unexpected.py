@@ -1,4 +1,4 @@
-"""What becomes of an error that nobody expected over one object: it is told, and everything else goes on."""
+"""Reports an unexpected error over one object, while work on all others goes on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 from vsched.errors import VschedError, why_unreadable
 
 
-def tell(error: Exception, what: str) -> None:
-    """Have the event loop tell of an error: a line where it is one of ours, else with where it came from."""
+def report_unexpected(error: Exception, what: str) -> None:
+    """Report through the event loop's exception handler; errors that are not vsched's own come with a traceback."""
     context: dict[str, object] = {"message": f"{what}: {why_unreadable(error)}"}
     if not isinstance(error, VschedError):
         context["exception"] = error

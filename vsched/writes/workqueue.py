@@ -1,7 +1,7 @@
-"""A lane of coalesced work: the latest value of each key, written when it is due, at a bounded rate by a few workers.
+"""A rate-limited workqueue: it writes the latest value of each key when it is due, with a few workers.
 
-A value put for a key that still waits replaces it; one put while the key is being written waits for that to end. So
-an object that changes faster than it can be written costs one write, with the latest content.
+A value replaces one that still waits for the same key. A value put while its key is being written waits for the end
+of that write. So an object that changes faster than it can be written costs one write, with the latest content.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vsched.writes.limits import TokenBucket
-from vsched.writes.unexpected import tell
+from vsched.writes.unexpected import report_unexpected
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class WorkqueueSettings(msgspec.Struct, frozen=True):
-    """Bounds of one lane."""
+    """Bounds of one workqueue."""
 
     workers: int
-    """Writes in flight at once."""
+    """Writes in flight at the same time."""
     per_second: float
-    """Writes a second in the long run."""
+    """Average number of writes a second."""
     burst: float
     limit: int = 100_000
-    """Keys that may wait; a new key beyond it is refused and counted."""
+    """How many keys may wait; the queue refuses and counts further ones."""
 
 
 class Workqueue(Generic[K, V]):
-    """Keys that wait for their moment, and the workers that write them."""
+    """Values by key that wait until they are due, and the workers that write them."""
 
     def __init__(
         self,
@@ -50,24 +50,24 @@ class Workqueue(Generic[K, V]):
         self._values: dict[K, V] = {}
         self._due: list[tuple[float, int, K]] = []
         self._tickets: dict[K, tuple[float, int]] = {}
-        """The heap entry that counts for each key, without the key; any other entry is stale."""
+        """The valid heap entry of each key (due, number); all other entries of the key are stale."""
         self._number = 0
         self._writing: set[K] = set()
         self._after: dict[K, tuple[V, float]] = {}
         """Values put while their key was being written, with the time they are due."""
         self._wake = asyncio.Event()
         self._ended = asyncio.Event()
-        """Set whenever a write ended."""
+        """Set whenever a write ends."""
         self._hurried = False
         self.refused = 0
-        """Keys turned away because the lane was full."""
+        """How many keys were refused because the queue was full."""
 
     def __len__(self) -> int:
         return len(self._values) + len(self._after)
 
     @property
     def busy(self) -> bool:
-        """Whether anything waits or is being written."""
+        """Whether a value waits or is being written."""
         return bool(self._values or self._writing)
 
     @property
@@ -81,7 +81,10 @@ class Workqueue(Generic[K, V]):
         return later[0] if later is not None else self._values.get(key)
 
     def put(self, key: K, value: V, wait_seconds: float = 0.0) -> bool:
-        """Set what is to be written for ``key``; one that waits keeps its place unless this one is due sooner."""
+        """Write ``value`` for ``key`` after ``wait_seconds``, or earlier if the key already waits for an earlier time.
+
+        Returns False where the queue is full.
+        """
         due = self._clock() + wait_seconds
         if key in self._writing:
             later = self._after.get(key)
@@ -106,7 +109,7 @@ class Workqueue(Generic[K, V]):
         self._wake.set()
 
     def discard(self, key: K) -> None:
-        """Forget what waits for ``key``; a write already on its way is not called back."""
+        """Forget the value that waits for ``key``. A write that has begun goes on."""
         self._values.pop(key, None)
         self._tickets.pop(key, None)
         self._after.pop(key, None)
@@ -160,7 +163,7 @@ class Workqueue(Generic[K, V]):
         try:
             await self._write(key, value)
         except Exception as error:  # what one object holds must not keep all the others from being written
-            tell(error, f"what was to be written of {key!a} is dropped")
+            report_unexpected(error, f"what was to be written of {key!a} is dropped")
         finally:
             self._writing.discard(key)
             self._ended.set()
@@ -169,7 +172,7 @@ class Workqueue(Generic[K, V]):
                 self._enter(key, *later)
 
     async def drain(self, deadline_seconds: float) -> int:
-        """Write everything that waits now, without regard to when it is due or to the rate; counts what is left."""
+        """Write everything now, whatever its due time and the rate; returns how many are left at the deadline."""
         self._hurried = True
         self._wake.set()
         with suppress(TimeoutError):

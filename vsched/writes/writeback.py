@@ -1,7 +1,7 @@
-"""Writes back what cycles found out: statuses of PodGroups and Queues, conditions of pods, Events.
+"""Writes the results of cycles to objects: statuses of PodGroups and Queues, conditions of pods, Events.
 
-Everything is coalesced, rate-limited and off the cycle: ``submit`` only takes notes. Placements are not its business
-(that is ``dispatch``), nor is the mirror, which is told by callback what became of a status.
+``submit`` only queues; workqueues coalesce and rate-limit the writes outside of the cycle. A callback reports the
+outcome of each status to the mirror. Bindings and evictions have modules of their own.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from typing import Any, Protocol
 
 from vsched.clock import Clock
 from vsched.kube.client import ApiClient
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
-from vsched.writes.bodies import pod_reference, podgroup_reference, taken_by
+from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
-from vsched.writes.nominations import Nominations, NominationSettings
-from vsched.writes.nominations import Told as NominationTold
-from vsched.writes.object_events import Complaints
+from vsched.writes.nominations import Nominations, NominationSettings, OnNominated
+from vsched.writes.object_events import ObjectEvents
 from vsched.writes.pod_conditions import PodConditions, PodConditionSettings
 from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings
 from vsched.writes.queue_status import QueueStatuses, QueueStatusSettings
-from vsched.writes.served_resources import Served
-from vsched.writes.status_writer import Told
+from vsched.writes.served_resources import ServedResources
+from vsched.writes.status_writer import OnStatusWritten
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 
@@ -46,12 +45,12 @@ class WritebackSettings:
 class WritebackMirror(Protocol):
     """What is asked of the mirror."""
 
-    broken: dict[tuple[str, str], Broken]
-    blemished: dict[tuple[str, str], Broken]
+    broken: dict[tuple[str, str], Problem]
+    blemished: dict[tuple[str, str], Problem]
 
 
 class Writeback:
-    """The lanes of everything that is written back, fed by reports."""
+    """The workqueues of everything that is written back. Reports of cycles fill them."""
 
     def __init__(
         self,
@@ -59,33 +58,33 @@ class Writeback:
         writer: Writer,
         settings: WritebackSettings,
         clock: Clock,
-        told: Told,
+        on_written: OnStatusWritten,
         mirror: WritebackMirror,
-        nomination_told: NominationTold,
+        on_nominated: OnNominated,
     ) -> None:
-        served = Served(client)
+        served = ServedResources(client)
         self.events = EventRecorder(writer, settings.events, clock)
-        self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, told)
-        self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, told)
+        self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
+        self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written)
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
-        self.nominations = Nominations(writer, settings.nominations, nomination_told)
-        self._complaints = Complaints(
+        self.nominations = Nominations(writer, settings.nominations, on_nominated)
+        self._object_events = ObjectEvents(
             lambda: chain(mirror.broken.values(), mirror.blemished.values()), writer, served, self.events, clock
         )
 
     @property
-    def lanes(self) -> Mapping[str, Workqueue[Any, Any]]:
-        """Every lane by name, for running them and for metrics."""
+    def workqueues(self) -> Mapping[str, Workqueue[Any, Any]]:
+        """Every workqueue by name."""
         return {
-            "podgroups": self.jobs.lane,
-            "queues": self.queues.lane,
-            "pods": self.pods.lane,
-            "nominations": self.nominations.lane,
-            "events": self.events.lane,
+            "podgroups": self.jobs.workqueue,
+            "queues": self.queues.workqueue,
+            "pods": self.pods.workqueue,
+            "nominations": self.nominations.workqueue,
+            "events": self.events.workqueue,
         }
 
     def submit(self, report: CycleReport, snapshot: Snapshot) -> None:
-        """Take note of everything a cycle found out; ``snapshot`` is the one it ran on."""
+        """Queue the results of a cycle; ``snapshot`` is the one it ran on."""
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
         self.jobs.forget(key for key in snapshot.changed if key not in snapshot.jobs)
@@ -94,44 +93,44 @@ class Writeback:
         self.nominations.submit(report)
 
     def bound(self, bind: Bind) -> None:
-        """Say on a pod that it was placed, if the budget of Events allows."""
+        """Record an Event on a pod that it was bound, if the budget of Events allows."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
         self.events.record(about, NORMAL, "Scheduled", message, once=True)
         self.pods.placed(bind.uid)
 
     def bind_failed(self, bind: Bind, message: str) -> None:
-        """Say on a pod that its placement could not be carried out."""
+        """Record an Event on a pod that its binding failed."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
 
     def evicted(self, eviction: Evict, group_uid: str) -> None:
-        """Say on a pod, and on its PodGroup where it has one, who takes its room."""
+        """Record an Event on a pod, and on its PodGroup where it has one, that names the beneficiary."""
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, WARNING, "Evict", f"Evicted from {eviction.node}: {taken_by(eviction)}")
+        self.events.record(about, WARNING, "Evict", f"Evicted from {eviction.node}: {cause_of_eviction(eviction)}")
         if group_uid:
-            # The same words for all of its pods, so that they are one Event with a count.
+            # The same message for all of its pods, so that they are one Event with a count.
             about = podgroup_reference(eviction.job, group_uid)
-            self.events.record(about, NORMAL, "Evict", f"Pods evicted: {taken_by(eviction)}")
+            self.events.record(about, NORMAL, "Evict", f"Pods evicted: {cause_of_eviction(eviction)}")
 
     def eviction_failed(self, eviction: Evict, message: str) -> None:
-        """Say on a pod that it was to go and stays."""
+        """Record an Event on a pod that its eviction failed."""
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, WARNING, "FailedEviction", f"{taken_by(eviction)}: {message}")
+        self.events.record(about, WARNING, "FailedEviction", f"{cause_of_eviction(eviction)}: {message}")
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for name, lane in self.lanes.items():
-                group.create_task(lane.run(), name=f"writeback-{name}")
-            group.create_task(self._complaints.run(), name="complaints")
+            for name, workqueue in self.workqueues.items():
+                group.create_task(workqueue.run(), name=f"writeback-{name}")
+            group.create_task(self._object_events.run(), name="complaints")
 
     async def drain(self, deadline_seconds: float) -> int:
-        """Write what waits, pods' conditions aside (the next scheduler finds those anew); counts what is left."""
+        """Write what waits; returns how many are left. Conditions of pods are dropped: the next leader writes them."""
         left = await together(
-            self.jobs.lane.drain(deadline_seconds),
-            self.queues.lane.drain(deadline_seconds),
-            self.nominations.lane.drain(deadline_seconds),
-            self.events.lane.drain(deadline_seconds),
+            self.jobs.workqueue.drain(deadline_seconds),
+            self.queues.workqueue.drain(deadline_seconds),
+            self.nominations.workqueue.drain(deadline_seconds),
+            self.events.workqueue.drain(deadline_seconds),
         )
         return sum(left)

@@ -1,6 +1,6 @@
-"""The way out for every write to the API server: one rate limit, one permit, one rule about what is tried again.
+"""Sends every write to the API server: one rate limit, one permit, one rule for retries.
 
-Knows paths and bytes, no objects and no decisions. What an answer means for the mirror is its caller's business.
+It knows paths and bytes only. Its callers decide what an answer means for the mirror.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from vsched.kube.errors import ApiError
 from vsched.writes.limits import Attempts, TokenBucket
 
 NO_ANSWER = 0
-"""The code of a write that reached nobody, or whose answer never came."""
+"""The code of a write that did not reach the server, or got no answer."""
 
 NOT_PERMITTED = -1
-"""The code of a write that was not sent, because this process may not write any more; never tried again."""
+"""The code of a write that was not sent because this process may no longer write. It is not retried."""
 
 UNSENT = -2
-"""The code of a write that cannot be put into a request at all; never tried again."""
+"""The code of a write that cannot be made into a request. It is not retried."""
 
 RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
 
 
 class Write(NamedTuple):
-    """One request that changes something."""
+    """One request that changes an object."""
 
     kind: str
-    """What it is about, for metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``."""
+    """For metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``."""
     method: str
     path: str
     body: bytes
@@ -58,9 +58,9 @@ class WriteResult(NamedTuple):
     seconds: float = 0.0
     """From the first attempt to the end, waits included."""
     causes: tuple[str, ...] = ()
-    """The reasons a refusal gives one by one, such as ``DisruptionBudget``."""
+    """The reasons in the details of a refusal, such as ``DisruptionBudget``."""
     asked_seconds: float = 0.0
-    """How long the API server asks to be left alone; 0 where it does not."""
+    """The server's ``Retry-After``; 0 where it sent none."""
 
     attempts: int = 1
 
@@ -80,16 +80,16 @@ class WriteResult(NamedTuple):
 
 
 def may_help(answer: WriteResult) -> bool:
-    """Whether trying again may end otherwise, as far as the code says."""
+    """Whether a retry may succeed, judging by the code."""
     return answer.code in RETRIED
 
 
-Tell = Callable[[str, int, float], None]
-"""Told of every single request: kind, code, seconds."""
+OnRequest = Callable[[str, int, float], None]
+"""Called after every request with its kind, code and seconds."""
 
 
 Permit = Callable[[], bool]
-"""Whether this process may write now; must not wait."""
+"""Says whether this process may write now. It must return at once."""
 
 WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process does not lead")
 
@@ -101,12 +101,12 @@ class Writer:
         self,
         client: ApiClient,
         bucket: TokenBucket,
-        tell: Tell = lambda kind, code, seconds: None,
+        on_request: OnRequest = lambda kind, code, seconds: None,
         permit: Permit = lambda: True,
     ) -> None:
         self._client = client
         self._bucket = bucket
-        self._tell = tell
+        self._on_request = on_request
         self._permit = permit
 
     async def send(
@@ -142,5 +142,5 @@ class Writer:
             answer = WriteResult(NO_ANSWER, str(error))
         except BadInput as error:
             answer = WriteResult(UNSENT, f"not sent: {error}")
-        self._tell(write.kind, answer.code, time.perf_counter() - began)
+        self._on_request(write.kind, answer.code, time.perf_counter() - began)
         return answer

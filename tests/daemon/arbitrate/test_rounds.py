@@ -78,14 +78,14 @@ async def court(*objects: Fields) -> AsyncIterator[Court]:
         cache, clock, nudges = Cache(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
         telemetry, sender = Telemetry(clock), writer_to(client)
         events = EventRecorder(sender, EventSettings(), clock)
-        hands = AllocationWriter(sender, events, telemetry.worry)
+        parts = AllocationWriter(sender, events, telemetry.worry)
         evictor = Evictor(sender, telemetry.eviction, EvictionSettings(), clock)
         arbiter = Arbiter(
-            cache, hands, evictor, RULES, Placing.of(REGISTRY), clock, telemetry, lambda: nudges.append(clock.now())
+            cache, parts, evictor, RULES, Placing.of(REGISTRY), clock, telemetry, lambda: nudges.append(clock.now())
         )
         at = Court(server, cache, arbiter, clock, telemetry, nudges)
         at.see(*objects)
-        tasks = [asyncio.create_task(run()) for run in (hands.run, evictor.run, events.lane.run)]
+        tasks = [asyncio.create_task(run()) for run in (parts.run, evictor.run, events.workqueue.run)]
         try:
             yield at
         finally:

@@ -15,7 +15,7 @@ from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Ou
 from vsched.writes.evictions import EvictionSettings, Evictor
 
 
-class Hands(NamedTuple):
+class SessionParts(NamedTuple):
     """What is wound down, and the server it reaches."""
 
     server: RecordingServer
@@ -36,7 +36,7 @@ class Hands(NamedTuple):
 
 
 @asynccontextmanager
-async def hands() -> AsyncIterator[Hands]:
+async def parts() -> AsyncIterator[SessionParts]:
     outcomes: list[Outcome] = []
     async with recording() as (server, client):
         writer = writer_to(client)
@@ -44,7 +44,7 @@ async def hands() -> AsyncIterator[Hands]:
         evictor = Evictor(writer, lambda outcome: None, EvictionSettings(), FakeClock())
         tasks = [asyncio.create_task(dispatcher.run()), asyncio.create_task(evictor.run())]
         try:
-            yield Hands(server, dispatcher, evictor, outcomes)
+            yield SessionParts(server, dispatcher, evictor, outcomes)
         finally:
             for task in tasks:
                 task.cancel()
@@ -61,7 +61,7 @@ def verdicts(outcomes: list[Outcome]) -> dict[BindOutcome, int]:
 
 
 async def test_what_was_decided_is_carried_out_first() -> None:
-    async with hands() as found:
+    async with parts() as found:
         found.dispatcher.submit(binds(20))
         found.evictor.submit([Evict("uid-v", "ns", "v", "n2", "ns/low", "preempt", "ns/g")])
         left, had = await found.end(5.0, 5.0)
@@ -72,7 +72,7 @@ async def test_what_was_decided_is_carried_out_first() -> None:
 
 
 async def test_what_was_not_sent_in_time_is_dropped_and_what_is_on_the_wire_waited_for() -> None:
-    async with hands() as found:
+    async with parts() as found:
         found.server.open.clear()
         found.dispatcher.submit(binds(20))
         await until(lambda: found.server.in_flight == 2)
@@ -87,7 +87,7 @@ async def test_what_was_not_sent_in_time_is_dropped_and_what_is_on_the_wire_wait
 
 
 async def test_bindings_that_nobody_answers_are_left_on_the_wire() -> None:
-    async with hands() as found:
+    async with parts() as found:
         found.server.open.clear()
         found.dispatcher.submit(binds(1))
         await until(lambda: found.server.in_flight == 1)
@@ -97,7 +97,7 @@ async def test_bindings_that_nobody_answers_are_left_on_the_wire() -> None:
 
 
 async def test_a_daemon_that_has_nothing_to_do_ends_at_once() -> None:
-    async with hands() as found:
+    async with parts() as found:
         left, had = await asyncio.wait_for(found.end(300.0, 600.0), 60.0)
         assert left == Left(writes=1, bindings=0)
         assert had[0] > 20.0

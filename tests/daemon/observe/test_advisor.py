@@ -81,9 +81,9 @@ class Desk:
     def __init__(self, text: str, settings: AdvisorSettings = QUICK) -> None:
         self._cache = mirror(manifests(text))
         self.telemetry = Telemetry(FakeClock())
-        self.lookout = SnapshotService(lambda: None)
+        self.snapshots = SnapshotService(lambda: None)
         self.given: list[Mapping[str, Advice]] = []
-        self.advisor = Advisor(self.lookout, REGISTRY, self._take, self.telemetry, settings)
+        self.advisor = Advisor(self.snapshots, REGISTRY, self._take, self.telemetry, settings)
 
     def _take(self, advice: Mapping[str, Advice]) -> None:
         self.given.append(advice)
@@ -92,10 +92,10 @@ class Desk:
     async def session(self) -> dict[str, str]:
         """One session; what it says of jobs."""
         snapshot = self._cache.snapshot(NOW)
-        asked = self.lookout.begin()
+        asked = self.snapshots.begin()
         report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
         self.telemetry.findings.take(snapshot, report)
-        await self.lookout.end(asked, snapshot, DEFAULT_POLICY, report)
+        await self.snapshots.end(asked, snapshot, DEFAULT_POLICY, report)
         return {key: outcome.message for key, outcome in report.jobs.items()}
 
     async def sessions(self, number: int) -> dict[str, str]:
@@ -173,12 +173,12 @@ async def test_a_search_stands_aside_while_a_session_is_under_way() -> None:
         await desk.session()
         await asyncio.sleep(0.1)
         await desk.session()
-        desk.lookout.begin()
+        desk.snapshots.begin()
         await asyncio.sleep(0.3)
         before = desk.searches()
         await asyncio.sleep(0.3)
         assert desk.searches() == before
-        desk.lookout.fail([])
+        desk.snapshots.fail([])
         async with asyncio.timeout(20.0):
             while desk.searches() <= before:
                 await asyncio.sleep(0.02)
@@ -194,7 +194,7 @@ async def test_an_error_in_a_round_is_told_and_slept_over() -> None:
     def refuse(advice: Mapping[str, Advice]) -> None:
         raise ValueError("no more of it")
 
-    desk.advisor = Advisor(desk.lookout, REGISTRY, refuse, desk.telemetry, settings)
+    desk.advisor = Advisor(desk.snapshots, REGISTRY, refuse, desk.telemetry, settings)
     with capture_logs() as told:
         problem = "ValueError: no more of it"
         await desk.sessions_until(lambda _: [line.get("problem") for line in told].count(problem) > 1, more=0)
@@ -228,8 +228,8 @@ job x/young min=4 pods=4 cpu=1 phase=Inqueue age=0
 job x/empty min=1 age=9 phase=Inqueue
 """
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
-    sight = FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 1)
-    assert [key for key, _ in waiting_jobs(sight, 1.0)] == ["x/waits"]
+    frozen = FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 1)
+    assert [key for key, _ in waiting_jobs(frozen, 1.0)] == ["x/waits"]
 
 
 @pytest.mark.parametrize(

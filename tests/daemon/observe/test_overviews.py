@@ -93,7 +93,7 @@ async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_no
         Cluster([node("n1")], manifests=gang("waits", 1, cpu="64")) as cluster,
         shown(cluster, observing=often, period_seconds=0.05, advise=False) as (daemon, url),
     ):
-        findings, feed = daemon.telemetry.findings, daemon.showing._feed
+        findings, feed = daemon.telemetry.findings, daemon.inspection._feed
         async with watching(f"{url}/events") as reader:
             await until_seen(reader, lambda found: "default/waits" in found.jobs and found.jobs["default/waits"].reason)
             await until_still(feed, findings)

@@ -168,10 +168,10 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
         with capture_logs() as lines:
             cluster.apply(gang("stone", 1))
-            await until(lambda: len(daemon.showing.recorder.ring) == 1, 20.0)
+            await until(lambda: len(daemon.inspection.recorder.ring) == 1, 20.0)
             await until(lambda: any(line["event"] == "cycle kept" for line in lines))
             [found] = (await ask(f"{url}/recordings")).body["recordings"]
-            await until(lambda: next(iter(daemon.showing.recorder.ring)).times > 1, 20.0)
+            await until(lambda: next(iter(daemon.inspection.recorder.ring)).times > 1, 20.0)
         recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
         hidden = decode(await fetched(f"{url}/recordings/{found['number']}?anonymous=true"))
     assert found["why"] == "exception"
@@ -220,7 +220,7 @@ async def test_bindings_that_are_decided_again_and_again_are_kept() -> None:
         proxy.spoil("POST", r"/api/v1/namespaces/default/pods/g-0/binding", 403, times=1000)
         cluster.apply(gang("g", 1))
         await until(lambda: kept(daemon, "no-progress"), 40.0)
-        [found] = daemon.showing.recorder.ring
+        [found] = daemon.inspection.recorder.ring
     assert found.head.says == "pod default/g-0 was to be bound 2 times, and is not"
     recording = decode(found.data)
     assert recording.report is not None
@@ -235,7 +235,7 @@ async def test_nothing_is_held_once_whoever_others_were_evicted_for_has_its_plac
         Cluster([node("n1", cpu="2")], manifests=high, settings=QUICK_TO_GO) as cluster,
         serving(cluster.url, policy_file=policy, period_seconds=0.2) as (daemon, _),
     ):
-        recorder, most = daemon.showing.recorder, 0
+        recorder, most = daemon.inspection.recorder, 0
         cluster.apply(gang("low", 2, minimum=1))
         await until(lambda: len(nodes_of(cluster, "low-")) == 2)
         cluster.apply(of_class("high", gang("urgent", 1)))

@@ -21,24 +21,24 @@ def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
 
 async def test_asking_starts_a_session_and_gives_what_it_decided_by_which_policy() -> None:
     async with looping(decide) as running:
-        sight = await running.lookout.look()
+        frozen = await running.snapshots.look()
 
-        assert sight.policy is POLICY
-        assert sight.report == CycleReport()
-        assert sight.snapshot.jobs == {}
+        assert frozen.policy is POLICY
+        assert frozen.report == CycleReport()
+        assert frozen.snapshot.jobs == {}
 
 
 async def test_those_who_ask_at_once_share_one_session() -> None:
     async with looping(decide) as running:
-        sights = await asyncio.gather(*(running.lookout.look() for _ in range(5)))
+        sights = await asyncio.gather(*(running.snapshots.look() for _ in range(5)))
 
-        assert len({id(sight) for sight in sights}) == 1
+        assert len({id(frozen) for frozen in sights}) == 1
 
 
 async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:
     async with looping(decide) as running:
-        first = await running.lookout.look()
-        second = await running.lookout.look()
+        first = await running.snapshots.look()
+        second = await running.snapshots.look()
 
         assert second.number > first.number
 
@@ -52,10 +52,10 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
         return CycleReport()
 
     async with looping(fails_once) as running:
-        sight = await running.lookout.look()
+        frozen = await running.snapshots.look()
 
         assert not left
-        assert sight.number == 2
+        assert frozen.number == 2
 
 
 async def test_where_nothing_decides_it_is_said_after_a_while() -> None:

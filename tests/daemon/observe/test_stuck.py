@@ -134,20 +134,20 @@ def _runs(cluster: Cluster, name: str) -> bool:
 
 async def seen(daemon: Daemon, stuck: Stuck) -> FrozenSnapshot:
     """A session that saw the job wait for what it is to wait for."""
-    sight = await daemon.showing.lookout.look()
+    frozen = await daemon.inspection.snapshots.look()
     end = time.monotonic() + 20.0
-    while not _waits_for_it(sight, stuck):
-        outcome = sight.report.jobs.get(KEY)
+    while not _waits_for_it(frozen, stuck):
+        outcome = frozen.report.jobs.get(KEY)
         assert time.monotonic() < end, "nothing is said" if outcome is None else f"{outcome.code}: {outcome.message}"
         await asyncio.sleep(0.05)
-        sight = await daemon.showing.lookout.look()
-    return sight
+        frozen = await daemon.inspection.snapshots.look()
+    return frozen
 
 
-def _waits_for_it(sight: FrozenSnapshot, stuck: Stuck) -> bool:
+def _waits_for_it(frozen: FrozenSnapshot, stuck: Stuck) -> bool:
     if stuck.code is Code.NO_POD_GROUP:
-        return len(sight.snapshot.strays.get(KEY, Job("", JobSpec("", ""))).pending) > 1
-    outcome = sight.report.jobs.get(KEY)
+        return len(frozen.snapshot.strays.get(KEY, Job("", JobSpec("", ""))).pending) > 1
+    outcome = frozen.report.jobs.get(KEY)
     return outcome is not None and outcome.code == stuck.code and stuck.says in outcome.message
 
 
@@ -189,7 +189,7 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
             if found["kind"] == "Pod":
                 found["spec"].update(stuck.spec)
         cluster.apply(comes)
-        sight = await seen(daemon, stuck)
+        frozen = await seen(daemon, stuck)
         told = await explained(daemon)
         assert told.state is (State.NEVER if stuck.never else State.WAITS), told.message
         assert told.constraints[0].code == stuck.code, told.constraints
@@ -200,7 +200,7 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
 
         change = told.changes[len(stuck.helps) - 1]
         assert stuck.command in change.command
-        making = Making(cluster, policy_file, sight.snapshot, sight.policy)
+        making = Making(cluster, policy_file, frozen.snapshot, frozen.policy)
         for less in filter(None, map(a_notch_less, change.edits)):
             making.make(less)
         await noticed(cluster, daemon)

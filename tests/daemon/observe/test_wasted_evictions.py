@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.small import SmallCluster
 from vsched.arbitrator.effects import Promise, RoundResult
-from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, MOST, Vain, kept_by, promised_by
+from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, MOST, WastedEvictions, kept_by, promised_by
 from vsched.model.nodes import NodeAttributes, NodeStatics, Taint
 from vsched.model.plan import CycleReport, Evict, Nominate
 from vsched.model.status import Status
@@ -34,7 +34,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.small = SmallCluster().node("n1").node("n2")
-        self.vain = Vain(self.tasks.get, lambda *told: self.told.append(told))
+        self.wasted = WastedEvictions(self.tasks.get, lambda *told: self.told.append(told))
 
     def see(self, uid: str, status: Status, node: str = "") -> None:
         job = self.small.jobs.get("ns/low") or self.small.job("low", 0)
@@ -46,10 +46,10 @@ class World:
         """Evictions are decided, carried out, and seen to be under way; somebody waits for their room."""
         for uid in pods:
             self.see(uid, Status.PENDING)
-        self.vain.decided(evictions, {(each.beneficiary, each.node): pods for each in evictions})
+        self.wasted.decided(evictions, {(each.beneficiary, each.node): pods for each in evictions})
         for each in evictions:
             self.see(each.uid, Status.RELEASING, each.node)
-            self.vain.answered(each, EvictionVerdict.EVICTED)
+            self.wasted.answered(each, EvictionVerdict.EVICTED)
         self.pass_time(1.0)
 
     def leave(self, *victims: int) -> None:
@@ -61,7 +61,7 @@ class World:
         ends = self.now + seconds
         while self.now < ends:
             self.now += 1.0
-            self.vain.look(self.now, NodeStatics(self.nodes))
+            self.wasted.look(self.now, NodeStatics(self.nodes))
 
     def outlast(self) -> None:
         self.pass_time(BOUND_SECONDS + 3.0)
@@ -75,7 +75,7 @@ def test_evictions_whose_beneficiary_still_waits_a_minute_after_the_room_was_the
     assert world.told == []
     world.pass_time(4.0)
     assert world.told == [(JOB, "n1", {"preempt": 2})]
-    assert len(world.vain) == 0
+    assert len(world.wasted) == 0
     world.outlast()
     assert len(world.told) == 1
 
@@ -109,11 +109,11 @@ def room_never_made(world: World) -> None:
 
 
 def one_refused(world: World) -> None:
-    world.vain.answered(evict(1), EvictionVerdict.REFUSED_NOW)
+    world.wasted.answered(evict(1), EvictionVerdict.REFUSED_NOW)
 
 
 def one_lost(world: World) -> None:
-    world.vain.answered(evict(1), EvictionVerdict.GAVE_UP)
+    world.wasted.answered(evict(1), EvictionVerdict.GAVE_UP)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_evictions_that_nobody_can_call_in_vain(happens: Callable[[World], None]
     world.outlast()
     assert world.told == []
     world.leave(0)
-    assert len(world.vain) == (1 if happens is room_never_made else 0)
+    assert len(world.wasted) == (1 if happens is room_never_made else 0)
 
 
 @pytest.mark.parametrize(
@@ -153,21 +153,21 @@ def test_who_left_while_another_did_not_has_left_in_vain(happens: Callable[[Worl
     world.leave(0)
     world.outlast()
     assert world.told == [(JOB, "n1", {"preempt": 1})]
-    assert len(world.vain) == 0
+    assert len(world.wasted) == 0
 
 
 def test_one_at_a_time_for_ever_is_in_vain_though_others_are_taken_meanwhile() -> None:
     world = World()
     for number in range(0, 20, 2):
         world.take(evict(number), evict(number + 1))
-        world.vain.answered(evict(number + 1), EvictionVerdict.REFUSED_NOW)
+        world.wasted.answered(evict(number + 1), EvictionVerdict.REFUSED_NOW)
         world.leave(number)
         world.pass_time(20.0)
-    assert world.vain.follows(JOB)
+    assert world.wasted.follows(JOB)
     assert len(world.told) >= 5
     world.outlast()
     assert world.told == [(JOB, "n1", {"preempt": 1})] * 10
-    assert not world.vain.follows(JOB)
+    assert not world.wasted.follows(JOB)
 
 
 def test_a_beneficiary_that_is_placed_in_the_end_makes_good_what_was_left_of_a_refusal() -> None:
@@ -180,16 +180,16 @@ def test_a_beneficiary_that_is_placed_in_the_end_makes_good_what_was_left_of_a_r
     placed(world)
     world.outlast()
     assert world.told == []
-    assert len(world.vain) == 0
+    assert len(world.wasted) == 0
 
 
 def test_nothing_is_followed_where_all_is_refused() -> None:
     world = World()
-    world.vain.decided((evict(0), evict(1)), {(JOB, "n1"): ("p",)})
+    world.wasted.decided((evict(0), evict(1)), {(JOB, "n1"): ("p",)})
     for number in (0, 1):
-        world.vain.answered(evict(number), EvictionVerdict.REFUSED)
+        world.wasted.answered(evict(number), EvictionVerdict.REFUSED)
     world.pass_time(2.0)
-    assert len(world.vain) == 0
+    assert len(world.wasted) == 0
 
 
 def test_time_counts_from_when_the_last_victim_of_a_gang_has_left() -> None:
@@ -218,7 +218,7 @@ def test_another_eviction_for_the_same_beneficiary_starts_the_time_anew() -> Non
 
 def test_a_node_of_several_that_served_its_purpose_is_not_counted() -> None:
     world = World()
-    world.vain.decided((evict(0), evict(1, "n2")), {(JOB, "n1"): ("p",), (JOB, "n2"): ("q",)})
+    world.wasted.decided((evict(0), evict(1, "n2")), {(JOB, "n1"): ("p",), (JOB, "n2"): ("q",)})
     world.see("p", Status.BINDING, "n1")
     world.see("q", Status.PENDING)
     world.pass_time(2.0)
@@ -240,17 +240,17 @@ def test_a_binding_that_does_not_come_true_is_no_place() -> None:
 
 def test_who_evicts_for_nobody_in_particular_is_not_followed() -> None:
     world = World()
-    world.vain.decided((evict(0, action="shuffle", beneficiary=""),), {})
-    world.vain.decided((evict(1),), {})
-    assert len(world.vain) == 0
+    world.wasted.decided((evict(0, action="shuffle", beneficiary=""),), {})
+    world.wasted.decided((evict(1),), {})
+    assert len(world.wasted) == 0
 
 
 def test_no_more_are_followed_than_is_good() -> None:
     world = World()
     for number in range(MOST + 5):
         each = evict(number, beneficiary=f"ns/{number}")
-        world.vain.decided((each,), {(each.beneficiary, "n1"): ("p",)})
-    assert len(world.vain) == MOST
+        world.wasted.decided((each,), {(each.beneficiary, "n1"): ("p",)})
+    assert len(world.wasted) == MOST
 
 
 def test_whom_a_session_keeps_nodes_for() -> None:

@@ -286,8 +286,8 @@ async def test_secrets_are_in_no_line_and_on_no_page(tmp_path: Path, form: str) 
                 pages.append(page)
             files["tokens"].write_text(f"{secrets['page']},operator\n{secrets['new']}\n")
             files["policy"].write_text(f"actions: allocate\nmetrics: {{password: {secrets['other']}}}\n")
-            assert daemon.doors._table is not None
-            daemon.doors._renewed(daemon.doors._table.renewed.look())  # type: ignore[arg-type]
+            assert daemon.listeners._table is not None
+            daemon.listeners._renewed(daemon.listeners._table.renewed.look())  # type: ignore[arg-type]
             daemon.policy.nudge()
             await until(lambda: not daemon.policy.last.ok)
             del cluster.tokens.static[secrets["api"]]

@@ -75,17 +75,17 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
 def test_facts_arrive_as_lines_of_one_datagram(kind: str, tmp_path: Path) -> None:
     address = str(tmp_path / "notify") if kind == "/" else f"@vsched-test-{os.getpid()}"
     with closing(Manager(address)) as manager:
-        teller = notifier({"NOTIFY_SOCKET": address})
-        assert teller.listens
-        assert teller.tell(READY=1, STATUS="two\nlines  here") == ""
+        pod_events = notifier({"NOTIFY_SOCKET": address})
+        assert pod_events.listens
+        assert pod_events.tell(READY=1, STATUS="two\nlines  here") == ""
         assert manager.hear() == [{"READY": "1", "STATUS": "two lines here"}]
 
 
 def test_without_a_service_manager_nothing_is_told() -> None:
-    teller = notifier({})
-    assert not teller.listens
-    assert teller.watchdog_seconds == 0
-    assert teller.tell(READY=1) == ""
+    pod_events = notifier({})
+    assert not pod_events.listens
+    assert pod_events.watchdog_seconds == 0
+    assert pod_events.tell(READY=1) == ""
 
 
 def test_a_service_manager_that_is_gone_is_a_problem_and_no_error(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_a_service_manager_that_is_gone_is_a_problem_and_no_error(tmp_path: Path
 
 
 def test_a_service_manager_that_does_not_read_is_not_waited_for(manager: Manager) -> None:
-    teller = Notifier(manager.address)
-    problems = {teller.tell(STATUS=number) for number in range(2_000)}
+    pod_events = Notifier(manager.address)
+    problems = {pod_events.tell(STATUS=number) for number in range(2_000)}
     assert problems == {"", "Resource temporarily unavailable"}
 
 
@@ -138,8 +138,8 @@ class Story:
         self.ready, self.alive, self.status, self.reading = False, True, "waits", object()
         self.worries: list[str] = []
         watched = Watched(lambda: self.ready, lambda: self.alive, lambda: self.status, lambda: self.reading)
-        teller = Notifier(manager.address, watchdog_seconds)
-        self.supervision = Supervision(teller, watched, self.clock, lambda event, **_: self.worries.append(event))
+        pod_events = Notifier(manager.address, watchdog_seconds)
+        self.supervision = Supervision(pod_events, watched, self.clock, lambda event, **_: self.worries.append(event))
 
     def beat(self, seconds: float = 1.0) -> Facts:
         """What is told at the next beat, all together."""

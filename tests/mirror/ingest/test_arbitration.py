@@ -343,8 +343,8 @@ def test_sizes_that_make_no_sense_are_one_clear_line(read: Any, found: make.Fiel
 # Pods
 
 
-def task_of(fields: make.Fields, strangers: bool = True) -> Task | None:
-    facts = PodReader(ResourceAxis(), frozenset({"volcano"}), strangers=strangers).read(make.decode(fields))
+def task_of(fields: make.Fields, foreign: bool = True) -> Task | None:
+    facts = PodReader(ResourceAxis(), frozenset({"volcano"}), foreign=foreign).read(make.decode(fields))
     return None if facts is None else facts.task
 
 
@@ -355,9 +355,9 @@ def test_pods_of_other_schedulers_are_read_before_they_have_a_node_but_are_nobod
     found = task_of(stranger)
     assert found is not None
     assert (found.job, found.status, found.node) == ("", Status.PENDING, "")
-    assert task_of(stranger, strangers=False) is None
-    for strangers in (True, False):
-        there = task_of(placed, strangers)
+    assert task_of(stranger, foreign=False) is None
+    for foreign in (True, False):
+        there = task_of(placed, foreign)
         assert there is not None
         assert there.job == "ns/theirs", "as it ever was"
     ours = task_of(make.pod())
@@ -387,7 +387,7 @@ def owned(kind: str, controller: bool = True) -> make.Fields:
     ],
 )
 def test_which_pods_go_first_and_which_come_back(fields: make.Fields, preferred: bool, returns: bool) -> None:
-    found = task_of(fields, strangers=False)
+    found = task_of(fields, foreign=False)
 
     assert found is not None
     assert (found.preferred_victim, found.returns) == (preferred, returns)
@@ -442,7 +442,7 @@ def limited(cpu: str | None = None, memory: str | None = None, **fields: Any) ->
 )
 def test_what_limits_add_up_to(spec: make.Fields, expected: dict[str, int]) -> None:
     fields = make.merged(make.pod(), {"spec": spec})
-    found, usual = task_of(fields), task_of(fields, strangers=False)
+    found, usual = task_of(fields), task_of(fields, foreign=False)
 
     assert found is not None
     assert usual is not None
@@ -468,7 +468,7 @@ def test_limits_during_a_resize(reason: str, expected: int) -> None:
 
 def test_what_cannot_be_read_of_a_pod_takes_its_room_and_its_limits() -> None:
     spec = {"affinity": 1, "containers": [limited("3")]}
-    reader = PodReader(ResourceAxis(), frozenset(), strangers=True)
+    reader = PodReader(ResourceAxis(), frozenset(), foreign=True)
     found = reader.occupant(make.decode(make.merged(make.pod(node="n1"), {"spec": spec})))
 
     assert found is not None

@@ -56,7 +56,7 @@ class Shown(NamedTuple):
 
     overview: Overview
     change: Delta | None
-    sight: FrozenSnapshot
+    frozen: FrozenSnapshot
 
 
 def described(nodes: int, jobs: int) -> str:
@@ -122,7 +122,7 @@ def main(nodes: int = 5000, jobs: int = 5000) -> None:
     print(f"{nodes} nodes, {jobs} jobs of which {shown.overview.counts['jobs_waiting']} wait")
     still = scale.look(shown.overview, Costs())
     again = scale.look(still.overview, Costs())
-    costs.of("nothing changed", lambda: nothing_changed(still.sight, again.sight))
+    costs.of("nothing changed", lambda: nothing_changed(still.frozen, again.frozen))
     sizes = []
     for _ in range(STEPS):
         scale.end(again.overview)

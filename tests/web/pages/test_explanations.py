@@ -14,7 +14,7 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.settings.built_in import REGISTRY
 from vsched.web.pages.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
 from vsched.web.serve.server import serving
@@ -28,25 +28,25 @@ TEXT = """
     job far/serve min=1 pods=1 cpu=20
 """
 LEFT_OUT = (
-    Broken("PodGroup", "ns", "broken", "u1", "PodGroup ns/broken: spec.minMember: expected an integer, got -1"),
-    Broken("Pod", "ns", "foreign", "u2", "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other"),
-    Broken("Queue", "", "odd", "u3", "Queue odd: spec.weight: expected an integer, got 0"),
+    Problem("PodGroup", "ns", "broken", "u1", "PodGroup ns/broken: spec.minMember: expected an integer, got -1"),
+    Problem("Pod", "ns", "foreign", "u2", "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other"),
+    Problem("Queue", "", "odd", "u3", "Queue odd: spec.weight: expected an integer, got 0"),
 )
 Get = Any
 
 
-def sight() -> FrozenSnapshot:
+def frozen() -> FrozenSnapshot:
     snapshot = mirror(manifests(TEXT)).snapshot(NOW)
     return FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 7)
 
 
 async def look() -> FrozenSnapshot:
-    return sight()
+    return frozen()
 
 
 @asynccontextmanager
 async def pages(
-    look: Look = look, left_out: Iterable[Broken] = LEFT_OUT, longest_seconds: float = LONGEST_SECONDS
+    look: Look = look, left_out: Iterable[Problem] = LEFT_OUT, longest_seconds: float = LONGEST_SECONDS
 ) -> AsyncIterator[Get]:
     """The pages at one address; gives a function from a path to code, document and headers."""
     routes = explanation_routes(look, REGISTRY, lambda: left_out, lambda seconds: None, longest_seconds)
@@ -167,7 +167,7 @@ async def test_too_many_at_once_are_sent_away_and_the_others_answered() -> None:
 
     async def slowly() -> FrozenSnapshot:
         await open_.wait()
-        return sight()
+        return frozen()
 
     async with pages(slowly) as get, asyncio.TaskGroup() as group:
         asked = [group.create_task(get("/explain/ns/other")) for _ in range(MOST_AT_ONCE + 3)]
@@ -199,7 +199,7 @@ async def test_whoever_goes_away_leaves_no_work_behind() -> None:
     async def slow() -> FrozenSnapshot:
         began.set()
         await asyncio.to_thread(goes_on.wait, 60.0)
-        return sight()
+        return frozen()
 
     async with pages(slow) as get:
         asked = asyncio.create_task(get("/explain/ns/train"))

@@ -1,6 +1,6 @@
-"""What others ask of arbitration: kube-scheduler whether it may place a pod, the API server whether a Consumer will do.
+"""Answers for kube-scheduler (may this pod be placed?) and for the API server's webhook (is this Consumer valid?).
 
-Answered from the mirror as it is at that moment and from the last round; nothing is waited for.
+Answers come at once, from the mirror and from the last round of arbitration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vsched.web.findings import Arbitrated, Findings
 
 
 class Review:
-    """Judges Consumers and buckets that people write, by the mirror alone: standbys do so as well as the leader."""
+    """Validates Consumers and buckets by the mirror alone, so standbys can do it, too."""
 
     def __init__(self, cache: Cache, ready: Callable[[], str]) -> None:
         self._cache = cache
@@ -26,13 +26,16 @@ class Review:
         """Why nothing can be judged yet; empty where it can."""
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:
-        """What is wrong with a Consumer or a bucket, a line each."""
+        """The problems of a Consumer or a bucket, a line each."""
         arbitration = self._cache.arbitration()
         return problems(found, arbitration, {**self._cache.total(), **arbitration.storage})
 
 
 class Admission:
-    """Judges pods that other schedulers want to place; what it lets through is on its books, so one alone may judge."""
+    """Decides about pods that other schedulers want to place.
+
+    It counts the pods it has admitted as used, so only one daemon at a time may decide.
+    """
 
     def __init__(self, cache: Cache, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
         self._cache = cache
@@ -45,13 +48,13 @@ class Admission:
         """The last round that the gate knows of."""
 
     def ready(self) -> str:
-        """Why nothing can be judged yet; empty where it can."""
+        """Why there is no answer yet; empty if there is."""
         if self._findings.arbitrated is None:
             return self._idle() or "nothing has been divided yet: the mirror is not complete"
         return self._idle()
 
     def judge(self, asking: Asking) -> ExtenderAnswer:
-        """Whether a pod may be placed; what is let through counts as held from now on."""
+        """Whether a pod may be placed; an admitted pod counts as used from now on."""
         found = self._findings.arbitrated
         if found is not None and found is not self._round:
             self.gate.use(found.division, lends=not found.verdict.promised)
@@ -60,7 +63,7 @@ class Admission:
         return self.gate.judge(asking, self._clock.monotonic())
 
     def granted(self) -> Mapping[str, Counted]:
-        """What others are about to place, by namespace: sessions count it as held."""
+        """What admitted pods use, by namespace, until the watch shows them; sessions count it, too."""
         return self.gate.granted(self._clock.monotonic())
 
     def _look(self, uid: str) -> Seen:
@@ -69,5 +72,5 @@ class Admission:
             return Seen(PodState.UNKNOWN)
         names = self._cache.axis.names
         amounts = {names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
-        sight = PodState.WAITING if task.status is Status.PENDING else PodState.PLACED
-        return Seen(sight, Asking(task.namespace, task.name, uid, amounts), ours=bool(task.job))
+        state = PodState.WAITING if task.status is Status.PENDING else PodState.PLACED
+        return Seen(state, Asking(task.namespace, task.name, uid, amounts), ours=bool(task.job))

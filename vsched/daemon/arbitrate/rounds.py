@@ -1,7 +1,7 @@
-"""Arbitration in the daemon: when a round is due, what becomes of its verdict, and what is known of the last one.
+"""Rounds of arbitration: when one is due, and how its result is carried out.
 
-What is deserved and who has to go is worked out in ``vsched.arbitrator``, in a worker thread and purely; here it is
-carried out. A round that fails is told, and tried again later: sessions go on under the limits of the last one.
+``vsched.arbitrator`` computes shares and victims, purely and in a worker thread. A round that fails is reported and
+retried later; until then sessions keep to the limits of the last one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from vsched.web.findings import Arbitrated
 from vsched.writes.evictions import Evictor
 
 LONGEST_PAUSE_SECONDS = 30.0
-"""Between two rounds that fail: the interval, doubling up to this."""
+"""The longest wait after rounds that fail; it doubles from the interval up to this."""
 SHARE = 2.0
-"""A round is followed by a pause of this many times what it took: sessions wait for it."""
+"""The pause after a round, as a multiple of its duration: sessions wait while a round runs."""
 
 
 class Decided(NamedTuple):
-    """What one round comes to."""
+    """The result of one round."""
 
     division: Division
     verdict: RoundResult
@@ -47,7 +47,7 @@ class Decided(NamedTuple):
 
 
 class Arbiter:
-    """Rounds of arbitration, one before a session whenever it is time."""
+    """Runs a round of arbitration before a session whenever one is due."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Arbiter:
         self._telemetry = telemetry
         self._nudge = nudge
         self._granted = granted
-        """What other schedulers were told they may place, by namespace, and is not seen yet."""
+        """What other schedulers' admitted pods use, by namespace, until the watch shows them."""
         self._based_on: tuple[object, ...] = ()
         """What the last round was decided on, in a few numbers."""
         self._last_at = 0.0
@@ -141,7 +141,7 @@ class Arbiter:
         return replace(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous)
 
     def _stays(self, eviction: Evict) -> bool:
-        """Whether nobody else has sent a pod away, nor has its eviction been refused, while the round was decided."""
+        """Whether the pod still runs, and its eviction was not refused, since the round began."""
         task = self._cache.task(eviction.uid)
         return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
 
@@ -152,7 +152,7 @@ class Arbiter:
         self._telemetry.arbitration_failed(error, pause_seconds)
 
     def _wake_at(self, wait_seconds: float) -> None:
-        """What has changed during the pause is looked at when it is over, not when the next period is."""
+        """Start a session when the pause is over, rather than at the next period."""
         if self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(wait_seconds, self._woken)
 
@@ -162,7 +162,7 @@ class Arbiter:
 
 
 def with_granted(snapshot: Snapshot, granted: Mapping[str, Counted]) -> Snapshot:
-    """The same with what other schedulers are about to place counted as held: sessions do not give it away again."""
+    """The snapshot with pods that other schedulers may place counted as used, so that sessions do not use that room."""
     if not granted:
         return snapshot
     held, limits = dict(snapshot.held), dict(snapshot.held_limits)

@@ -1,8 +1,8 @@
-"""Which of several daemons acts: what a daemon asks of an election, with a Lease and without any.
+"""Leader election: which of several daemons acts, with a Lease or without.
 
-A standby keeps its mirror warm and neither decides nor writes. A daemon that has lost its lease stops writing at once
-(``holds`` is the writer's permit) and ends; its supervisor starts it again. Nothing is lost by that: what it knows is
-in the API server.
+A standby keeps its mirror up to date, and neither decides nor writes. A daemon that has lost its lease stops writing
+at once (``holds`` is the writer's permit) and ends; its supervisor starts it again. Nothing is lost: all state is in
+the API server.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from vsched.kube.lease import CandidateState, Elector, LeaseLost, Role
 from vsched.kube.lease_record import LeaseSettings
 
 EVERYBODYS_NAMESPACE = "kube-system"
-"""Where the Lease is for daemons outside the cluster, wherever they run."""
+"""The namespace of the Lease for daemons outside of the cluster."""
 ONCE = ClientSettings(connections=2, attempts=1)
-"""The elector has its own rule about repeating, and connections of its own: it must not wait behind bindings."""
+"""The elector has its own retries, and connections of its own so that it does not wait behind bindings."""
 
 
 class Election(Protocol):
-    """Whether this daemon acts, as the daemon sees it."""
+    """What a daemon needs of an election."""
 
     leading: asyncio.Event
-    """Set when this daemon begins to act; sessions wait for it."""
+    """Set when this daemon becomes the leader; sessions wait for it."""
 
     @property
     def role(self) -> str:
@@ -41,17 +41,17 @@ class Election(Protocol):
         ...
 
     def holds(self) -> bool:
-        """Whether this daemon may write at this very moment."""
+        """Whether this daemon may write now."""
         ...
 
     async def run(self) -> None:
-        """Take part, until cancelled; ends by itself only when leadership is lost."""
+        """Take part until cancelled; returns only when the lead is lost."""
         ...
 
     async def end(self, *, release: bool = True) -> None:
-        """Once nothing of the daemon runs any more: let another lead at once. Raises LeaseLost if it was lost.
+        """Give up the lead once all tasks have ended. Raises LeaseLost if it was lost.
 
-        Without ``release`` another leads when the lease runs out: for a daemon that has writes on their way.
+        Without ``release`` the lease runs out instead: for a daemon that still has writes on the wire.
         """
         ...
 
@@ -60,8 +60,8 @@ class Election(Protocol):
         ...
 
 
-class Narrator(Protocol):
-    """Who is told what happens."""
+class Reporter(Protocol):
+    """What logs the course of the election."""
 
     def note(self, event: str, **fields: object) -> None: ...
 
@@ -69,7 +69,7 @@ class Narrator(Protocol):
 
 
 class NoElection:
-    """For a daemon that is alone: it always leads."""
+    """The election of a daemon that is alone: it always leads."""
 
     def __init__(self) -> None:
         self.leading = asyncio.Event()
@@ -93,13 +93,13 @@ class NoElection:
 
 
 class LeaseElection:
-    """For daemons of which one at a time acts: the one that holds the Lease."""
+    """The election by a Lease: its holder leads."""
 
     def __init__(
         self,
         settings: LeaseSettings,
         connection: Connection,
-        narrator: Narrator,
+        reporter: Reporter,
         on_lost: Callable[[], None],
         *,
         on_role: Callable[[str], None] = lambda role: None,
@@ -109,18 +109,18 @@ class LeaseElection:
         if not settings.namespace:
             settings = msgspec.structs.replace(settings, namespace=home_of(connection))
         self._connection = connection
-        self._narrator = narrator
+        self._reporter = reporter
         self._on_lost = on_lost
         self._on_role = on_role
         self._on_answer = on_answer
         self._before = CandidateState()
         self._lost: LeaseLost | None = None
-        self._elector = Elector(settings, clock=clock, told=self._told, watched=self._watched)
+        self._elector = Elector(settings, clock=clock, told=self._on_state, watched=self._on_watch)
         self.leading = self._elector.leading
 
     @property
     def identity(self) -> str:
-        """What the Lease says when this daemon leads."""
+        """The holder's name in the Lease when this daemon leads."""
         return self._elector.identity
 
     @property
@@ -131,7 +131,7 @@ class LeaseElection:
         return self._elector.holds()
 
     async def run(self) -> None:
-        self._narrator.note("seeking the lease", lease=str(self._elector.settings), identity=self.identity)
+        self._reporter.note("seeking the lease", lease=str(self._elector.settings), identity=self.identity)
         try:
             async with self._client() as client:
                 await self._elector.run(client)
@@ -159,36 +159,36 @@ class LeaseElection:
             "vsched_leader_failures_total": {name: float(self._elector.failures)},
         }
 
-    def _told(self, standing: CandidateState) -> None:
-        before, self._before = self._before, standing
+    def _on_state(self, state: CandidateState) -> None:
+        before, self._before = self._before, state
         lease = str(self._elector.settings)
-        if standing.role is Role.LOST:
-            self._narrator.worry("lease lost", lease=lease, holder=standing.holder, problem=standing.problem)
-        elif standing.problem:
-            self._narrator.worry("lease attempt failed", lease=lease, role=self.role, problem=standing.problem)
-        elif standing.role is Role.LEADER:
-            self._narrator.note("leading", lease=lease, transitions=standing.transitions)
-        elif standing.role is Role.RELEASED:
-            self._narrator.note("lease released", lease=lease)
-        elif standing.holder != before.holder or before.problem:
-            self._narrator.note("standing by", lease=lease, holder=standing.holder)
-        if standing.role is not before.role:
-            self._on_role(standing.role.value)
+        if state.role is Role.LOST:
+            self._reporter.worry("lease lost", lease=lease, holder=state.holder, problem=state.problem)
+        elif state.problem:
+            self._reporter.worry("lease attempt failed", lease=lease, role=self.role, problem=state.problem)
+        elif state.role is Role.LEADER:
+            self._reporter.note("leading", lease=lease, transitions=state.transitions)
+        elif state.role is Role.RELEASED:
+            self._reporter.note("lease released", lease=lease)
+        elif state.holder != before.holder or before.problem:
+            self._reporter.note("standing by", lease=lease, holder=state.holder)
+        if state.role is not before.role:
+            self._on_role(state.role.value)
 
-    def _watched(self, statistics: Statistics) -> None:
-        """A watch that is refused is a matter of rights, for a person to mend; until then a hand-over takes longer."""
+    def _on_watch(self, statistics: Statistics) -> None:
+        """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
         if statistics.state is State.REFUSED:
             lease = str(self._elector.settings)
-            self._narrator.worry("lease is polled, it cannot be watched", lease=lease, problem=statistics.problem)
+            self._reporter.worry("lease is polled, it cannot be watched", lease=lease, problem=statistics.problem)
 
 
 def home_of(connection: Connection) -> str:
-    """The namespace of the pod we run in; from outside, one that everybody agrees on."""
+    """The namespace of this pod; outside of a cluster, the one that all daemons use."""
     return connection.namespace if connection.source == IN_CLUSTER else EVERYBODYS_NAMESPACE
 
 
 def led(election: Election, run: Callable[[], Coroutine[Any, Any, Any]]) -> Callable[[], Coroutine[Any, Any, Any]]:
-    """A long-lived task of a daemon that acts: the same, but begun only once this daemon leads."""
+    """The task, but begun only once this daemon leads."""
     return partial(_led, election, run)
 
 

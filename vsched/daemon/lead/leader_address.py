@@ -1,8 +1,8 @@
-"""Where the leader is, for those who can ask nobody else: a label on its pod, or its address in an EndpointSlice.
+"""Publishes where the leader is: by a label on its pod, or by its address in an EndpointSlice.
 
-What only the leader may answer cannot be asked behind a Service that any of several daemons is behind. In a cluster, a
-Service selects the leader's pod by a label (so that ``kubectl port-forward`` finds it, too); a daemon that runs
-elsewhere writes its address into an EndpointSlice of a Service without a selector.
+Some requests only the leader can answer, so a Service must lead to it alone. In a cluster, the Service selects the
+leader's pod by a label (``kubectl port-forward`` finds it, too). A daemon outside of the cluster writes its address
+into an EndpointSlice of a Service without a selector.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SLICES = ApiResource("discovery.k8s.io", "v1", "endpointslices")
 APPLY_PATCH = "application/apply-patch+yaml"
 MANAGER = "vsched"
 LEADER_LABEL = "vsched.io/leader"
-"""On the leader's pod; its value is the name of the Lease, so that others in the namespace keep theirs."""
+"""On the leader's pod; its value is the name of the Lease, so that several leaders can share a namespace."""
 MOST_FORMER = 50
-"""Pods that have lost the lead and are looked at in one round: there was one leader before, if all goes well."""
+"""How many pods of former leaders are looked at in one round; usually there is one."""
 AGAIN_SECONDS = 30.0
-"""Between two looks: somebody may have changed the object."""
+"""Between two writes, because somebody may have changed the object."""
 FAILED_SECONDS = 5.0
 PORT_NAME = "http"
 DONE, GONE = 200, 404
@@ -41,17 +41,17 @@ Worry = Callable[..., None]
 
 
 class Sign(Protocol):
-    """One way to say where the leader is."""
+    """One way to publish where the leader is."""
 
     name: str
 
     async def put(self) -> WriteResult:
-        """Say that it is here, and nowhere else."""
+        """Publish that this process is the leader."""
         ...
 
 
 def leader_signs(options: Options, client: ApiClient, writer: Writer, worry: Worry) -> tuple[LongLived, ...]:
-    """What the leader does for long, so that it is found."""
+    """The tasks that publish where the leader is."""
     signs: list[Sign] = []
     if options.leader_pod:
         signs.append(LeaderLabel(options, client, writer))
@@ -64,7 +64,7 @@ def leader_signs(options: Options, client: ApiClient, writer: Writer, worry: Wor
 
 def _again_and_again(sign: Sign, worry: Worry) -> Callable[[], Coroutine[Any, Any, None]]:
     async def run() -> None:
-        """Until cancelled; a failure is told of once, and tried again."""
+        """Repeat until cancelled; a failure is logged once and retried."""
         failed = False
         while True:
             answer = await sign.put()
@@ -115,7 +115,7 @@ class LeaderLabel:
         return WriteResult(DONE)
 
     async def former(self) -> list[str]:
-        """Other pods that still have the label: a container that was killed leaves it on its pod."""
+        """Other pods with the label: a container that was killed leaves it on its pod."""
         params = {"labelSelector": f"{LEADER_LABEL}={self._value}", "limit": str(MOST_FORMER)}
         found = await self._client.get(PODS.path(self._namespace), params)
         names = (str(pod["metadata"]["name"]) for pod in found.get("items") or ())

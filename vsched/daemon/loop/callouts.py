@@ -1,8 +1,8 @@
-"""Calls out of a cycle over HTTP: from the thread that decides, one at a time, each and all together bounded.
+"""HTTP calls from a cycle to services such as extenders: one at a time, each with a time limit, and all together.
 
-A call is made in a thread of its own while the caller waits for it no longer than it may, so name look-ups, hand-shakes
-and answers that drip are bounded like everything else. A service that stays silent is left alone for ten times as long
-as it kept a cycle waiting last, so it never costs more than a tenth of the time.
+Each call runs in a thread, and the caller waits no longer than the limit. So slow name look-ups, hand-shakes and
+answers are bounded, too. A service that does not answer is not called for ten times as long as the call lasted, so it
+costs a tenth of the time at most.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from vsched.framework.callout import Endpoint
 
 ANSWER_BYTES_MAX = 10 << 20
 FAILURES_IN_A_ROW = 3
-"""After so many calls without an answer no more are made in the cycle."""
+"""After so many calls in a row without an answer, the cycle makes no more."""
 REST_FACTOR = 10
-"""How many times as long as its last failure took a silent service is left alone."""
+"""The pause after a call without an answer, as a multiple of how long it lasted."""
 
 
 class Silent(Unavailable):
-    """Nothing came back at all, or not in time."""
+    """There was no answer, or not in time."""
 
 
 class Caller:
-    """Makes the calls of one cycle after the other, over a connection that is kept."""
+    """Makes the calls of all cycles over one connection."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -44,9 +44,9 @@ class Caller:
         """Calls in a row without an answer."""
         self._rests_until = 0.0
         self.counts = {"answered": 0, "failed": 0, "skipped": 0}
-        """Calls by how they ended."""
+        """Number of calls by result."""
         self.problem = ""
-        """What was wrong with the last call that was made; empty where nothing was."""
+        """The error of the last call; empty if it had none."""
 
     def __enter__(self) -> Self:
         return self
@@ -57,7 +57,7 @@ class Caller:
         self.close()
 
     def close(self) -> None:
-        """Hang up; a call that is under way ends without an answer."""
+        """Close the connection; a call under way ends without an answer."""
         link, self._link = self._link, None
         if link is not None:
             link.cut()
@@ -70,12 +70,12 @@ class Caller:
 
     @property
     def worn_out(self) -> bool:
-        """Whether the service has been silent too often to be asked more in this cycle."""
+        """Whether too many calls in a row had no answer for further calls in this cycle."""
         return self._failures >= FAILURES_IN_A_ROW
 
     @property
     def rests(self) -> bool:
-        """Whether the service is left alone for now."""
+        """Whether the pause after a call without an answer is still on."""
         return self._monotonic() < self._rests_until
 
     def make(self, endpoint: Endpoint, verb: str, body: bytes, seconds: float) -> bytes:

@@ -1,4 +1,4 @@
-"""How sessions decide: the pure cycle with the plugins there are, or not at all."""
+"""How sessions decide: by the pure cycle, or not at all in a daemon that places no pods."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from vsched.model.snapshot import Snapshot
 
 
 def decide_nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-    """What sessions decide where other schedulers place the pods."""
+    """The decisions of a daemon that places no pods: none."""
     return CycleReport()
 
 
 def deciding(registry: Registry, caller: Caller, hear: Callable[[tuple[Call, ...], int], None]) -> Decide:
-    """Cycles that ask services outside through this caller; what these answer is told to ``hear`` as well."""
+    """Cycles that call external services through ``caller``; their answers are passed to ``hear``, too."""
 
     def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
         answers = Noting(caller.cycle())

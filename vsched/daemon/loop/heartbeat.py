@@ -1,4 +1,4 @@
-"""Twice a second: how late the event loop is, and whether the services that plugins ask answer."""
+"""Measures twice a second how late the event loop is, and reports whether extenders answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Heartbeat:
             self._tell_of_calls()
 
     def _tell_of_calls(self) -> None:
-        """Say once that an extender does not answer, and once that it does again."""
+        """Log once that an extender does not answer, and once that it answers again."""
         problem = self._caller.problem
         if problem and not self._call_problem:
             self._telemetry.worry("extender does not answer", problem=problem)

@@ -1,4 +1,4 @@
-"""The controllers a daemon runs beside its sessions, each of which can be switched off."""
+"""The controllers that a daemon runs beside its sessions. Flags switch each of them off."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Housekeeping:
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
-        """Who has to be told of objects besides the mirror, by kind."""
+        """The receivers of watched objects besides the mirror, by kind."""
         sinks: dict[str, PartsSink[wire.Object]] = {}
         for controller in (self.queues, self.podgroups):
             if controller is not None:

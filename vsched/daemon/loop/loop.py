@@ -1,4 +1,4 @@
-"""The spine: one session after another, and the order of everything in it."""
+"""The main loop: one session after another, and the order of the steps in a session."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from vsched.writes.writeback import Writeback
 Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
-"""Waits after sessions that failed: doubling between these."""
+"""The wait after a session that failed; it doubles up to the longest."""
 
 PLUGINS_MEASURED_EVERY = 10
-"""In every tenth session, from the first on, the time of each plugin is measured: doing so costs time itself."""
+"""The time of each plugin is measured in every tenth session, because measuring takes time itself."""
 
 
 class SessionMirror(Protocol):
-    """What the spine needs of the mirror."""
+    """What the loop needs of the mirror."""
 
     def snapshot(self, now: float) -> Snapshot: ...
 
@@ -42,7 +42,7 @@ class SessionMirror(Protocol):
 
 
 class Arbitrating(Protocol):
-    """What the spine needs of the arbitrator."""
+    """What the loop needs of the arbitrator."""
 
     async def arbitrate(self, snapshot: Snapshot) -> Snapshot:
         """Divide the cluster among namespaces if it is time to, and limit what sessions may place; never raises."""
@@ -50,7 +50,7 @@ class Arbitrating(Protocol):
 
 
 class Recording(Protocol):
-    """What the spine needs of whoever keeps cycles in which something looks wrong; it is asked before the next one."""
+    """What the loop needs of the recorder of cycles; awaited before the next session."""
 
     async def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None: ...
 
@@ -58,8 +58,8 @@ class Recording(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
-    """Everything a session passes through, in this order."""
+class SessionParts:
+    """The parts that a session calls, in this order."""
 
     mirror: SessionMirror
     decide: Decide
@@ -68,13 +68,13 @@ class Hands:
     dispatcher: Dispatcher
     writeback: Writeback
     telemetry: Telemetry
-    lookout: SnapshotService
+    snapshots: SnapshotService
     arbiter: Arbitrating | None = None
-    """None where nobody arbitrates. Goes before everything else."""
+    """None without arbitration. It is called before everything else."""
     gates: GateKeeper | None = None
-    """None where nobody opens the gates of queues."""
+    """None where this daemon opens no scheduling gates."""
     recorder: Recording | None = None
-    """None where nothing is kept."""
+    """None without recordings."""
 
 
 class Loop:
@@ -82,13 +82,13 @@ class Loop:
 
     def __init__(
         self,
-        hands: Hands,
+        parts: SessionParts,
         trigger: Trigger,
         clock: Clock,
         turned: Callable[[], None],
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
-        self._hands = hands
+        self._parts = parts
         self._trigger = trigger
         self._clock = clock
         self._turned = turned
@@ -102,7 +102,7 @@ class Loop:
         self._trigger.pull()
 
     async def run(self) -> None:
-        """Sessions whenever the trigger says so; an error in one is told and slept over, not died of."""
+        """Run a session whenever the trigger fires; after an error in one, report it, wait, and go on."""
         failures, busy_seconds = 0, 0.0
         while True:
             reason = await self._trigger.next(busy_seconds)
@@ -112,52 +112,52 @@ class Loop:
             try:
                 busy_seconds = await self._session(reason)
                 failures = 0
-            except Exception as error:  # the supervisor: one bad session must not end scheduling
+            except Exception as error:  # one bad session must not end scheduling
                 failures += 1
                 pause_seconds = doubled(self._first_pause_seconds, LONGEST_PAUSE_SECONDS, failures)
-                self._hands.telemetry.session_failed(error, pause_seconds)
+                self._parts.telemetry.session_failed(error, pause_seconds)
                 await asyncio.sleep(pause_seconds)
             self._turned()
 
     async def _session(self, reason: Reason) -> float:
         """One session; returns the seconds it took."""
-        asked = self._hands.lookout.begin()
+        asked = self._parts.snapshots.begin()
         try:
             return await self._decide(reason, asked)
         except BaseException:
-            self._hands.lookout.fail(asked)
+            self._parts.snapshots.fail(asked)
             raise
 
     async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
-        hands = self._hands
+        parts = self._parts
         began = time.perf_counter()
-        snapshot = hands.mirror.snapshot(self._clock.now())
+        snapshot = parts.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
-        if hands.arbiter is not None:
-            snapshot = await hands.arbiter.arbitrate(snapshot)
+        if parts.arbiter is not None:
+            snapshot = await parts.arbiter.arbitrate(snapshot)
         agreed = time.perf_counter()
         trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
-        policy = hands.policy()
+        policy = parts.policy()
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
-        hands.mirror.assume(report)
-        hands.evictor.submit(report.evictions)
-        hands.dispatcher.submit(report.binds)
-        if hands.gates is not None:
-            hands.gates.submit(report.ungated)
-        hands.writeback.submit(report, snapshot)
+        parts.mirror.assume(report)
+        parts.evictor.submit(report.evictions)
+        parts.dispatcher.submit(report.binds)
+        if parts.gates is not None:
+            parts.gates.submit(report.ungated)
+        parts.writeback.submit(report, snapshot)
         ended = time.perf_counter()
-        hands.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
-        await hands.lookout.end(asked, snapshot, policy, report)
-        if hands.recorder is not None:
-            await hands.recorder.decided(snapshot, policy, report)
+        parts.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
+        await parts.snapshots.end(asked, snapshot, policy, report)
+        if parts.recorder is not None:
+            await parts.recorder.decided(snapshot, policy, report)
         return ended - began
 
     async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-        """What the cycle decides, in a thread of its own; a cycle that dies is kept."""
+        """The decisions of the cycle, made in a thread. A cycle that ends in an error is recorded."""
         try:
-            return await asyncio.to_thread(self._hands.decide, snapshot, policy, trace)
+            return await asyncio.to_thread(self._parts.decide, snapshot, policy, trace)
         except Exception as error:
-            if self._hands.recorder is not None:
-                await self._hands.recorder.died(snapshot, policy, error)
+            if self._parts.recorder is not None:
+                await self._parts.recorder.died(snapshot, policy, error)
             raise

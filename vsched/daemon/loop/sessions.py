@@ -1,4 +1,4 @@
-"""Sessions from their first: once the mirror is complete and this daemon leads."""
+"""Starts the loop of sessions once the mirror is complete and this daemon leads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vsched.web.pages.health import Health
 
 
 class Sessions:
-    """Waits for the first lists, and for the lead; then runs sessions."""
+    """Waits for the first lists and for the lead; then runs sessions."""
 
     def __init__(
         self, base: Base, watches: Watches, health: Health, loop: Loop, on_listed: Callable[[], None] = lambda: None
@@ -38,13 +38,13 @@ class Sessions:
             await self._loop.run()
 
     def _keep_warm(self) -> None:
-        """Work off what changed, as sessions would: it must not pile up, and the first session is to start at once."""
+        """Take snapshots as sessions would: changes must not pile up, so that the first session starts at once."""
         self._base.cache.snapshot(self._base.clock.now())
         if self._base.options.arbitrate:
             self._base.cache.arbitration()
 
     async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], None] = lambda: None) -> bool:
-        """Wait for an event, alive meanwhile; False where the daemon is to stop before."""
+        """Wait for an event, with signs of life meanwhile; False if the daemon is stopped first."""
         while not event.is_set():
             if self._base.stopping.is_set():
                 return False

@@ -1,6 +1,6 @@
-"""How a daemon ends: the session under way first, then what was decided, then what is to be told about it.
+"""The end of a daemon: it finishes the session, carries out its decisions, and then writes statuses and Events.
 
-Where another daemon stands by there is little time, and no need for more: what was not sent it decides anew.
+Where another daemon stands by, the time is short: the other daemon decides again what was not sent.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
 
 Drain = Callable[[float], Awaitable[int]]
-"""Writes what waits within so many seconds; returns how much is left."""
+"""Writes what waits, within so many seconds; returns how many writes are left."""
 
 TELLING_SECONDS = 0.1
-"""At least so long may be told what was done, however long that took."""
+"""The least time for statuses and Events, however long the rest took."""
 
 
 class Left(NamedTuple):
-    """What could not be ended in time."""
+    """What was not finished in time."""
 
     writes: int
     """Not sent, or without an answer."""
     bindings: int
-    """Of these, placements that are on the wire: they may still be carried out."""
+    """Of these, bindings without an answer; the server may still carry them out."""
 
 
 async def wind_down(
@@ -38,7 +38,7 @@ async def wind_down(
     seconds: float,
     longest_seconds: float,
 ) -> Left:
-    """Carry out and tell what was decided within ``seconds``; bindings on the wire then have ``longest_seconds``."""
+    """Finish within ``seconds``; bindings that are on the wire by then have ``longest_seconds``."""
     began = time.monotonic()
 
     def left_of(whole_seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""Sessions one at a time, each when it is asked for: in replays time stands still while the daemon decides."""
+"""A trigger for replays of traces: one session for each step, so that time stands still while the daemon decides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vsched.daemon.triggers import Reason, Trigger
 
 
 class Steps(Trigger):
-    """A trigger that nothing pulls but ``step``; changes wait, however many, and there is no period."""
+    """A trigger that only ``step`` fires; changes do not, and there is no period."""
 
     def __init__(self) -> None:
         super().__init__(period_seconds=math.inf, window_seconds=0.0)
@@ -25,13 +25,13 @@ class Steps(Trigger):
         return Reason.CHANGE
 
     async def step(self) -> None:
-        """Have one session held, and wait for its end: what it decided is under way then."""
+        """Run one session and wait for its end; its writes are under way then."""
         await self._resting.wait()
         self._resting.clear()
         self._asked.set()
         await self._resting.wait()
 
     def release(self) -> None:
-        """No more steps: sessions need not be asked for, so that a daemon that was told to stop comes to its end."""
+        """No more steps: sessions start by themselves, so that a stopping daemon can end."""
         self._released = True
         self._asked.set()

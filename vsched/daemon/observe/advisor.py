@@ -1,8 +1,8 @@
-"""In the background: finds what would let waiting jobs start, so that it can be said with why they wait.
+"""Searches in the background for changes that would let waiting jobs start; statuses show the results as advice.
 
-Sessions go first: simulations pause while one is under way, take a small part of one processor in the long run, and
-are left to those who ask where so many jobs wait that one of them would take as long as a session does. Jobs at the
-front of their queues are looked at before others, and again only when they wait for something else, or after a while.
+Sessions go first: simulations pause while one is under way, and use a small part of one processor on average. Where
+too many jobs wait, nothing is searched here; ``vsched explain`` still does. Jobs at the front of their queues come
+first. A job is searched again when it waits for something else, or after a while.
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ from vsched.web.pages.divisions import with_division
 from vsched.web.snapshots import FrozenSnapshot
 
 PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))
-"""What passes by itself, and what nobody here can say a change about."""
+"""Reasons that pass by themselves, or for which no change can be found."""
 AT_REST_SECONDS = 1.0
-"""How long is waited for a session to end before time is looked at again."""
+"""How long to wait for a session to end before looking at the clock again."""
 
 
 class AdvisorSettings(msgspec.Struct, frozen=True):
-    """How much work is put into advice."""
+    """Bounds of the searches."""
 
     round_seconds: float = 1.0
-    """Between the beginnings of two rounds, at least."""
+    """The least time between the beginnings of two rounds."""
     part: float = 0.05
-    """Of one processor, in the long run."""
+    """The part of one processor that searches use on average."""
     jobs_per_round: int = 4
     job_seconds: float = 0.25
-    """Of processor time for one job; the simulation under way is brought to its end."""
+    """Processor time for one job; the simulation under way is finished."""
     longest_seconds: float = 10.0
-    """By the clock for one job, however much of that sessions took; the simulation under way is given up then."""
+    """Elapsed time for one job, sessions included; the simulation under way is then given up."""
     simulations: int = 300
     """For one job."""
     patience_seconds: float = 1.0
-    """Jobs that have been there for less are most likely about to start."""
+    """Younger jobs are not searched: most start soon."""
     again_seconds: float = 60.0
-    """What has been found for a job is looked at again after this long."""
+    """A job is searched again after this long."""
     renew_seconds: float = 5.0
-    """The same where the numbers of what it waits for have changed: what would help may have, too."""
+    """The same where numbers in its reason have changed."""
     waiting_max: int = 1_000
-    """Where more jobs wait, a simulation with all of them takes as long as a session."""
+    """Where more jobs wait, nothing is searched: a simulation would take as long as a session."""
     pause_seconds: float = 10.0
     """After a round that failed."""
 
 
 class Looked(NamedTuple):
-    """When a job was looked at last, and what it waited for then."""
+    """The last search for a job: why it waited then, and when that was."""
 
     headline: str
     at: float
 
     def is_due(self, headline: str, now: float, settings: AdvisorSettings) -> bool:
-        """Whether the job is to be looked at again, now that it waits for this."""
+        """Whether the job is to be searched again, now that it waits for this."""
         if about(headline) != about(self.headline):
             return True
         renewed = headline != self.headline and now >= self.at + settings.renew_seconds
@@ -77,7 +77,7 @@ class Looked(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """What a search for one job came to."""
+    """The result of a search for one job."""
 
     key: str
     headline: str
@@ -94,33 +94,33 @@ class Round(NamedTuple):
 
 
 class Advisor:
-    """Finds advice, a few jobs a round, and hands all of it on whenever any of it changes."""
+    """Searches a few jobs each round, and passes all advice on when any of it changes."""
 
     def __init__(
         self,
-        lookout: SnapshotService,
+        snapshots: SnapshotService,
         registry: Registry,
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
         settings: AdvisorSettings | None = None,
     ) -> None:
-        self._lookout = lookout
+        self._snapshots = snapshots
         self._registry = registry
         self._advise = advise
         self._telemetry = telemetry
         self._settings = settings or AdvisorSettings()
         self._advice: dict[str, Advice] = {}
         self._looked: dict[str, Looked] = {}
-        """Jobs that wait and have been looked at."""
+        """Waiting jobs that have been searched."""
         self._ended = False
 
     async def run(self) -> None:
-        """Look after those who wait, until cancelled; whatever goes wrong must not end anything else."""
+        """Search until cancelled; errors are logged and end nothing else."""
         self._ended = False
         try:
             await self._go_round()
         finally:
-            self._ended = True  # a thread that is at it still stops at the next simulation
+            self._ended = True  # a search in its thread stops before the next simulation
 
     async def _go_round(self) -> None:
         settings = self._settings
@@ -129,7 +129,7 @@ class Advisor:
                 worked_seconds = await self._round()
             except Unavailable:
                 worked_seconds = 0.0
-            except Exception as error:  # the supervisor: nobody needs advice for pods to be placed
+            except Exception as error:  # pods are placed without advice, too
                 self._telemetry.worry("advice failed", problem=f"{type(error).__name__}: {error}")
                 await asyncio.sleep(settings.pause_seconds)
                 continue
@@ -143,16 +143,16 @@ class Advisor:
             return 0.0
         if len(known.active) > self._settings.waiting_max:
             return 0.0  # what was found stays said as long as it is true
-        sight = with_division(await self._lookout.look(urgent=False), self._telemetry.findings)
-        waiting = dict(waiting_jobs(sight, self._settings.patience_seconds))
+        frozen = with_division(await self._snapshots.look(urgent=False), self._telemetry.findings)
+        waiting = dict(waiting_jobs(frozen, self._settings.patience_seconds))
         self._looked = {key: looked for key, looked in self._looked.items() if key in waiting}
         due = self._due(waiting)
-        done = await asyncio.to_thread(self._search, sight, due) if due else Round((), 0.0)
+        done = await asyncio.to_thread(self._search, frozen, due) if due else Round((), 0.0)
         self._take(waiting, done)
         return done.seconds
 
     def _due(self, waiting: Mapping[str, JobOutcome]) -> list[str]:
-        """Keys of jobs that are to be looked at."""
+        """Keys of jobs that are to be searched."""
         now = time.monotonic()
         return [
             key
@@ -161,23 +161,23 @@ class Advisor:
             or looked.is_due(headline_of(outcome.message), now, self._settings)
         ]
 
-    def _search(self, sight: FrozenSnapshot, due: Sequence[str]) -> Round:
-        """Look at the first of these; in a thread of its own."""
+    def _search(self, frozen: FrozenSnapshot, due: Sequence[str]) -> Round:
+        """Search the first of these jobs. Runs in a thread."""
         began = time.thread_time()
-        order = waiting_order(sight.snapshot, sight.policy, self._registry)
-        # What is said already is not to grow old; after that those go first that nothing is said of yet.
+        order = waiting_order(frozen.snapshot, frozen.policy, self._registry)
+        # Jobs with advice first, so that it stays up to date; then those never searched.
         first = sorted(
             due, key=lambda key: (key not in self._advice, key in self._looked, order.positions().get(key, 0), key)
         )
-        answers = tuple(self._answer(sight, order, key) for key in islice(first, self._settings.jobs_per_round))
+        answers = tuple(self._answer(frozen, order, key) for key in islice(first, self._settings.jobs_per_round))
         return Round(answers, time.thread_time() - began)
 
-    def _answer(self, sight: FrozenSnapshot, order: WaitingOrder, key: str) -> SearchResult:
-        settings, snapshot = self._settings, sight.snapshot
+    def _answer(self, frozen: FrozenSnapshot, order: WaitingOrder, key: str) -> SearchResult:
+        settings, snapshot = self._settings, frozen.snapshot
         until, at_latest = time.thread_time() + settings.job_seconds, time.monotonic() + settings.longest_seconds
 
         def spent() -> bool:
-            self._lookout.at_rest.wait(AT_REST_SECONDS)
+            self._snapshots.at_rest.wait(AT_REST_SECONDS)
             return self._ended or time.thread_time() > until or time.monotonic() > at_latest
 
         def over() -> bool:
@@ -185,9 +185,9 @@ class Advisor:
 
         found = changes(
             snapshot,
-            sight.policy,
+            frozen.policy,
             self._registry,
-            sight.report,
+            frozen.report,
             key,
             order=order,
             simulations=settings.simulations,
@@ -195,11 +195,11 @@ class Advisor:
             over=over,
         )
         return SearchResult(
-            key, headline_of(sight.report.jobs[key].message), sentence_of(found.changes), found.complete
+            key, headline_of(frozen.report.jobs[key].message), sentence_of(found.changes), found.complete
         )
 
     def _take(self, waiting: Mapping[str, JobOutcome], done: Round) -> None:
-        """Keep what is said of those who still wait, with what was found now."""
+        """Add the results of a round to the advice for jobs that still wait."""
         kept = {key: advice for key, advice in self._advice.items() if key in waiting}
         now = time.monotonic()
         for answer in done.answers:
@@ -219,20 +219,20 @@ class Advisor:
             self._advise(advice)
 
 
-def waiting_jobs(sight: FrozenSnapshot, patience_seconds: float) -> Iterator[tuple[str, JobOutcome]]:
-    """Jobs that wait for their minimum and have done so for a while, with what became of them in a session."""
-    for key, outcome in sight.report.jobs.items():
-        job = sight.snapshot.jobs.get(key)
+def waiting_jobs(frozen: FrozenSnapshot, patience_seconds: float) -> Iterator[tuple[str, JobOutcome]]:
+    """Jobs that have waited for their minimum for a while, with their outcomes."""
+    for key, outcome in frozen.report.jobs.items():
+        job = frozen.snapshot.jobs.get(key)
         if job is None or outcome.code in PASSING or outcome.ready >= max(1, outcome.min_member):
             continue
         if outcome.phase == Phase.INQUEUE and not job.tasks:
             continue  # controllers make its pods now that it is admitted
-        if sight.snapshot.now - job.spec.created >= patience_seconds:
+        if frozen.snapshot.now - job.spec.created >= patience_seconds:
             yield key, outcome
 
 
 def sentence_of(found: Sequence[Change]) -> str:
-    """The smallest change, and the smallest that somebody else would make: the job's owner, or who runs the cluster."""
+    """The smallest change, and the smallest one by somebody else (the job's owner or the cluster's administrator)."""
     first = found[:1]
     others = [one for one in found if first and _is_of_job(one) is not _is_of_job(first[0])]
     return ", or ".join(one.message for one in (*first, *others[:1]))

@@ -1,4 +1,4 @@
-"""Numbers that are read off the parts of a daemon at every scrape, rather than counted as things happen."""
+"""Gauges that are read from the parts of a daemon at every scrape."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback
 
 Numbers = Mapping[str, Mapping[str, float]]
-"""By name, then by the only label."""
+"""Values by name of the metric, then by its only label."""
 
 
 def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
-    """How the watch of each kind is doing."""
+    """Counts and ages of the watch of each kind."""
     statistics = {kind: reflector.statistics for kind, reflector in reflectors.items()}
     now = time.monotonic()
     silence = {
@@ -37,21 +37,21 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     }
 
 
-def of_hands(
+def of_writes(
     cache: Cache,
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,
     allocations: AllocationWriter | None = None,
 ) -> Numbers:
-    """Sizes of the mirror, and what waits to be carried out or written."""
-    lanes = {name: float(len(lane)) for name, lane in writeback.lanes.items()}
+    """Sizes of the mirror and depths of the workqueues."""
+    workqueues = {name: float(len(workqueue)) for name, workqueue in writeback.workqueues.items()}
     if allocations is not None:
-        lanes["allocations"] = float(len(allocations.lane))
+        workqueues["allocations"] = float(len(allocations.workqueue))
     depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
     return {
         "vsched_mirror_size": {name: float(size) for name, size in cache.describe().items()},
-        "vsched_queue_depth": {**depths, **lanes},
+        "vsched_queue_depth": {**depths, **workqueues},
         "vsched_in_flight": {"bindings": float(dispatcher.in_flight), "evictions": float(evictor.in_flight)},
         "vsched_events_dropped_total": dict(writeback.events.dropped),
     }

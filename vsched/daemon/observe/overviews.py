@@ -1,4 +1,4 @@
-"""Makes pictures of the cluster while anybody watches or asks: of sessions, in a thread, one a second at most."""
+"""Makes overviews of the cluster while somebody watches or asks: of sessions, in a thread, at most one a second."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ from vsched.web.serve.routing import aside
 from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 
 UNHURRIED_SECONDS = 3.0
-"""So long nobody has a session held for another picture: the timer will."""
+"""For so long no session is started for another overview; the timer starts one anyway."""
 ANEW_SECONDS = 10.0
-"""So long a picture may serve for sessions that change nothing."""
+"""For so long an overview may stay for sessions that change nothing."""
 
 
 class Made(NamedTuple):
-    """A picture, and how it differs from the one before: as a record and as an event."""
+    """An overview, and its difference from the one before: as a record and as an event."""
 
     overview: Overview
     change: Delta | None
-    told: Piece | None
+    event_bytes: Piece | None
 
 
 class Drawn(NamedTuple):
-    """What the last picture was made of."""
+    """What the last overview was made of."""
 
-    sight: FrozenSnapshot
+    frozen: FrozenSnapshot
     around: Around
     at: float
-    """On the steady clock."""
+    """Monotonic time."""
 
     def still_shows(self, later: Drawn) -> bool:
-        """Whether there is nothing to draw anew. Now and then there is anyway: places also go by the time."""
+        """Whether the last overview still holds; never longer than ``ANEW_SECONDS``, as positions depend on time."""
         return (
             later.at - self.at < ANEW_SECONDS
             and self.around.besides_sessions() == later.around.besides_sessions()
-            and nothing_changed(self.sight, later.sight)
+            and nothing_changed(self.frozen, later.frozen)
         )
 
 
-class Picturing:
+class OverviewPublisher:
     """Keeps a feed up to date."""
 
     def __init__(
         self,
         feed: Feed,
-        lookout: SnapshotService,
+        snapshots: SnapshotService,
         policy: PolicyInForce,
         registry: Registry,
         clock: Clock,
@@ -72,21 +72,21 @@ class Picturing:
         settings: PictureSettings | None = None,
     ) -> None:
         self._feed = feed
-        self._lookout = lookout
+        self._snapshots = snapshots
         self._policy = policy
         self._registry = registry
         self._clock = clock
         self._telemetry = telemetry
         self._role = role
-        """``leader`` where sessions are held; any other word where there is nothing to look at."""
+        """``leader`` where there are sessions."""
         self._settings = settings or PictureSettings()
         self._complaint = ""
         self._drawn: Drawn | None = None
         self._looked = -UNHURRIED_SECONDS
-        """When a session was looked at last, on the steady clock."""
+        """Monotonic time of the last session that was used."""
 
     async def run(self) -> None:
-        """Make pictures until cancelled; whatever goes wrong with one must not end anything else."""
+        """Make overviews until cancelled; errors are logged and end nothing else."""
         while True:
             if not self._feed.is_wanted:
                 self._drawn = None
@@ -95,9 +95,9 @@ class Picturing:
             try:
                 worked_seconds = await self._next()
             except Unavailable:
-                # The session that was waited for takes its time; the next one will do.
+                # The session takes long; wait for the next one.
                 continue
-            except Exception as error:  # the supervisor: nobody has to see anything for pods to be placed
+            except Exception as error:  # pods are placed without overviews, too
                 self._complain(error)
                 await asyncio.sleep(self._settings.pause_seconds)
                 continue
@@ -107,13 +107,13 @@ class Picturing:
             await asyncio.sleep(max(0.0, self._settings.period_seconds - spent_seconds, rest_seconds))
 
     async def _next(self) -> float:
-        """Publish a picture of how things are now; how long the work on it took."""
+        """Publish an overview of the present state; returns the seconds of work."""
         feed, role, before = self._feed, self._role(), self._feed.latest
         if role == LEADER:
-            sight = await self._look()
+            frozen = await self._look()
             around = self._around(role)
             began = time.monotonic()
-            made = await aside(lambda: self._draw(sight, around, before))
+            made = await aside(lambda: self._draw(frozen, around, before))
             self._looked = self._clock.monotonic()
         else:
             self._drawn = None
@@ -127,27 +127,27 @@ class Picturing:
         return time.monotonic() - began
 
     async def _look(self) -> FrozenSnapshot:
-        """The next session. Whatever changes has one at once, so those who go on watching can wait for the timer."""
+        """The next session. Changes start one at once, so continuous watchers can wait for the timer."""
         if self._clock.monotonic() - self._looked < UNHURRIED_SECONDS:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNHURRIED_SECONDS):
-                    return await self._lookout.look(urgent=False)
-        return await self._lookout.look()
+                    return await self._snapshots.look(urgent=False)
+        return await self._snapshots.look()
 
-    def _draw(self, sight: FrozenSnapshot, around: Around, before: Overview | None) -> Made:
-        """In a thread: touches nothing that changes."""
-        seen = Drawn(sight, around, self._clock.monotonic())
+    def _draw(self, frozen: FrozenSnapshot, around: Around, before: Overview | None) -> Made:
+        """Runs in a thread; it reads frozen data only."""
+        seen = Drawn(frozen, around, self._clock.monotonic())
         if before is not None and self._drawn is not None and self._drawn.still_shows(seen):
             return Made(before, None, None)
-        positions = waiting_order(sight.snapshot, sight.policy, self._registry).positions()
-        made = self._compare(picture(sight, around._replace(positions=positions), before), before)
+        positions = waiting_order(frozen.snapshot, frozen.policy, self._registry).positions()
+        made = self._compare(picture(frozen, around._replace(positions=positions), before), before)
         self._drawn = seen
         return made
 
     def _compare(self, found: Overview, before: Overview | None) -> Made:
         overview, change = following(found, before)
-        told = None if change is None else event("delta", self._feed.identity(overview.number), change)
-        return Made(overview, change, told)
+        event_bytes = None if change is None else event("delta", self._feed.identity(overview.number), change)
+        return Made(overview, change, event_bytes)
 
     def _around(self, role: str) -> Around:
         findings, history = self._telemetry.findings, self._telemetry.history
@@ -166,7 +166,7 @@ class Picturing:
         )
 
     def _complain(self, error: Exception) -> None:
-        """Once for as long as it stays the same."""
+        """Log an error, unless it is the same as last time."""
         text = f"{type(error).__name__}: {error}"
         if text != self._complaint:
             self._complaint = text
@@ -174,14 +174,14 @@ class Picturing:
 
 
 def _without_sessions(around: Around, before: Overview | None) -> Overview:
-    """Of a daemon that holds none: one that is about to stop still shows how it left things."""
+    """The overview of a daemon without sessions. One that is stopping shows the last state."""
     if around.role == STOPPING and before is not None:
         return replace(before, at=around.at, role=around.role, sessions=around.sessions, policy=around.policy)
     return bare_picture(around)
 
 
 def policy_row(policy: PolicyInForce) -> PolicyRow:
-    """The policy in force and the last reading, as pictures show them."""
+    """The policy in force and its last reading, as overviews show them."""
     settings, last = policy.settings, policy.last
     return PolicyRow(
         generation=settings.generation,

@@ -1,4 +1,4 @@
-"""How lists come along, told every few seconds: in a big cluster the first ones take a while, and later ones happen."""
+"""Logs every few seconds how far long lists have come: in a large cluster the first lists take a while."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TELL_SECONDS = 2.0
 
 
 class Progress:
-    """Tells of lists that take long, and of those that had to be repeated."""
+    """Logs lists that take long, and lists that were repeated."""
 
     def __init__(
         self, watches: Mapping[str, Statistics], tell: Callable[..., None], period_seconds: float = TELL_SECONDS
@@ -28,7 +28,7 @@ class Progress:
             self.look()
 
     def look(self) -> None:
-        """Tell what there is to tell."""
+        """Log what is new."""
         under_way = {kind: _so_far(found) for kind, found in self._watches.items() if found.listing and found.listed}
         if under_way:
             complete = sum(found.synced for found in self._watches.values())

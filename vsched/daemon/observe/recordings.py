@@ -1,7 +1,7 @@
-"""Keeps cycles in which something looked wrong, to be fetched and run again.
+"""Records cycles in which something looked wrong, so that people can fetch them and run them again.
 
-What does: an error, evictions in vain, and sessions that decide and come to nothing. While nothing does, only sessions
-that evict cost anything: their snapshots are held until it is known whether whoever they evicted for was placed.
+Recorded are errors, wasted evictions, and sessions without progress. Otherwise only sessions that evict have a cost:
+their snapshots are kept in memory until it is known whether the beneficiaries were placed.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from vsched.web.snapshots import FrozenSnapshot
 
 EXCEPTION, NO_PROGRESS, USELESS = KEPT
 REST_SECONDS = 60.0
-"""Between two cycles that are kept for the same reason: one tells most of what a thousand would."""
+"""Between two recordings for the same reason."""
 MOST_HELD = 8
-"""Sessions that evicted and are held; further ones are not, until one of these is known to have been right."""
+"""How many evicting sessions are kept in memory while it is open whether their evictions were wasted."""
 GIVE_WAY_SECONDS = 0.05
-"""Each piece of a recording waits for sessions so long at most."""
+"""Packing gives way to a session for so long at most, before each piece."""
 MOST_WAITING = 4
-"""Cycles that wait to be packed."""
+"""How many recordings may wait to be packed."""
 
 
 class Held(NamedTuple):
-    """A session that evicted, and whom for."""
+    """A session that evicted, with its beneficiaries."""
 
-    sight: FrozenSnapshot
+    frozen: FrozenSnapshot
     takings: frozenset[tuple[str, str]]
-    """Beneficiaries, and the nodes that pods were to leave for them."""
+    """Pairs of a beneficiary and a node that pods were evicted from for it."""
 
 
 class Recorder:
-    """Decides what is kept, and packs it between other work."""
+    """Decides what is recorded, and packs it between sessions."""
 
     def __init__(
         self,
         most: int,
-        lookout: SnapshotService,
+        snapshots: SnapshotService,
         whose: Whose,
         clock: Clock,
         telemetry: Telemetry,
@@ -56,31 +56,31 @@ class Recorder:
     ) -> None:
         self.ring = Ring(most)
         self._on = most > 0
-        self._lookout = lookout
+        self._snapshots = snapshots
         self._whose = whose
         self._clock = clock
         self._telemetry = telemetry
         self._stalling = Stalling(binding_tries)
         self._held: list[Held] = []
         self._rest_until: dict[str, float] = {}
-        """By reason, on the steady clock."""
+        """By reason: the monotonic time before which nothing more is recorded for it."""
         self._packing: asyncio.Queue[Recording] = asyncio.Queue(MOST_WAITING)
         telemetry.on_useless = self.useless
 
     @property
     def held(self) -> int:
-        """How many sessions are held for now."""
+        """How many evicting sessions are kept in memory."""
         return len(self._held)
 
     async def died(self, snapshot: Snapshot, policy: Policy, error: Exception) -> None:
-        """Deciding ended in an error; to be awaited before the mirror makes its next snapshot."""
+        """A cycle ended in an error. Await this before the mirror makes its next snapshot."""
         text = error_text(error)
         if self._wants(EXCEPTION, text):
-            sight = await self._sight(snapshot, policy, CycleReport())
-            self._keep(sight, EXCEPTION, text, error=text)
+            frozen = await self._freeze(snapshot, policy, CycleReport())
+            self._keep(frozen, EXCEPTION, text, error=text)
 
     async def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None:
-        """A session has decided and was told of; to be awaited before the mirror makes its next snapshot."""
+        """A session has decided. Await this before the mirror makes its next snapshot."""
         if not self._on:
             return
         if self._held:
@@ -93,26 +93,26 @@ class Recorder:
         followed = any(self._telemetry.follows(beneficiary) for beneficiary, _ in takings)
         if not stalled and not (followed and len(self._held) < MOST_HELD):
             return
-        sight = await self._sight(snapshot, policy, report)
+        frozen = await self._freeze(snapshot, policy, report)
         if stalled:
-            self._keep(sight, NO_PROGRESS, says)
+            self._keep(frozen, NO_PROGRESS, says)
         if followed and len(self._held) < MOST_HELD:
-            self._held.append(Held(sight, takings))
+            self._held.append(Held(frozen, takings))
 
     def useless(self, beneficiary: str, node: str) -> None:
-        """Pods left this node for somebody who was not placed."""
+        """Evictions from this node for this beneficiary were wasted."""
         says = f"pods left node {node} for {beneficiary}, which was not placed"
         found = next((held for held in self._held if (beneficiary, node) in held.takings), None)
         if found is not None and self._wants(USELESS, says):
-            self._keep(found.sight, USELESS, says)
+            self._keep(found.frozen, USELESS, says)
 
     async def run(self) -> None:
-        """Pack what is to be kept, one at a time, until cancelled."""
+        """Pack recordings, one at a time, until cancelled."""
         while True:
             recording = await self._packing.get()
             try:
                 data = await asyncio.to_thread(pack, recording, self._give_way)
-            except Exception as error:  # what is kept to find faults must not be one: scheduling goes on without it
+            except Exception as error:  # scheduling goes on without the recording
                 self._telemetry.worry("cycle not kept", number=recording.head.number, problem=error_text(error))
                 continue
             if self.ring.put(Kept(recording.head, data)):
@@ -121,23 +121,23 @@ class Recorder:
                 self._telemetry.worry("cycle not kept: too large", number=recording.head.number, bytes=len(data))
 
     def _give_way(self) -> None:
-        """Let a session go first that is under way, for a little while."""
-        self._lookout.at_rest.wait(GIVE_WAY_SECONDS)
+        """Wait a little while for a session that is under way."""
+        self._snapshots.at_rest.wait(GIVE_WAY_SECONDS)
 
     def _is_open(self, held: Held) -> bool:
-        """Whether it is not known yet what became of all whom it evicted for."""
+        """Whether evictions of the session are still followed."""
         return any(self._telemetry.follows(beneficiary) for beneficiary, _ in held.takings)
 
     def _wants(self, why: str, says: str) -> bool:
-        """Whether it is to be kept; what is kept already, and what comes right after, is not."""
+        """Whether to record: not the same again, and not too soon after another for the same reason."""
         now = self._clock.monotonic()
         if not self._on or self.ring.again(why, says, self._clock.now()) or now < self._rest_until.get(why, now):
             return False
         return not self._packing.full()
 
-    async def _sight(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
-        return self._lookout.sight(await asyncio.to_thread(freeze, snapshot), policy, report)
+    async def _freeze(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
+        return self._snapshots.capture(await asyncio.to_thread(freeze, snapshot), policy, report)
 
-    def _keep(self, sight: FrozenSnapshot, why: str, says: str, error: str = "") -> None:
+    def _keep(self, frozen: FrozenSnapshot, why: str, says: str, error: str = "") -> None:
         self._rest_until[why] = self._clock.monotonic() + REST_SECONDS
-        self._packing.put_nowait(recording_of(sight, self._whose, why=why, says=says, error=error))
+        self._packing.put_nowait(recording_of(frozen, self._whose, why=why, says=says, error=error))

@@ -1,7 +1,7 @@
-"""Somebody else who binds pods of ours: two schedulers of one name place more on a node than it has.
+"""Detects other schedulers that bind pods of this one. Two schedulers of one name overcommit nodes.
 
-That happens where two daemons run without an election, or Volcano's scheduler serves the same name. One that takes over
-from another finds what that one bound last: this is not counted.
+That happens where two daemons run without an election, or Volcano's scheduler has the same name. A daemon that has
+just taken the lead sees the last bindings of the leader before it; these are not counted.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from vsched.writes.bodies import pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 
 AGAIN_SECONDS = 60.0
-"""Between two lines of the log."""
+"""The least time between two log lines."""
 FRESH_SECONDS = 300.0
-"""So long after the last of them it is still said where people look."""
+"""``/readyz`` shows the problem for so long after the last such binding."""
 TAKEOVER_SECONDS = 30.0
-"""So long after a leader took the lead, bindings may be those of the one before."""
+"""For so long after taking the lead, bindings may be those of the leader before."""
 
 
-class Rivals:
-    """Counts bindings of pods of ours that are not ours, and says so."""
+class RivalSchedulers:
+    """Counts and reports bindings of our pods that we did not make."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Rivals:
         self._latest = ""
 
     def bound(self, task: Task) -> None:
-        """The watch shows a pod of ours on a node that we did not put it on."""
+        """The watch shows one of our pods on a node that we did not choose."""
         now = self._clock.monotonic()
         if not self._leads():
             self._led_since = None
@@ -69,7 +69,7 @@ class Rivals:
 
     @property
     def problem(self) -> str:
-        """What is to be said where people look, empty where nothing is."""
+        """The problem as a sentence; empty if there is none."""
         if not self.bindings or self._clock.monotonic() - self._last > FRESH_SECONDS:
             return ""
         return (
@@ -78,5 +78,5 @@ class Rivals:
         )
 
     def to_dict(self) -> Mapping[str, object]:
-        """For ``/readyz``; nothing where all is well."""
+        """For ``/readyz``; empty if there is no problem."""
         return {"bindings": self.bindings, "problem": self.problem} if self.problem else {}

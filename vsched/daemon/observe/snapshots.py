@@ -1,4 +1,4 @@
-"""Sights of sessions for those who ask: the next session is frozen for them, and nobody pays while nobody asks."""
+"""The snapshot service: freezes the next session for those who ask. It costs nothing while nobody asks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import LEADER, STARTING, FrozenSnapshot, idle_of
 
 PATIENCE_SECONDS = 10.0
-"""How long is waited for a session: long ones take a second, and one may be under way."""
+"""How long to wait for a session: long ones take a second, and one may be under way."""
 
 
 class SnapshotService:
-    """Hands the next session to everybody who waits for one."""
+    """Gives the next session to everybody who waits for one."""
 
     def __init__(
         self,
@@ -28,17 +28,17 @@ class SnapshotService:
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._pull = pull
-        """Has a session start soon."""
+        """Starts a session soon."""
         self._role = role
-        """What this daemon is: where others decide, nobody is made to wait for a session that never comes."""
+        """The role of this daemon: one that is not the leader has no sessions, so nobody waits for one."""
         self._patience_seconds = patience_seconds
         self._waiting: list[asyncio.Future[FrozenSnapshot]] = []
         self._number = 0
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
         self._fails = False
-        """Whether the last session that ended came to nothing."""
+        """Whether the last session ended in an error."""
         self.at_rest = threading.Event()
-        """Set while no session is under way: other threads that take long wait for it now and then."""
+        """Set while no session is under way. Other threads with long work wait for it now and then."""
         self.at_rest.set()
 
     @property
@@ -47,7 +47,7 @@ class SnapshotService:
         return len(self._waiting)
 
     async def look(self, *, urgent: bool = True) -> FrozenSnapshot:
-        """A session that starts from now on, at once where it is urgent; raises Unavailable where none ends in time."""
+        """The next session that starts, at once if ``urgent``; raises Unavailable where none ends in time."""
         if self._role() not in (LEADER, STARTING):
             raise Unavailable(idle_of(self._role()))
         awaited: asyncio.Future[FrozenSnapshot] = asyncio.get_running_loop().create_future()
@@ -70,7 +70,7 @@ class SnapshotService:
         return f"no session within {self._patience_seconds:g} s ({why})"
 
     def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:
-        """A session starts: those who have asked until now are to have it."""
+        """A session starts; returns those who wait for it."""
         self._number += 1
         self._heard = ((), 0)
         self.at_rest.clear()
@@ -80,26 +80,26 @@ class SnapshotService:
     async def end(
         self, asked: list[asyncio.Future[FrozenSnapshot]], snapshot: Snapshot, policy: Policy, report: CycleReport
     ) -> None:
-        """The session has decided; to be awaited before the mirror makes its next snapshot."""
+        """The session has decided. Await this before the mirror makes its next snapshot."""
         self.at_rest.set()
         self._fails = False
         if not asked:
             return
-        sight = self.sight(await asyncio.to_thread(freeze, snapshot), policy, report)
+        frozen = self.capture(await asyncio.to_thread(freeze, snapshot), policy, report)
         for awaited in asked:
             if not awaited.done():
-                awaited.set_result(sight)
+                awaited.set_result(frozen)
 
-    def sight(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
+    def capture(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         """The session that has just decided."""
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
 
     def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
-        """What services outside answered in the course of the session, and how many answers are not among these."""
+        """Answers of external services during the session, and how many more there were that are not kept."""
         self._heard = (calls, unrecorded)
 
     def fail(self, asked: list[asyncio.Future[FrozenSnapshot]]) -> None:
-        """The session came to nothing: they are to have the next one."""
+        """The session ended in an error: those who wait for it get the next one."""
         self.at_rest.set()
         self._fails = True
         left = [awaited for awaited in asked if not awaited.done()]

@@ -1,7 +1,7 @@
-"""Sessions that decide and come to nothing: a pod is bound again and again, or pods are evicted and none is placed.
+"""Finds sessions without progress: a pod is bound again and again, or pods are evicted and none is placed.
 
-A binding is decided once: the mirror takes it for granted until the watch shows it, and only a failure makes it be
-decided anew. Evictions make room, and room is used within seconds of the last victim's leaving.
+Normally a binding is decided once: the mirror assumes it until the watch shows it, and only a failure makes it be
+decided again. Room that evictions make is used within seconds after the last victim has left.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from cachetools import LRUCache
 from vsched.model.plan import Bind, CycleReport
 
 TRIES = 5
-"""Decisions to bind one pod after which it looks wrong; failed ones are up to 30 s apart."""
+"""So many decisions to bind one pod look wrong; failed ones are up to 30 s apart."""
 EVICTING_SECONDS = 180.0
-"""So long may sessions evict and place nobody: far longer than pods usually take to end."""
+"""Sessions may evict without placing a pod for so long; pods usually take much less time to end."""
 EVICTING_SESSIONS = 5
 MOST_PODS = 10_000
-"""Pods whose bindings are counted at once; of more the one that was decided about longest ago is forgotten."""
+"""How many pods are counted; beyond that the least recent one is forgotten."""
 
 
 class Stalling:
-    """Looks at what sessions decide, one after another."""
+    """Checks the decisions of one session after another."""
 
     def __init__(self, most_tries: int = TRIES) -> None:
         self._most_tries = most_tries
         self._tries: LRUCache[str, int] = LRUCache(MOST_PODS)
         """Decisions to bind a pod, by its uid."""
         self._evicting_since: float | None = None
-        """When the first session was that evicted since one placed anybody, on a steady clock."""
+        """Monotonic time of the first evicting session since one placed a pod."""
         self._evicting = 0
-        """How many of them there were."""
+        """How many sessions have evicted since then."""
 
     def see(self, report: CycleReport, now: float) -> str:
-        """What looks wrong after this session, in a sentence; empty where nothing does."""
+        """What looks wrong after this session, as a sentence; empty if nothing does."""
         stuck = [bind for bind in report.binds if self._tried(bind)]
         if report.binds:
             self._evicting_since, self._evicting = None, 0
@@ -50,7 +50,7 @@ class Stalling:
         return f"{sessions} sessions evicted pods within {seconds:.0f} s, and none was placed"
 
     def _tried(self, bind: Bind) -> bool:
-        """Count a decision; whether there were so many that it looks wrong, from when on they are counted anew."""
+        """Count a decision; True at ``TRIES``, after which counting starts again."""
         tries = self._tries.get(bind.uid, 0) + 1
         if tries >= self._most_tries:
             self._tries.pop(bind.uid, None)

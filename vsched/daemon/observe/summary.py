@@ -1,4 +1,4 @@
-"""What sessions did, summed up for a line in the log."""
+"""Sums over sessions for one line in the log."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from vsched.model.plan import CycleReport
 
 
 class Summary(msgspec.Struct):
-    """What sessions did since the last line about them."""
+    """What sessions did since the last line."""
 
     sessions: int = 0
     placed: int = 0
     evicted: int = 0
-    """Counted as they are carried out."""
+    """Evictions that were carried out."""
     waiting: int = 0
-    """Pods that waited at the end of the last one."""
+    """Pods that waited at the end of the last session."""
     longest_seconds: float = 0.0
 
     def add(self, report: CycleReport, seconds: float) -> None:
-        """Count one session, and how long it took."""
+        """Add a session that took so many seconds."""
         self.sessions += 1
         self.placed += len(report.binds)
         self.waiting = len(report.unschedulable)

@@ -1,6 +1,6 @@
-"""The only narrator: everything the daemon counts, and every line it logs about its work, is told here.
+"""Everything that a daemon counts and logs about its work.
 
-Decides nothing. Other rooms hand over facts; which number or line they become is this file's business.
+Other modules report facts here; this one turns them into metrics, log lines and rows of the history.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vsched.collectors.poll import SourceState
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.summary import Summary
 from vsched.daemon.observe.transactions import Transactions
-from vsched.daemon.observe.wasted_evictions import GRANTED, Vain, kept_by, promised_by
+from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.policy.reload import Reading
 from vsched.daemon.triggers import Reason
 from vsched.kube.deltas import Statistics
@@ -41,15 +41,15 @@ RESULTS = {
     BindOutcome.GAVE_UP: "error",
     BindOutcome.DROPPED: "error",
 }
-"""How a placement ended, in the words of ``volcano_schedule_attempts_total``."""
+"""The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""
 
 
 LINE_SECONDS = 1.0
-"""Between two lines about sessions."""
+"""The least time between two log lines about sessions."""
 FAILURES_PER_SECOND = 5.0
-"""Lines about failed bindings and evictions; an outage fails thousands."""
+"""Log lines about failed bindings and evictions: an outage fails thousands."""
 MOST_AWAITED = 10_000
-"""Bindings whose way back through the watch is timed at once."""
+"""How many accepted bindings are timed until the watch shows them."""
 PREEMPT = "preempt"
 """The action that Volcano's numbers of preemptions are about."""
 
@@ -88,28 +88,28 @@ class Telemetry:
         self._clock = clock
         self._log = logger("vsched")
         self._created: dict[str, float] = {}
-        """When the pods whose placements are under way were created; bounded by the dispatcher's queue."""
+        """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
         self._accepted: LRUCache[str, float] = LRUCache(MOST_AWAITED)
-        """When bindings were accepted that the watch does not show yet, by the pod's uid."""
-        self._vain = Vain(
+        """By pod's uid: when its binding was accepted, until the watch shows it."""
+        self._wasted = WastedEvictions(
             task_of,
-            self._useless,
+            self._count_wasted,
             bound_seconds=settings.wasted_seconds,
             look_seconds=settings.wasted_look_seconds,
         )
-        self.follows = self._vain.follows
-        """Whether it is still open what becomes of evictions for a beneficiary."""
+        self.follows = self._wasted.follows
+        """Whether evictions for a beneficiary are still followed."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
-        """Told of evictions in vain: for whom, and the node they were from."""
+        """Called with the beneficiary and the node of wasted evictions."""
         self._transactions = Transactions()
         self._last_failure = ""
-        self._last_quarrel = ""
-        """The error that arbitration last ended in, empty while it does not."""
+        self._last_arbitration_error = ""
+        """The error of the last round of arbitration; empty if it had none."""
         self._summary = Summary()
-        self._quiet_until = 0.0
-        self._complaints = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
-        self._unsaid = 0
-        """Failed bindings and evictions that were counted only."""
+        self._next_line_at = 0.0
+        self._failure_lines = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
+        self._unlogged = 0
+        """Failures that were counted and not logged."""
         self.registry.register(Gauges(self.findings))
 
     def read_off(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
@@ -119,7 +119,7 @@ class Telemetry:
     # -- sessions
 
     def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
-        """A session has ended and been handed over."""
+        """Count and log a session that has ended, and keep its results."""
         self._last_failure = ""
         for key in self.findings.take(snapshot, report):
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
@@ -130,18 +130,18 @@ class Telemetry:
         if report.evictions:
             self.history.evictions.decided(snapshot.now, report.evictions, snapshot.jobs)
             self._transactions.decided(self.findings.cycles, report.evictions)
-            self._vain.decided(report.evictions, kept_by(snapshot, report))
-        self._vain.look(self._clock.monotonic(), snapshot.nodes.statics)
+            self._wasted.decided(report.evictions, kept_by(snapshot, report))
+        self._wasted.look(self._clock.monotonic(), snapshot.nodes.statics)
         if report.unschedulable:
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
         self._summary.add(report, timing.total)
-        self._say_summary()
+        self._log_summary()
 
-    def _say_summary(self) -> None:
-        """At most one line a second about sessions that did something: under load there are a hundred of them."""
+    def _log_summary(self) -> None:
+        """Log sessions that did something, at most once a second: under load there are a hundred a second."""
         summary = self._summary
-        if summary.placed + summary.evicted and self._clock.monotonic() >= self._quiet_until:
-            self._quiet_until = self._clock.monotonic() + LINE_SECONDS
+        if summary.placed + summary.evicted and self._clock.monotonic() >= self._next_line_at:
+            self._next_line_at = self._clock.monotonic() + LINE_SECONDS
             self._summary = Summary()
             self._log.info(
                 "sessions",
@@ -195,7 +195,7 @@ class Telemetry:
             self.metrics.preemptions.inc(transaction.evicted == 1)
             self.metrics.victims.set(transaction.evicted)
 
-    def _useless(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
+    def _count_wasted(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
         self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
@@ -208,7 +208,7 @@ class Telemetry:
         self._log.warning("cycle kept", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
-        """A session ended in an error: told in full the first time, counted ever after."""
+        """A session ended in an error: logged with its traceback the first time, in one line after that."""
         self.metrics.failed_cycles.inc()
         text = f"{type(error).__name__}: {error}"
         if text == self._last_failure:
@@ -222,22 +222,22 @@ class Telemetry:
     def arbitrated(self, found: Arbitrated, seconds: float) -> None:
         """The cluster was divided among namespaces, and what follows was handed over."""
         before = self.findings.arbitrated
-        self._last_quarrel = ""
+        self._last_arbitration_error = ""
         self.findings.take_arbitrated(found)
         self.metrics.arbitration.observe(seconds)
         self.metrics.arbitrations.labels("success").inc()
-        self._vain.decided(found.verdict.evictions, promised_by(found.verdict))
+        self._wasted.decided(found.verdict.evictions, promised_by(found.verdict))
         known = before.verdict.overused if before is not None else {}
         for namespace, overuse in found.verdict.overused.items():
-            if namespace not in known and self._complaints.try_take():
+            if namespace not in known and self._failure_lines.try_take():
                 self._log.info("overused", namespace=namespace, short=overuse.claimants[:10])
 
     def arbitration_failed(self, error: Exception, pause_seconds: float) -> None:
-        """A round of arbitration ended in an error: told in full the first time, counted ever after."""
+        """A round of arbitration ended in an error: logged the first time, only counted after that."""
         self.metrics.arbitrations.labels("failure").inc()
         text = f"{type(error).__name__}: {error}"
-        if text != self._last_quarrel:
-            self._last_quarrel = text
+        if text != self._last_arbitration_error:
+            self._last_arbitration_error = text
             self._log.error("arbitration failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
 
     # -- writes
@@ -262,7 +262,7 @@ class Telemetry:
             self.metrics.watch_lag.observe(self._clock.monotonic() - accepted_at)
 
     def outcome(self, outcome: Outcome) -> None:
-        """A placement has been carried out, or not."""
+        """A binding has ended, well or not."""
         created = self._created.pop(outcome.bind.uid, None)
         self.metrics.bindings.labels(outcome.verdict.value).inc()
         self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
@@ -274,23 +274,23 @@ class Telemetry:
             if created is not None:
                 self.metrics.task.labels("Bound").observe(self._age_ms(created))
             return
-        self._say_failed("binding failed", outcome.bind, outcome)
+        self._log_failed("binding failed", outcome.bind, outcome)
 
     def binding_lost(self, bind: Bind) -> None:
-        """A placement was accepted, and the API server knows nothing of it any more."""
+        """A binding was accepted, and the API server no longer knows it."""
         self.metrics.lost.inc()
-        if self._complaints.try_take():
-            told = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
-            self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=told)
+        if self._failure_lines.try_take():
+            problem = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
+            self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=problem)
         else:
-            self._unsaid += 1
+            self._unlogged += 1
 
     def eviction(self, outcome: EvictionOutcome) -> None:
-        """An eviction has been carried out, or not."""
+        """An eviction has ended, well or not."""
         eviction, verdict = outcome.eviction, outcome.verdict
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
-        self._vain.answered(eviction, verdict)
+        self._wasted.answered(eviction, verdict)
         self._count_victim(eviction.uid, evicted=verdict in GRANTED)
         self.history.evicted += verdict is EvictionVerdict.EVICTED
         said = "" if verdict in GRANTED else outcome.message
@@ -307,13 +307,13 @@ class Telemetry:
                 beneficiary=eviction.beneficiary,
             )
             return
-        self._say_failed("eviction failed", eviction, outcome, action=eviction.action, beneficiary=eviction.beneficiary)
+        self._log_failed("eviction failed", eviction, outcome, action=eviction.action, beneficiary=eviction.beneficiary)
 
-    def _say_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
-        if not self._complaints.try_take():
-            self._unsaid += 1
+    def _log_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
+        if not self._failure_lines.try_take():
+            self._unlogged += 1
             return
-        unsaid, self._unsaid = self._unsaid, 0
+        unsaid, self._unlogged = self._unlogged, 0
         self._log.warning(
             event,
             pod=f"{effect.namespace}/{effect.name}",
@@ -341,7 +341,7 @@ class Telemetry:
             self._log.error("policy refused, the last good one stays", problems=reading.problems)
 
     def watch(self, statistics: Statistics) -> None:
-        """A watch is at something else, or has something new to complain of."""
+        """A watch has changed its state or its problem."""
         resource = str(statistics.resource)
         if statistics.problem:
             self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
@@ -349,7 +349,7 @@ class Telemetry:
             self._log.debug("watch", resource=resource, state=statistics.state.value)
 
     def usage(self, standing: SourceState) -> None:
-        """A source of node usage does better or worse than before."""
+        """A source of node usage has changed its state."""
         fields = {"source": standing.source, "nodes": standing.nodes, "known": len(standing.measured)}
         if standing.problem:
             self._log.warning("node usage", state=standing.state.value, problem=standing.problem, **fields)
@@ -362,19 +362,19 @@ class Telemetry:
         self.metrics.loop_tasks.set(tasks)
 
     def advised(self, results: Iterable[str], seconds: float) -> None:
-        """What searches for changes that help came to, and the processor time they took together."""
+        """Results of searches for advice, and the processor time of all of them together."""
         self.metrics.advice_seconds.inc(seconds)
         for result in results:
             self.metrics.advice.labels(result).inc()
 
     def picture_failed(self, error: Exception) -> None:
-        """A picture for those who watch could not be made; sessions go on."""
+        """An overview could not be made; sessions go on."""
         self._log.error("picture failed", exc_info=error)
 
     def note(self, event: str, **fields: object) -> None:
-        """A step of the daemon's own life: started, synced, stopping."""
+        """Log a step of the daemon's life: started, synced, stopping."""
         self._log.info(event, **fields)
 
     def worry(self, event: str, **fields: object) -> None:
-        """Something that a person should know of, though the daemon goes on."""
+        """Log a warning: something that a person should know, though the daemon goes on."""
         self._log.warning(event, **fields)

@@ -1,6 +1,6 @@
-"""Evictions that one session decided for one beneficiary: counted as they are carried out, not as they are decided.
+"""Groups the evictions that one action of one session decided for one beneficiary, and counts those carried out.
 
-The API server may refuse each of them, and what it refuses is no eviction.
+The API server may refuse each of them; a refused one does not count.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from cachetools import LRUCache
 from vsched.model.plan import Evict
 
 MOST = 10_000
-"""Evictions on their way whose transaction is known; beyond it the oldest is no longer."""
+"""How many evictions without an answer are remembered; beyond that the oldest is forgotten."""
 
 
 @dataclass(slots=True)
 class Transaction:
-    """What one action of one session takes for one beneficiary."""
+    """The evictions of one action of one session for one beneficiary."""
 
     action: str
     session: int
     evicted: int = 0
-    """So many of its evictions have been carried out."""
+    """How many have been carried out."""
 
 
 class Transactions:
-    """The transactions with evictions on their way."""
+    """Transactions by eviction that has no answer yet."""
 
     def __init__(self) -> None:
         self._open: LRUCache[str, Transaction] = LRUCache(MOST)
@@ -45,7 +45,7 @@ class Transactions:
             self._open[eviction.uid] = found[about]
 
     def answered(self, uid: str, *, evicted: bool) -> Transaction | None:
-        """An eviction was carried out, or was not; None where no session is known to have decided it."""
+        """An eviction was answered; returns its transaction, None where it is not known."""
         transaction = self._open.pop(uid, None)
         if transaction is not None:
             transaction.evicted += evicted

@@ -1,10 +1,9 @@
-"""Evictions in vain: pods that were made to leave for somebody who then was not placed, although the room was there.
+"""Finds wasted evictions: pods were evicted for a beneficiary that was then not placed, although there was room.
 
-What counts: all pods that were sent away for a beneficiary have left their nodes, and ``BOUND_SECONDS`` later none of
-the pods for which a node was kept then has been placed anywhere, though one of them still waits. The evictions from
-that node were in vain: also those that were granted while others for the same beneficiary were refused. What does not
-count: a node that is gone, cordoned or tainted since, a beneficiary that was withdrawn. It must not happen; this is
-here to say so if it does.
+Evictions from a node are wasted if all pods evicted for the beneficiary have left, and ``BOUND_SECONDS`` later none
+of the pods that the node was reserved for is placed anywhere, while one of them still waits. This includes evictions
+that were granted while others for the same beneficiary were refused. A node that has gone, or was cordoned or tainted
+since, does not count; neither does a beneficiary that has gone. Wasted evictions are a fault of the scheduler.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from vsched.model.task import Task
 from vsched.writes.evictions import EvictionVerdict
 
 BOUND_SECONDS = 60.0
-"""A session starts within milliseconds of the last victim's leaving, and a failed binding is repeated within 30 s."""
+"""A session starts within milliseconds after the last victim has left, and a failed binding is retried within 30 s."""
 LOOK_SECONDS = 1.0
 MOST = 10_000
-"""Beneficiaries that are followed at once; beyond it the oldest is no longer."""
+"""How many beneficiaries are followed; beyond that the oldest is dropped."""
 
 GRANTED = frozenset({EvictionVerdict.EVICTED, EvictionVerdict.GONE})
 Kept = Mapping[tuple[str, str], Iterable[str]]
-"""Uids of pods that a node is kept for, by beneficiary and node."""
+"""Uids of pods that a node is reserved for, by beneficiary and node."""
 
 
 @dataclass(slots=True)
@@ -36,14 +35,14 @@ class _Place:
     """One node that pods had to leave."""
 
     victims: dict[str, str] = field(default_factory=dict)
-    """The action by uid."""
+    """The evicting action by uid of the victim."""
     pods: set[str] = field(default_factory=set)
-    """Uids of those it was kept for."""
+    """Uids of pods that the node is reserved for."""
     closed: tuple[object, ...] | None = None
-    """What kept pods off the node when it was looked at first: its cordon and its taints."""
+    """Cordon and taints of the node when it was first looked at."""
 
     def is_open(self, name: str, nodes: NodeStatics) -> bool:
-        """Whether the node is still there, and welcomes whomever it did before."""
+        """Whether the node is still there, with the same cordon and taints as before."""
         row = nodes.row.get(name)
         if row is None:
             return False
@@ -55,13 +54,13 @@ class _Place:
 
 @dataclass(slots=True)
 class _Taking:
-    """Everything taken for one beneficiary that it has not made use of yet."""
+    """The nodes that pods had to leave for one beneficiary, which has not used the room yet."""
 
     places: dict[str, _Place] = field(default_factory=dict)
     room_since: float | None = None
 
     def loses(self, eviction: Evict) -> bool:
-        """One of its evictions was not carried out; False where it is none of its evictions."""
+        """Drop an eviction that was not carried out; False where it is none of these."""
         place = self.places.get(eviction.node)
         if place is None or place.victims.pop(eviction.uid, None) is None:
             return False
@@ -70,25 +69,25 @@ class _Taking:
         return True
 
 
-class Vain:
-    """Follows evictions until whoever they were for is placed."""
+class WastedEvictions:
+    """Follows evictions until their beneficiary is placed."""
 
     def __init__(
         self,
         task_of: Callable[[str], Task | None],
-        told: Callable[[str, str, dict[str, int]], None],
+        on_wasted: Callable[[str, str, dict[str, int]], None],
         *,
         bound_seconds: float = BOUND_SECONDS,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._task_of = task_of
-        self._told = told
+        self._on_wasted = on_wasted
         self._bound_seconds = bound_seconds
         self._look_seconds = look_seconds
-        """Told of a beneficiary and a node, with the number of evictions in vain by action."""
+        """Called with a beneficiary, a node, and the number of wasted evictions by action."""
         self._takings: dict[str, _Taking] = {}
         self._broken: dict[int, tuple[str, _Taking]] = {}
-        """Takings of which a part was refused, with their beneficiaries: what is taken anew does not add to them."""
+        """Those of which an eviction was refused, with their beneficiaries; new evictions do not add to them."""
         self._breaks = 0
         self._look_at = 0.0
 
@@ -96,11 +95,11 @@ class Vain:
         return len(self._takings) + len(self._broken)
 
     def follows(self, beneficiary: str) -> bool:
-        """Whether pods have been sent away for somebody of whom it is not known yet what becomes."""
+        """Whether evictions for this beneficiary are still followed."""
         return beneficiary in self._takings or any(name == beneficiary for name, _ in self._broken.values())
 
     def decided(self, evictions: Iterable[Evict], kept: Kept) -> None:
-        """These pods are to leave."""
+        """Follow evictions that a session has decided; ``kept`` says which pods the nodes are reserved for."""
         for eviction in evictions:
             pods = kept.get((eviction.beneficiary, eviction.node), ())
             if not eviction.beneficiary or not pods:
@@ -130,7 +129,7 @@ class Vain:
                 return
 
     def look(self, now: float, nodes: NodeStatics) -> None:
-        """See who has been placed since, at most once a second; ``now`` is on a steady clock."""
+        """Check which beneficiaries have been placed, at most once a second; ``now`` is monotonic."""
         if now < self._look_at:
             return
         self._look_at = now + self._look_seconds
@@ -142,7 +141,7 @@ class Vain:
                 del self._broken[number]
 
     def _is_over(self, beneficiary: str, taking: _Taking, now: float, nodes: NodeStatics) -> bool:
-        """Whether it is known what became of a taking; told where that was nothing."""
+        """Whether following can end. Reports the evictions if they were wasted."""
         self._settle(taking, nodes)
         if not taking.places:
             return True
@@ -151,12 +150,12 @@ class Vain:
         elif taking.room_since is None:
             taking.room_since = now
         elif now - taking.room_since >= self._bound_seconds:
-            self._tell(beneficiary, taking)
+            self._report(beneficiary, taking)
             return True
         return False
 
     def _settle(self, taking: _Taking, nodes: NodeStatics) -> None:
-        """Forget nodes that served their purpose, or no longer can."""
+        """Drop nodes that were used, or can no longer be."""
         for name, place in list(taking.places.items()):
             tasks = [task for uid in place.pods if (task := self._task_of(uid)) is not None]
             placed = any(task.node and task.status is not Status.BINDING for task in tasks)
@@ -167,16 +166,16 @@ class Vain:
         task = self._task_of(uid)
         return task is not None and bool(task.node) and HOLDS[task.status].uses
 
-    def _tell(self, beneficiary: str, taking: _Taking) -> None:
+    def _report(self, beneficiary: str, taking: _Taking) -> None:
         for name, place in taking.places.items():
             counts: dict[str, int] = {}
             for action in place.victims.values():
                 counts[action] = counts.get(action, 0) + 1
-            self._told(beneficiary, name, counts)
+            self._on_wasted(beneficiary, name, counts)
 
 
 def kept_by(snapshot: Snapshot, report: CycleReport) -> Kept:
-    """Whom nodes are kept for after a session, of those it evicted pods for."""
+    """Which pods the nodes are reserved for after a session, for each beneficiary of its evictions."""
     wanted = {eviction.beneficiary for eviction in report.evictions}
     kept: dict[tuple[str, str], set[str]] = {}
     for nomination in report.nominations:
@@ -190,7 +189,7 @@ def kept_by(snapshot: Snapshot, report: CycleReport) -> Kept:
         about = (eviction.beneficiary, eviction.node)
         job = snapshot.jobs.get(eviction.beneficiary)
         if about not in kept and job is not None:
-            kept[about] = set(job.pending)  # whoever of the job is to have the room
+            kept[about] = set(job.pending)  # any pod of the job may use the room
     return kept
 
 

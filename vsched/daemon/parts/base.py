@@ -1,4 +1,4 @@
-"""What every part of a daemon stands on: its options, the client, the policy, the mirror, telemetry, the election."""
+"""What all parts of a daemon share: its options, the client, the policy, the mirror, telemetry, the election."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vsched.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The parts that all others are made with."""
+    """The parts that all others use."""
 
     options: Options
     client: ApiClient
@@ -44,16 +44,16 @@ class Base:
         return self.policy.settings
 
     def policy_of_sessions(self) -> Policy:
-        """The policy in force, with the plugin that keeps sessions to what arbitration allots."""
+        """The policy in force; with arbitration, including the plugin that enforces its limits."""
         policy = self.policy.policy
         return policy.with_plugin(ALLOCATION) if self.options.arbitrate else policy
 
     def role(self) -> str:
-        """What this process is at the moment: ``leader`` acts, anything else only watches."""
+        """The role of this process now: ``leader`` acts, any other only watches."""
         return "stopping" if self.stopping.is_set() else self.election.role
 
     def idle(self) -> str:
-        """Why this daemon does not act; empty where it does."""
+        """Why this daemon does not act; empty if it does."""
         return "" if self.election.holds() else f"this daemon does not lead: it is {self.role()}"
 
 
@@ -72,7 +72,7 @@ def make_base(
     cache = Cache(
         frozenset(options.scheduler_names if options.schedule else ()),
         options.default_queue,
-        # Whoever looks after the states knows that a new queue is about to be opened.
+        # With its controller on, this daemon opens new queues itself.
         open_without_state=options.queue_controller,
         arbitrating=options.arbitrate,
         queue_gates=options.gate_controller,
@@ -98,6 +98,6 @@ def make_election(options: Options, client: ApiClient, telemetry: Telemetry, sto
 
 
 def period_seconds(options: Options, policy: PolicyInForce) -> float:
-    """How long sessions may be apart: by the policy, else by the flag; rounds of arbitration go with them."""
+    """The longest time between two sessions: by the policy, else by the flag; at most the arbitration interval."""
     seconds = policy.settings.period_seconds or options.period_seconds
     return min(seconds, options.rules.interval_seconds) if options.arbitrate else seconds

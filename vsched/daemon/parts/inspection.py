@@ -1,4 +1,4 @@
-"""Everything for those who look closer: sights of sessions, and the pages and records made of them."""
+"""The parts by which people inspect a daemon: frozen snapshots, pages, overviews, recordings and advice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
-from vsched.daemon.observe.overviews import Picturing
+from vsched.daemon.observe.overviews import OverviewPublisher
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.parts.base import Base
@@ -23,11 +23,11 @@ from vsched.web.serve.routing import Route
 from vsched.web.snapshots import FrozenSnapshot
 
 
-class Showing:
-    """What a daemon has for people who ask; sessions do not wait for any of it."""
+class Inspection:
+    """Serves what people ask for. Sessions do not wait for it."""
 
     def __init__(self, base: Base, role: Callable[[], str]) -> None:
-        """``role`` says what this process is for those who look on."""
+        """``role`` is the role of this process, as overviews show it."""
         options, registry, clock, telemetry, cache = (
             base.options,
             base.registry,
@@ -35,30 +35,30 @@ class Showing:
             base.telemetry,
             base.cache,
         )
-        self.lookout = SnapshotService(base.trigger.pull, role)
+        self.snapshots = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            self._advisor = Advisor(self.lookout, registry, cache.advise, telemetry)
+            self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(
-            options.recordings, self.lookout, whose, clock, telemetry, base.observing.binding_tries
+            options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries
         )
-        self._dumps = dump_routes(self.lookout.look, self.recorder.ring, whose, registry)
+        self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
-        self._explanations = explanation_routes(self._look, registry, cache.unused, self.lookout.at_rest.wait)
+        self._explanations = explanation_routes(self._look, registry, cache.unused, self.snapshots.at_rest.wait)
         seen = Seen(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
         self._feed = Feed(clock)
-        self._picturing = Picturing(
-            self._feed, self.lookout, base.policy, registry, clock, telemetry, role, base.observing.pictures
+        self._publisher = OverviewPublisher(
+            self._feed, self.snapshots, base.policy, registry, clock, telemetry, role, base.observing.pictures
         )
 
     @property
     def tasks(self) -> Sequence[LongLived]:
         """What runs for long."""
         says = "makes pictures of the cluster for those who watch"
-        tasks = [LongLived("pictures", self._picturing.run, says)]
+        tasks = [LongLived("pictures", self._publisher.run, says)]
         tasks.append(LongLived("recordings", self.recorder.run, "packs cycles in which something looked wrong"))
         if self._advisor is not None:
             says = "finds what would let waiting jobs start"
@@ -80,12 +80,12 @@ class Showing:
         return await self._feed.positions()
 
     async def _look(self) -> FrozenSnapshot:
-        return with_division(await self.lookout.look(), self._findings)
+        return with_division(await self.snapshots.look(), self._findings)
 
     def numbers(self) -> Numbers:
-        """How many watch."""
+        """The number of watchers of overviews, for metrics."""
         return {"vsched_watchers": {"": float(self._feed.watchers)}}
 
     def close(self) -> None:
-        """Let those go who watch."""
+        """End the streams of all watchers."""
         self._feed.close()

@@ -1,6 +1,4 @@
-"""What becomes of what was decided: every answer to a placement, an eviction or a status finds its way to the mirror.
-
-Decides nothing; it is the one place that knows which part has to hear of which answer.
+"""Passes every answer to a binding, an eviction or a status to the mirror and to the other parts that need it."""
 """
 
 from __future__ import annotations
@@ -17,8 +15,8 @@ from vsched.writes.eviction_backoff import EvictionBackoff
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 
 
-class Teller(Protocol):
-    """Who says on pods what became of them."""
+class PodEvents(Protocol):
+    """What records Events on pods."""
 
     def bound(self, bind: Bind) -> None: ...
 
@@ -30,26 +28,26 @@ class Teller(Protocol):
 
 
 class Outcomes:
-    """Takes answers to placements and evictions, and passes them on to the mirror, to people and to numbers."""
+    """Passes answers to bindings and evictions to the mirror, to backoffs, to Events and to telemetry."""
 
     def __init__(
         self,
         cache: Cache,
         telemetry: Telemetry,
-        setbacks: BindBackoff,
-        reprieves: EvictionBackoff,
+        bind_backoff: BindBackoff,
+        eviction_backoff: EvictionBackoff,
         confirmations: Confirmations,
-        teller: Teller,
+        pod_events: PodEvents,
     ) -> None:
         self._cache = cache
         self._telemetry = telemetry
-        self._setbacks = setbacks
-        self._reprieves = reprieves
+        self._bind_backoff = bind_backoff
+        self._eviction_backoff = eviction_backoff
         self._confirmations = confirmations
-        self._teller = teller
+        self._pod_events = pod_events
 
     def binding(self, outcome: Outcome) -> None:
-        """A placement was carried out, or not."""
+        """A binding has ended, well or not."""
         bind = outcome.bind
         self._telemetry.outcome(outcome)
         match outcome.verdict:
@@ -60,42 +58,42 @@ class Outcomes:
                     self._cache.found_bound(bind.uid, bind.node)
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
-                self._teller.bound(bind)
+                self._pod_events.bound(bind)
             case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
                 self._cache.refused.note(bind.uid, outcome.message)
-                self._setbacks.failed(bind.uid)
-                self._teller.bind_failed(bind, outcome.message)
+                self._bind_backoff.failed(bind.uid)
+                self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._cache.forget(bind.uid)
 
     def _clear(self, uid: str) -> None:
         """Earlier failures of a pod no longer count."""
-        self._setbacks.clear(uid)
+        self._bind_backoff.clear(uid)
         self._cache.refused.drop(uid)
 
     def eviction(self, outcome: EvictionOutcome) -> None:
-        """An eviction was carried out, or not."""
+        """An eviction has ended, well or not."""
         eviction = outcome.eviction
         self._telemetry.eviction(outcome)
         match outcome.verdict:
             case EvictionVerdict.EVICTED:
-                self._reprieves.granted(eviction.uid)
-                self._teller.evicted(eviction, self._cache.group_uid(eviction.job))
+                self._eviction_backoff.granted(eviction.uid)
+                self._pod_events.evicted(eviction, self._cache.group_uid(eviction.job))
             case EvictionVerdict.GONE:
-                self._reprieves.granted(eviction.uid)
+                self._eviction_backoff.granted(eviction.uid)
             case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
-                self._reprieves.refused(eviction.uid, outcome.asked_seconds)
-                self._teller.eviction_failed(eviction, outcome.message)
+                self._eviction_backoff.refused(eviction.uid, outcome.asked_seconds)
+                self._pod_events.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.GAVE_UP:
-                self._reprieves.doubted(eviction.uid)
-                self._teller.eviction_failed(eviction, outcome.message)
+                self._eviction_backoff.doubted(eviction.uid)
+                self._pod_events.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.DROPPED:
                 self._cache.forget(eviction.uid)
 
 
 class StatusOutcomes:
-    """Passes on to the mirror what became of what is written on pods and PodGroups."""
+    """Reports the outcome of writes to pods and PodGroups to the mirror."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache

@@ -1,4 +1,4 @@
-"""The watches of a daemon, and how far they have come."""
+"""The watches of a daemon and their progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Watches:
         return (*follow, LongLived("progress", self.progress.run, "tells of lists that take long"))
 
     def awaited(self) -> Sequence[asyncio.Event]:
-        """What is to be waited for before the first decision."""
+        """The events that the first session waits for."""
         return [awaited(kind, reflector) for kind, reflector in self.reflectors.items()]
 
     def synced(self) -> Mapping[str, bool]:
@@ -45,7 +45,7 @@ class Watches:
         return {kind: reflector.synced.is_set() for kind, reflector in self.reflectors.items()}
 
     def absent(self) -> Mapping[str, str]:
-        """The kinds that decisions do without, and why."""
+        """The optional kinds that cannot be listed, with the reason."""
         return {
             kind: reflector.statistics.problem
             for kind, reflector in self.reflectors.items()

@@ -1,11 +1,11 @@
-"""Everything by which a daemon changes the cluster, and what becomes of each change."""
+"""The parts by which a daemon changes the cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from vsched.daemon.lead.leader_address import leader_signs
-from vsched.daemon.observe.rival_schedulers import Rivals
+from vsched.daemon.observe.rival_schedulers import RivalSchedulers
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
@@ -29,10 +29,10 @@ class WritePath:
     dispatcher: Dispatcher
     evictor: Evictor
     writeback: Writeback
-    setbacks: BindBackoff
-    reprieves: EvictionBackoff
+    bind_backoff: BindBackoff
+    eviction_backoff: EvictionBackoff
     confirmations: Confirmations
-    rivals: Rivals
+    rivals: RivalSchedulers
     policy_status: PolicyStatus | None
     """None where the policy is not that of a ConfigMap."""
     signs: tuple[LongLived, ...]
@@ -47,9 +47,9 @@ class WritePath:
         tasks = [
             LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
             LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
-            LongLived("reprieves", self.reprieves.run, "lets refused victims be victims again, in time"),
+            LongLived("reprieves", self.eviction_backoff.run, "lets refused victims be victims again, in time"),
             LongLived("confirmations", self.confirmations.run, "finds bindings that were accepted and are no more"),
-            LongLived("setbacks", self.setbacks.run, "frees pods whose placements failed to be decided again"),
+            LongLived("setbacks", self.bind_backoff.run, "frees pods whose placements failed to be decided again"),
             LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events", acts=True),
         ]
         if self.policy_status is not None:
@@ -69,13 +69,13 @@ def make_write_path(
     settings = writeback_settings or WritebackSettings(events=events)
     statuses = StatusOutcomes(cache)
     writeback = Writeback(client, writer, settings, clock, statuses.status, cache, statuses.nomination)
-    setbacks = BindBackoff(cache.forget)
-    reprieves = EvictionBackoff(cache, EvictionBackoffSettings())
+    bind_backoff = BindBackoff(cache.forget)
+    eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
     confirmations = Confirmations(
         client, cache, clock, telemetry.binding_lost, confirmation_settings or ConfirmationSettings()
     )
-    outcomes = Outcomes(cache, telemetry, setbacks, reprieves, confirmations, writeback)
-    rivals = Rivals(
+    outcomes = Outcomes(cache, telemetry, bind_backoff, eviction_backoff, confirmations, writeback)
+    rivals = RivalSchedulers(
         options.scheduler_names,
         clock,
         base.election.holds,
@@ -89,8 +89,8 @@ def make_write_path(
         dispatcher=Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight)),
         evictor=Evictor(writer, outcomes.eviction, EvictionSettings(options.eviction_mode == "delete"), clock),
         writeback=writeback,
-        setbacks=setbacks,
-        reprieves=reprieves,
+        bind_backoff=bind_backoff,
+        eviction_backoff=eviction_backoff,
         confirmations=confirmations,
         rivals=rivals,
         policy_status=(

@@ -1,7 +1,7 @@
-"""A policy in a ConfigMap: read through the API, watched there, and told of on the object itself.
+"""A policy in a ConfigMap: read and watched through the API, with its result written on the object.
 
-The result of each reading is an Event on the ConfigMap and an annotation, which whoever leads writes. Writing the
-annotation is a change of the object, but not of the policy, so it leads to nothing.
+The leader writes the result of each reading as an Event and an annotation. The annotation changes the object, but not
+the policy, so it causes no further reading.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ CONFIG_MAPS = ApiResource("", "v1", "configmaps")
 USUAL_KEY = "volcano-scheduler.conf"
 """The key of Volcano's own ConfigMap."""
 STATUS = "vsched.io/policy-status"
-"""The annotation that says what became of the latest content."""
+"""The annotation with the result of reading the latest content."""
 ATTEMPTS = Attempts(5, first_seconds=0.2, ceiling_seconds=5.0)
 FIRST_WAIT = BackOffSettings(first_seconds=0.5, ceiling_seconds=5.0)
 MOST_TOLD = 1000
-"""Characters of an annotation's message."""
+"""The longest message of an annotation, in characters."""
 
 
 class MapKey(NamedTuple):
-    """Where in the cluster the policy is."""
+    """The ConfigMap and key of a policy."""
 
     namespace: str
     name: str
     key: str = ""
-    """Empty for Volcano's, or for the only one there is."""
+    """Empty for Volcano's key, or for the only one."""
 
     def __str__(self) -> str:
         return f"configmap {self.namespace}/{self.name}"
@@ -81,10 +81,10 @@ class PolicyMap(PolicyInForce):
     ) -> None:
         self.at = at
         self.found: ConfigMap | None = found
-        """None once it is gone: the last good policy stays."""
+        """None once it is gone; the last good policy stays in force."""
         self._client = client
         self._seen = asyncio.Event()
-        """Set when the watch told of it."""
+        """Set when the watch shows it."""
         super().__init__(registry, clock, reach)
 
     @classmethod
@@ -129,7 +129,7 @@ class PolicyMap(PolicyInForce):
     def _is_fixed(self) -> bool:
         return False
 
-    async def _watch(self, told: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
         selectors = {"fieldSelector": f"metadata.name={self.at.name}"}
         reflector = Reflector(
             self._client, CONFIG_MAPS, _DECODER.decode, self, namespace=self.at.namespace, selectors=selectors
@@ -139,7 +139,7 @@ class PolicyMap(PolicyInForce):
             while True:
                 await self._seen.wait()
                 self._seen.clear()
-                await self._read(told)
+                await self._read(on_reading)
 
     # -- what the watch tells
 
@@ -152,7 +152,7 @@ class PolicyMap(PolicyInForce):
         self._see(None if delta is Delta.DELETED else item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """It cannot be read: the last good policy stays, and the reflector counts it."""
+        """It cannot be decoded: the last good policy stays in force, and the reflector counts it."""
 
     def _see(self, found: ConfigMap | None) -> None:
         self.found = found
@@ -160,7 +160,7 @@ class PolicyMap(PolicyInForce):
 
 
 class PolicyStatus:
-    """Says on the ConfigMap what became of its content, once this process leads."""
+    """Writes the result of readings on the ConfigMap, once this process leads."""
 
     def __init__(self, policy: PolicyMap, writer: Writer, events: EventRecorder) -> None:
         self._policy = policy
@@ -169,8 +169,8 @@ class PolicyStatus:
         self._changed = asyncio.Event()
         self._changed.set()
 
-    def told(self, reading: Reading) -> None:
-        """There was a reading: what ``run`` says next is about the latest."""
+    def on_reading(self, reading: Reading) -> None:
+        """There was a reading; ``run`` writes the latest."""
         self._changed.set()
 
     async def run(self) -> None:
@@ -204,7 +204,7 @@ class PolicyStatus:
 
 
 def status_of(reading: Reading, settings: Settings) -> dict[str, object]:
-    """The annotation: what is in force, and what became of the latest content."""
+    """The content of the annotation: the policy in force, and the result of the latest reading."""
     message = reading.text if reading.ok else "; ".join(reading.problems)
     return {
         "state": "InForce" if reading.ok else "Refused",
@@ -216,7 +216,7 @@ def status_of(reading: Reading, settings: Settings) -> dict[str, object]:
 
 
 def _same(written: str, status: dict[str, object]) -> bool:
-    """Whether an annotation says so already: another process may have read the same at another time."""
+    """Whether the annotation already says the same; the time may differ, as another process may have written it."""
     try:
         before = orjson.loads(written)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""What a daemon's policy may have read for it, by the daemon's flags and the pod it runs in."""
+"""The files, variables and Secrets that a daemon's policy may refer to, by the daemon's flags and its pod."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from vsched.settings.reach import Reach
 
 
 def reach_of(options: Options, connection: Connection) -> Reach:
-    """Secrets of the pod's own namespace are within reach; a daemon outside of the cluster has none."""
+    """Secrets of the pod's own namespace are allowed; a daemon outside of the cluster has no such namespace."""
     own = {connection.namespace} if connection.source == IN_CLUSTER else set()
     return Reach(options.policy_files, options.policy_env_prefix, frozenset({*options.policy_secrets, *own}))

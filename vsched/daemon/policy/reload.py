@@ -1,8 +1,8 @@
-"""The policy in force, and where it comes from: a good edit takes effect at once, a bad one changes nothing.
+"""The policy in force, and its source: a good edit takes effect at once, and a bad one changes nothing.
 
-Of a file the directory is watched rather than the file, because editors and ConfigMap volumes replace files and links.
-Now and then the file is looked at anyway: not every file system tells of its changes. A policy in a ConfigMap is read
-by ``policy_map``.
+The directory of a policy file is watched rather than the file, because editors and ConfigMap volumes replace files and
+links. The file is also read every few seconds, as not every file system reports changes. ``config_map`` reads a policy
+in a ConfigMap.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vsched.settings.reach import NOTHING, Reach
 from vsched.writes.bodies import time_stamp
 
 LOOK_MS = 5_000
-"""How often the file is read without being told of a change."""
+"""How often the file is read without a reported change."""
 SETTLE_MS = 100
 """Changes are gathered for this long: an editor writes a file in several steps."""
 
@@ -36,12 +36,12 @@ class Reading(msgspec.Struct, frozen=True):
     at: float
     """Seconds since the epoch."""
     generation: int
-    """Of the policy in force afterwards."""
+    """Generation of the policy that is in force afterwards."""
     text: str = ""
     """What changed, in one line."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What is not wrong but may surprise, and what has no effect, of the policy in force."""
+    """What may surprise, and what has no effect, in the policy in force."""
 
     def to_dict(self) -> dict[str, object]:
         """For people."""
@@ -56,12 +56,12 @@ class PolicyInForce:
 
     def __init__(self, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> None:
         self.reach = reach
-        """What the policy may have read for it."""
+        """The files, variables and Secrets that the policy may refer to."""
         self._registry = registry
         self._clock = clock
         self._nudged = asyncio.Event()
         self._reading = asyncio.Lock()
-        """Held while it is read: one reading at a time."""
+        """One reading at a time."""
         self._refused = ""
         self.settings = self._load(1)
         self.last = self._good(f"read from {self.settings.source}")
@@ -71,7 +71,7 @@ class PolicyInForce:
         return default_settings(self._registry)
 
     def _is_fixed(self) -> bool:
-        """Whether there is nothing that could be read again."""
+        """Whether the policy can never change."""
         return True
 
     @property
@@ -87,7 +87,7 @@ class PolicyInForce:
         self._nudged.set()
 
     def read(self, *, asked: bool = False) -> Reading | None:
-        """Take what is read into force if it is new and good; None where there is nothing to tell."""
+        """Read the policy, and put it in force if it is new and good. Returns None where nothing is to be reported."""
         if self._is_fixed():
             return None
         generation = self.settings.generation
@@ -117,29 +117,29 @@ class PolicyInForce:
             True, self._clock.now(), settings.generation, text, warnings=(*settings.warnings, *settings.no_effect)
         )
 
-    async def follow(self, told: Callable[[Reading], None]) -> None:
-        """Read again whenever there may be something new, until cancelled."""
+    async def follow(self, on_reading: Callable[[Reading], None]) -> None:
+        """Read again whenever the policy may have changed, until cancelled."""
         if self._is_fixed():
             await asyncio.Event().wait()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch(told))
-            group.create_task(self._answer_nudges(told))
+            group.create_task(self._watch(on_reading))
+            group.create_task(self._answer_nudges(on_reading))
 
-    async def _watch(self, told: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
         """Read when something changes."""
 
-    async def _answer_nudges(self, told: Callable[[Reading], None]) -> None:
+    async def _answer_nudges(self, on_reading: Callable[[Reading], None]) -> None:
         while True:
             await self._nudged.wait()
             self._nudged.clear()
-            await self._read(told, asked=True)
+            await self._read(on_reading, asked=True)
 
-    async def _read(self, told: Callable[[Reading], None], *, asked: bool = False) -> None:
-        """Read in a thread: a text of the largest size takes a second, and everything else is to go on meanwhile."""
+    async def _read(self, on_reading: Callable[[Reading], None], *, asked: bool = False) -> None:
+        """Read in a thread, because the largest text takes a second."""
         async with self._reading:
             reading = await asyncio.to_thread(self.read, asked=asked)
         if reading is not None:
-            told(reading)
+            on_reading(reading)
 
 
 class PolicyFile(PolicyInForce):
@@ -158,7 +158,7 @@ class PolicyFile(PolicyInForce):
     def _is_fixed(self) -> bool:
         return False
 
-    async def _watch(self, told: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
         watch = awatch(
             self.path.parent,
             watch_filter=None,
@@ -170,7 +170,7 @@ class PolicyFile(PolicyInForce):
             ignore_permission_denied=True,
         )
         async for _ in watch:
-            await self._read(told)
+            await self._read(on_reading)
 
 
 def policy_of(path: Path | None, registry: Registry, clock: Clock, reach: Reach = NOTHING) -> PolicyInForce:

@@ -1,4 +1,4 @@
-"""Collects node usage as the policy in force says: one source at a time, the mirror told of every reading."""
+"""Collects node usage from the source that the policy in force names, and passes every reading to the mirror."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ class UsageCollector:
         client: ApiClient,
         cache: Cache,
         clock: Clock,
-        told: Callable[[SourceState], None],
+        on_state: Callable[[SourceState], None],
         reach: Reach = NOTHING,
     ) -> None:
         self._reach = reach
-        """What may be read to log in at the source."""
+        """The Secrets and files that may be used to log in at the source."""
         self._settings = settings
         self._client = client
         self._cache = cache
         self._clock = clock
-        self._told = told
-        """Called whenever a source does better or worse than before."""
+        self._on_state = on_state
+        """Called when the state of the source changes."""
         self._changed = asyncio.Event()
-        self._standing: SourceState | None = None
+        self._state: SourceState | None = None
 
     def nudge(self) -> None:
         """The policy may have changed."""
         self._changed.set()
 
     async def run(self, listed: asyncio.Event) -> None:
-        """Collect until cancelled, from when the nodes are listed."""
+        """Collect until cancelled, once the nodes are listed."""
         await listed.wait()
         while True:
             wanted = self._wanted()
@@ -67,18 +67,18 @@ class UsageCollector:
 
     def to_dict(self) -> Mapping[str, object]:
         """For ``/readyz``; empty where nothing is collected."""
-        return {} if self._standing is None else self._standing.to_dict(self._clock.now())
+        return {} if self._state is None else self._state.to_dict(self._clock.now())
 
     def numbers(self) -> Mapping[str, Mapping[str, float]]:
         """For metrics; empty where nothing is collected."""
-        return {} if self._standing is None else numbers_of(self._standing, self._clock.now())
+        return {} if self._state is None else numbers_of(self._state, self._clock.now())
 
     def _wanted(self) -> Wanted:
         settings = self._settings()
         return Wanted(settings.metrics, settings.policy.usage_periods())
 
     async def _poll(self, wanted: Wanted) -> None:
-        before, self._standing = self._standing, None
+        before, self._state = self._state, None
         source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:
             if before is not None:
@@ -92,11 +92,11 @@ class UsageCollector:
             wanted.periods,
             self._clock,
             self._cache.use,
-            self._told,
+            self._on_state,
         )
         if before is not None:
             poller.standing.rounds = before.rounds
-        self._standing = poller.standing
+        self._state = poller.standing
         await poller.run()
 
 

@@ -1,4 +1,4 @@
-"""The first words with an API server: whether there is one at the address at all."""
+"""Waits until an API server answers at the configured address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RETRY_SECONDS = 2.0
 
 
 async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event, turned: Callable[[], None]) -> None:
-    """Wait for an API server, or to be stopped; raises UnexpectedAnswer where something else is at its address."""
+    """Wait for an API server, or for the stop; raises UnexpectedAnswer where something else answers."""
     telemetry.note("starting", server=client.connection.server, source=client.connection.source)
     while not stopping.is_set():
         turned()
@@ -27,7 +27,7 @@ async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event
         except Unavailable as error:
             telemetry.worry("API server does not answer", problem=str(error), again_in_seconds=RETRY_SECONDS)
         except ApiError:
-            return  # it answered; whether it lets us read is for the watches to find out
+            return  # it answered; the watches find out which rights are missing
         else:
             return
         with contextlib.suppress(TimeoutError):

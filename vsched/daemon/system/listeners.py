@@ -1,4 +1,4 @@
-"""Where a daemon listens: which routes at which address, over TLS with which certificate, and who may ask."""
+"""The addresses that a daemon listens at: their routes, certificates, and who has access."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from vsched.web.serve.tls import Callers, ReloadingContext
 from vsched.web.serve.tokens import TokenTable
 
 
-class Served(NamedTuple):
-    """Routes at an address."""
+class ServedRoutes(NamedTuple):
+    """The routes of one address."""
 
     name: PortName
     address: str
-    """Empty for nowhere."""
+    """Empty for none."""
     routes: Sequence[Route]
 
     @property
@@ -40,10 +40,10 @@ class Served(NamedTuple):
         return f"--{self.name}-address"
 
 
-class Doors:
-    """The ports of a daemon, and what stands between them and those who ask; raises BadInput for what cannot be used.
+class Listeners:
+    """The ports of a daemon with authentication, TLS and limits; raises BadInput for options that cannot be used.
 
-    Probes are answered whoever asks, because kubelets do not say who they are.
+    Probes need no authentication, because kubelets have none.
     """
 
     def __init__(self, options: Options, client: ApiClient, clock: Clock, telemetry: Telemetry) -> None:
@@ -54,7 +54,7 @@ class Doors:
         self._ports: dict[str, Port] = {}
 
     def _access(self, access: AccessOptions, client: ApiClient, clock: Clock) -> Access | None:
-        told = self._telemetry.worry
+        log = self._telemetry.worry
         tokens: Tokens | None = None
         permissions: Permissions = Listed(access.allow_users, access.allow_groups)
         match access.authentication:
@@ -64,10 +64,10 @@ class Doors:
                 assert access.token_file is not None
                 tokens = self._table = TokenTable(access.token_file)
             case "tokenreview":
-                tokens = TokenReviews(client, clock, told, access.token_audiences)
+                tokens = TokenReviews(client, clock, log, access.token_audiences)
                 if not access.named:
-                    permissions = AccessReviews(client, clock, told)
-        return Access(tokens, permissions, clock, told, certificates=access.client_ca_file is not None)
+                    permissions = AccessReviews(client, clock, log)
+        return Access(tokens, permissions, clock, log, certificates=access.client_ca_file is not None)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
@@ -82,7 +82,7 @@ class Doors:
             tasks.append(LongLived("tokens", run, "takes a new list of tokens into use"))
         return tuple(tasks)
 
-    async def listen(self, stack: AsyncExitStack, served: Sequence[Served]) -> dict[str, int]:
+    async def listen(self, stack: AsyncExitStack, served: Sequence[ServedRoutes]) -> dict[str, int]:
         """Listen everywhere until the stack is closed; returns the port by flag."""
         found = {}
         for each in served:
@@ -90,7 +90,7 @@ class Doors:
                 found[each.flag] = await stack.enter_async_context(self._serving(each))
         return found
 
-    def _serving(self, each: Served) -> AbstractAsyncContextManager[int]:
+    def _serving(self, each: ServedRoutes) -> AbstractAsyncContextManager[int]:
         context = self._contexts.get(each.name)
         port = self._ports[each.name] = Port(Limits())
         return serving(
@@ -117,7 +117,7 @@ class Doors:
 
 
 def _contexts(options: Options) -> dict[PortName, ReloadingContext]:
-    """The TLS contexts by port, for those that are served over TLS."""
+    """The TLS contexts of the ports that are served over TLS."""
     match options.tls_cert_file, options.tls_key_file:
         case Path() as certificate, Path() as key:
             pair = (certificate, key)

@@ -1,4 +1,4 @@
-"""What a service manager is told, as sd_notify(3) has it: datagrams to the socket it named when it started us."""
+"""Messages to a service manager, as in sd_notify(3): datagrams to the socket that it names in the environment."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Mapping
 from vsched.errors import BadInput
 
 LONGEST_STATUS = 500
-"""Characters of a status line; more is of no use in ``systemctl status``."""
+"""The longest status line, in characters."""
 
 
 class Notifier:
-    """Passes facts on to the service manager, where there is one."""
+    """Sends facts to the service manager, if there is one."""
 
     def __init__(self, address: str = "", watchdog_seconds: float = 0.0) -> None:
-        """An address is a path, or ``@`` and a name of the abstract kind; empty where nobody wants to know."""
+        """The address is a path, or ``@`` and the name of an abstract socket; empty without a service manager."""
         if address and address[0] not in "/@":
             raise BadInput(f"NOTIFY_SOCKET: {address!r} is not a socket (expected /PATH or @NAME)")
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         self.watchdog_seconds = watchdog_seconds
-        """How long it may go without a sign of life before it ends us; 0 for ever."""
+        """The watchdog's limit between two signs of life; 0 for none."""
 
     @property
     def listens(self) -> bool:
-        """Whether anybody wants to know."""
+        """Whether there is a service manager."""
         return bool(self._address)
 
     def tell(self, **facts: object) -> str:
-        """Send facts by their names in the protocol; what went wrong, empty where nothing did.
+        """Send facts by their names in the protocol; returns the error, empty if there was none.
 
-        Never waits: a service manager that does not read is a problem, but not one to stop scheduling for.
+        It never waits, so that a service manager that does not read cannot stop scheduling.
         """
         if not self._address:
             return ""
@@ -45,14 +45,14 @@ class Notifier:
 
 
 def notifier(environment: Mapping[str, str] = os.environ) -> Notifier:
-    """The one that the environment asks for; raises BadInput where it says something that cannot be."""
+    """The notifier for this environment; raises BadInput for a variable that cannot be used."""
     return Notifier(environment.get("NOTIFY_SOCKET", ""), _watchdog_seconds(environment))
 
 
 def _watchdog_seconds(environment: Mapping[str, str]) -> float:
-    """How often a sign of life is wanted of this process, 0 for never."""
+    """The watchdog's limit for this process; 0 for none."""
     text, meant = environment.get("WATCHDOG_USEC", ""), environment.get("WATCHDOG_PID", "")
-    # The parent is meant where that is the half of a one-file executable that unpacks, and then waits.
+    # The parent may be the process of a one-file executable that unpacks and then waits.
     if not text or (meant and meant not in (str(os.getpid()), str(os.getppid()))):
         return 0.0
     if not text.isdecimal():

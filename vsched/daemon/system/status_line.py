@@ -1,4 +1,4 @@
-"""How a daemon is doing, in one line for ``systemctl status``."""
+"""The state of a daemon in one line, for ``systemctl status``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from vsched.model.snapshot import Snapshot
 from vsched.web.pages.health import Check
 
 MOST_NAMED = 4
-"""Kinds that are named, of those that are waited for."""
+"""How many of the kinds that are waited for are named."""
 
 
 def status_line(ready: Check, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: Reading) -> str:
-    """From readiness, the sizes of the mirror, what the last session saw, and how the policy was read last."""
+    """The line, from readiness, the sizes of the mirror, the last snapshot, and the last reading of the policy."""
     if not ready.ok:
         return f"waits for the first lists: {_named(ready)}"
     parts = [f"{sizes['nodes']:,} nodes", f"{sizes['tasks']:,} pods"]

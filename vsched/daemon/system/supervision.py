@@ -1,6 +1,6 @@
-"""What a service manager hears of a daemon: when it is ready, how it is doing, and that it is alive.
+"""Reports to a service manager that the daemon is ready and alive, and its status.
 
-Signs of life come from the event loop, so there are none while it is stuck, and none once sessions are.
+Signs of life come from the event loop, so there are none while the loop or the sessions are stuck.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from vsched.daemon.system.notify import LONGEST_STATUS, Notifier
 
 BEAT_SECONDS = 1.0
 STATUS_SECONDS = 5.0
-"""Between two looks for the status line."""
+"""Between two updates of the status line."""
 PATIENCE_SECONDS = 30.0
-"""How much longer a service manager is asked to wait for a daemon that is not ready yet."""
+"""The extension of the start-up limit that a daemon asks for while it is not ready."""
 RELOAD_SECONDS = 2.0
-"""After this long a reload is over, whether or not anything came of it."""
+"""A reload counts as finished after this long, even without a new reading."""
 QUICK_BEAT_SECONDS = 0.05
-"""Between beats while somebody waits: for the daemon to be ready, or for a reload."""
+"""Between beats while the service manager waits for readiness or for a reload."""
 
 
 class Watched(NamedTuple):
-    """What is asked about a daemon; each must be quick."""
+    """Questions about a daemon; each must be answered at once."""
 
     ready: Callable[[], bool]
     alive: Callable[[], bool]
     status: Callable[[], str]
     reading: Callable[[], object]
-    """The outcome of the last reading of the policy: another one each time it was read."""
+    """The last reading of the policy: a new object for each reading."""
 
 
 class Supervision:
-    """Tells a service manager about a daemon, as long as both run."""
+    """Reports to a service manager as long as the daemon runs."""
 
     def __init__(self, notifier: Notifier, watched: Watched, clock: Clock, worry: Callable[..., None]) -> None:
         self._notifier = notifier
@@ -55,7 +55,7 @@ class Supervision:
         self._sign_due = 0.0
 
     async def run(self) -> None:
-        """Beat until cancelled; at once over where there is no service manager."""
+        """Beat until cancelled; returns at once without a service manager."""
         while self._notifier.listens:
             self.beat()
             waited_for = not self._ready or self._reload_until is not None
@@ -65,19 +65,19 @@ class Supervision:
             self._hurry.clear()
 
     def beat(self) -> None:
-        """Tell what is due."""
+        """Report what is due."""
         facts: dict[str, object] = {}
         if self._reload_until is not None:
             facts |= self._reloaded()
         elif not self._ready and self._watched.ready():
             self._ready = True
-            # A one-file executable is a process that unpacks and one that works; the signals are for this one.
+            # A one-file executable has a process that unpacks and one that works; signals are for the latter.
             facts |= {"READY": 1, "MAINPID": os.getpid()}
             self._status_due = 0.0
         self._tell(**facts, **self._signs(), **self._news())
 
     def reloading(self) -> None:
-        """The policy is about to be read again: the service manager waits until it was."""
+        """The policy is about to be read again; the service manager waits for that."""
         if not self._ready or self._stopping:
             return
         self._reading = self._watched.reading()
@@ -102,11 +102,11 @@ class Supervision:
         return {"READY": 1}
 
     def _signs(self) -> dict[str, object]:
-        """That it is alive, where it is time for a sign of that."""
+        """A sign of life, if it is time for one."""
         now = self._clock.monotonic()
         if now < self._sign_due or not self._watched.alive():
             return {}
-        # Half the pace of calm beats, so that none of those goes without because it came a moment early.
+        # Half the interval of beats, so that a beat that comes a moment early still has a sign of life.
         self._sign_due = now + self._calm_seconds / 2
         signs: dict[str, object] = {}
         if not self._ready and not self._stopping:
@@ -116,7 +116,7 @@ class Supervision:
         return signs
 
     def _news(self) -> dict[str, object]:
-        """The status line, where it is time and there is another one."""
+        """The status line, if it is time and it has changed."""
         now = self._clock.monotonic()
         if now < self._status_due or self._stopping:
             return {}
@@ -138,7 +138,7 @@ class Supervision:
 
 @asynccontextmanager
 async def supervised(supervision: Supervision) -> AsyncIterator[Supervision]:
-    """Beat while the block runs, and say that it ends."""
+    """Report while the block runs, and then that it stops."""
     beating = asyncio.create_task(supervision.run(), name="service manager")
     try:
         yield supervision

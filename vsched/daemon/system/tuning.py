@@ -1,6 +1,6 @@
-"""How the interpreter is set up for a scheduler: short turns between threads, a collector that leaves the mirror be.
+"""Settings of the interpreter for a scheduler: short thread switches, and a garbage collector that skips the mirror.
 
-A process has one interpreter, so this belongs to the command that owns the process, not to the daemon.
+They are settings of the whole process, so the command sets them, not the daemon.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SWITCH_SECONDS = 0.001
-"""How long a session may keep the event loop from running; the default of 5 ms is felt in every binding."""
+"""How long a session may block the event loop; the default of 5 ms delays every binding."""
 GENERATIONS = (50_000, 20, 20)
-"""Allocations between collections: nothing in the mirror is in a cycle, so there is little to find."""
+"""Allocations between collections. Few are needed, because nothing in the mirror is in a reference cycle."""
 AT_FIRST = (20_000, 20, 20)
-"""The same until the first lists are in: nearly all that they make stays, so it is put aside a little at a time."""
+"""The same until the first lists are complete: nearly all of their objects stay, so survivors are frozen in steps."""
 
 
 @contextmanager
 def tuned() -> Iterator[None]:
-    """Set up while the block runs, as it was afterwards."""
+    """Apply the settings while the block runs; restore the former ones afterwards."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*AT_FIRST)
@@ -35,7 +35,7 @@ def tuned() -> Iterator[None]:
 
 
 def listed() -> None:
-    """The first lists are in: what they made stays, so no collection need ever look at it again."""
+    """The first lists are complete: their objects stay, so no collection needs to visit them again."""
     _stop_putting_aside()
     gc.collect()
     gc.freeze()
@@ -43,7 +43,7 @@ def listed() -> None:
 
 
 def _put_aside(phase: str, details: dict[str, int]) -> None:
-    """What survives a collection is not looked at by later ones: looking at a million objects is a long stall."""
+    """Freeze what survives a collection: later ones would stall on a million objects."""
     if phase == "stop":
         gc.freeze()
 

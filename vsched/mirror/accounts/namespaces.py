@@ -146,7 +146,7 @@ class NamespaceAccounts:
             return before
         buckets = {name: self._buckets[name] for name in sorted(self._buckets)} if self._buckets_changed else None
         self._published = Arbitration(
-            self._parties(before.parties),
+            self._accounts(before.parties),
             before.buckets if buckets is None else buckets,
             storage,
             before.version + 1,
@@ -275,21 +275,21 @@ class NamespaceAccounts:
     def _waiting(self) -> Iterator[tuple[str, _Record]]:
         return ((name, record) for name, record in self._records.items() if record.pods.waiting)
 
-    def _parties(self, before: Mapping[str, NamespaceAccount]) -> Mapping[str, NamespaceAccount]:
+    def _accounts(self, before: Mapping[str, NamespaceAccount]) -> Mapping[str, NamespaceAccount]:
         if not self._dirty:
             return before
-        parties = dict(before)
+        accounts = dict(before)
         came = False
         for namespace in self._dirty:
             record = self._records.get(namespace)
             if record is None:
-                parties.pop(namespace, None)
+                accounts.pop(namespace, None)
             else:
-                came |= namespace not in parties
-                parties[namespace] = self._party(namespace, record)
-        return dict(sorted(parties.items())) if came else parties
+                came |= namespace not in accounts
+                accounts[namespace] = self._account(namespace, record)
+        return dict(sorted(accounts.items())) if came else accounts
 
-    def _party(self, namespace: str, record: _Record) -> NamespaceAccount:
+    def _account(self, namespace: str, record: _Record) -> NamespaceAccount:
         pods, volumes, named = record.pods, record.volumes, self._names.named
         claims = sorted(record.claims.values(), key=lambda claim: (claim.created, claim.name))
         return NamespaceAccount(

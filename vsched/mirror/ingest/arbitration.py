@@ -36,7 +36,7 @@ Part = TypeVar("Part", bound=Wire)
 def claim_of(found: wire.Consumer) -> Claim:
     """What a Consumer says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
-    standing = _standing(found.status)
+    status = _status(found.status)
     with naming("Consumer", metadata):
         return Claim(
             namespace=shared(metadata.namespace or "default"),
@@ -51,15 +51,15 @@ def claim_of(found: wire.Consumer) -> Claim:
             parent=shared(_parent(spec.parent or "")),
             stated_hard=_stated(spec.hard),
             stated_reserved=_stated(spec.reserved),
-            conditions=_told(standing.conditions),
-            observed=standing.observed_generation or 0,
+            conditions=_conditions(status.conditions),
+            observed=status.observed_generation or 0,
         )
 
 
 def bucket_of(found: wire.Bucket) -> Bucket:
     """What a Bucket says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
-    standing = _standing(found.status)
+    status = _status(found.status)
     with naming("Bucket", metadata):
         return Bucket(
             name=shared(metadata.name),
@@ -70,10 +70,10 @@ def bucket_of(found: wire.Bucket) -> Bucket:
             reserved=counted_of(spec.reserved, "spec.reserved"),
             weight=1 if spec.weight is None else _weight(spec.weight),
             parent=_parent(spec.parent or ""),
-            deserved=_stated(standing.deserved),
-            allocated=_stated(standing.allocated),
-            conditions=_told(standing.conditions),
-            observed=standing.observed_generation or 0,
+            deserved=_stated(status.deserved),
+            allocated=_stated(status.allocated),
+            conditions=_conditions(status.conditions),
+            observed=status.observed_generation or 0,
         )
 
 
@@ -81,7 +81,7 @@ def allocation_of(found: wire.Allocation) -> AllocationRecord:
     """An Allocation as it stands."""
     metadata = found.metadata
     spec = _read(found.spec, AllocationSpec) or AllocationSpec()
-    standing = _standing(found.status)
+    status = _status(found.status)
     return AllocationRecord(
         namespace=shared(metadata.namespace or "default"),
         name=metadata.name,
@@ -90,8 +90,8 @@ def allocation_of(found: wire.Allocation) -> AllocationRecord:
         deserved=_stated(spec.deserved),
         hard=_stated(spec.hard),
         reserved=_stated(spec.reserved),
-        allocated=_stated(standing.allocated),
-        conditions=_told(standing.conditions),
+        allocated=_stated(status.allocated),
+        conditions=_conditions(status.conditions),
     )
 
 
@@ -165,11 +165,11 @@ def _stated(resources: ResourceList | None) -> Mapping[str, str]:
     return {shared(name): str(quantity) for name, quantity in resources.items()} if resources else _NONE
 
 
-def _standing(raw: Raw) -> ArbitrationStatus:
+def _status(raw: Raw) -> ArbitrationStatus:
     return _read(raw, ArbitrationStatus) or ArbitrationStatus()
 
 
-def _told(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:
+def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:
     return tuple(
         Told(found.type, found.status, found.reason or "", found.message or "", moment_of(found.last_transition_time))
         for found in conditions or ()

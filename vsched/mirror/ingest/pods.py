@@ -62,18 +62,18 @@ class PodReader:
         axis: ResourceAxis,
         scheduler_names: frozenset[str],
         *,
-        strangers: bool = False,
+        foreign: bool = False,
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
     ) -> None:
-        self.shaper = Shaper(axis, limits=strangers)
+        self.shaper = Shaper(axis, limits=foreign)
         self.scheduler_names = scheduler_names
         self._queue_gates = queue_gates
         """Whether somebody opens the gates of queues; else they are gates like others."""
         self._axis = axis
         self._ignored = ignored
         """What pods may ask for in vain, though it is not built."""
-        self._strangers = strangers
+        self._reads_foreign = foreign
         """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
 
     def is_ours(self, pod: wire.Pod) -> bool:
@@ -84,7 +84,7 @@ class PodReader:
         """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
         spec = pod.spec
         ours = self.is_ours(pod)
-        if not ours and not spec.node_name and not self._strangers:
+        if not ours and not spec.node_name and not self._reads_foreign:
             return None
         check_names("Pod", pod.metadata)
         try:

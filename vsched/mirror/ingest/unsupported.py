@@ -21,7 +21,7 @@ from vsched.model.ignorable import PRIORITY_CLASSES
 from vsched.model.resources import PODS, ResourceAxis
 from vsched.model.shape import Shape
 
-PATHS_TOLD = 3
+PATHS_NAMED = 3
 """So many fields of one object are named; the others are counted."""
 
 NODE_BOUND = (
@@ -226,7 +226,7 @@ def asked_by_pod(pod: Pod, shape: Shape, axis: ResourceAxis, ignored: Collection
     for column, _ in shape.request:
         if column > PODS:
             found += _asked_of_resource(axis.names[column], ignored)
-    return told(found) if found else ""
+    return sentence(found) if found else ""
 
 
 def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, str]]:
@@ -236,20 +236,22 @@ def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, s
 
 def asked_by_group(group: PodGroup, ignored: Collection[str]) -> str:
     """Why the pods of a PodGroup wait that asks for what is not built, empty where it does not."""
-    return told([(word, path) for word, paths in GROUP_ASKS if word not in ignored for path in paths(group)])
+    return sentence([(word, path) for word, paths in GROUP_ASKS if word not in ignored for path in paths(group)])
 
 
 def asked_of_own_group(annotations: Mapping[str, str], ignored: Collection[str]) -> str:
     """The same of pods that name no PodGroup, by their own annotations and those of their workload."""
-    return told([(word, path) for word, paths in OWN_GROUP_ASKS if word not in ignored for path in paths(annotations)])
+    return sentence(
+        [(word, path) for word, paths in OWN_GROUP_ASKS if word not in ignored for path in paths(annotations)]
+    )
 
 
-def told(found: list[tuple[str, str]]) -> str:
+def sentence(found: list[tuple[str, str]]) -> str:
     """The fields, and how people have them ignored; empty where there are none."""
     if not found:
         return ""
-    paths = ", ".join(path for _, path in found[:PATHS_TOLD])
-    more = f" and {len(found) - PATHS_TOLD} more" if len(found) > PATHS_TOLD else ""
+    paths = ", ".join(path for _, path in found[:PATHS_NAMED])
+    more = f" and {len(found) - PATHS_NAMED} more" if len(found) > PATHS_NAMED else ""
     words = ",".join(dict.fromkeys(word for word, _ in found))
     return f"{paths}{more}: not supported yet ({ignoring(words)})"
 
@@ -259,10 +261,10 @@ def no_such_class(name: str, ignored: Collection[str] | None = None) -> str:
 
     Empty where it is ignored.
     """
-    said = f"spec.priorityClassName: PriorityClass {name[:80]} does not exist"
+    lines = f"spec.priorityClassName: PriorityClass {name[:80]} does not exist"
     if ignored is None:
-        return said
-    return "" if PRIORITY_CLASSES in ignored else f"{said} ({ignoring(PRIORITY_CLASSES)})"
+        return lines
+    return "" if PRIORITY_CLASSES in ignored else f"{lines} ({ignoring(PRIORITY_CLASSES)})"
 
 
 def ignoring(words: str) -> str:
@@ -279,6 +281,6 @@ def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:
 
 def remark_wishes(wishes: tuple[Callable[[Any], Paths], ...], found: object, remarks: Remarks) -> tuple[str, ...]:
     """Remark on each wish of an object that nothing comes of; returns the lines."""
-    said = tuple(f"{path}: {NO_EFFECT}" for paths in wishes for path in paths(found))
-    remarks += said[:PATHS_TOLD]
-    return said[:PATHS_TOLD]
+    lines = tuple(f"{path}: {NO_EFFECT}" for paths in wishes for path in paths(found))
+    remarks += lines[:PATHS_NAMED]
+    return lines[:PATHS_NAMED]

@@ -57,9 +57,9 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
 
     def see(self, namespace: str, key: str, budget: DisruptionBudget | None, has_left: Callable[[str], bool]) -> bool:
         """What the budget's object says now; ``has_left`` tells of pods that are seen to leave or are gone."""
-        told = budget is None or budget != self.items(namespace).get(key)
-        meant = [uid for uid, one in self._promises.items() if (one.namespace, one.key) == (namespace, key)]
-        for uid in meant if told else ():
+        changed = budget is None or budget != self.items(namespace).get(key)
+        uids = [uid for uid, one in self._promises.items() if (one.namespace, one.key) == (namespace, key)]
+        for uid in uids if changed else ():
             if budget is None or self._promises[uid].pod in budget.disrupted or has_left(uid):
                 self.withdraw(uid)
         return self.put(namespace, key, budget)

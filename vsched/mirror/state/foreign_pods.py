@@ -25,7 +25,7 @@ class ForeignPodIndex:
         self._served = " and ".join(sorted(name for name in served if name))
         self._pods: dict[str, tuple[str, str]] = {}
         self._counts: dict[str, Counter[str]] = {}
-        self._told: dict[str, str] = {}
+        self._sentences: dict[str, str] = {}
         self._changed: set[str] = set()
 
     def put(self, uid: str, pod: wire.Pod) -> str:
@@ -61,19 +61,19 @@ class ForeignPodIndex:
         while self._changed:
             key = self._changed.pop()
             if counts := self._counts.get(key):
-                self._told[key] = self._said(counts)
+                self._sentences[key] = self._sentence(counts)
             else:
-                self._told.pop(key, None)
-        return self._told
+                self._sentences.pop(key, None)
+        return self._sentences
 
-    def _said(self, counts: Mapping[str, int]) -> str:
+    def _sentence(self, counts: Mapping[str, int]) -> str:
         total = sum(counts.values())
         whose = sorted(counts, key=lambda name: (-counts[name], name))
         if len(whose) == 1:
-            told = f"for scheduler {whose[0]}"
+            whose_pods = f"for scheduler {whose[0]}"
         else:
             parts = [f"{counts[name]} for {name}" for name in whose[:NAMED_MAX]]
             parts += ["…"] if len(whose) > NAMED_MAX else []
-            told = f"for other schedulers ({', '.join(parts)})"
+            whose_pods = f"for other schedulers ({', '.join(parts)})"
         served = f" (this daemon serves {self._served})" if self._served else ""
-        return f"{total} of its pods {'is' if total == 1 else 'are'} {told}{served}"
+        return f"{total} of its pods {'is' if total == 1 else 'are'} {whose_pods}{served}"

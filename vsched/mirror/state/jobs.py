@@ -217,13 +217,13 @@ class JobStore:
         stopped: set[str] = set()
         for key in sorted(self._dirty):
             job = self._jobs.get(key)
-            was_stray = self.strays.pop(key, None) is not None
+            was_orphan = self.strays.pop(key, None) is not None
             if job is None or job.spec is _UNSEEN:
                 if job is not None:
                     job.frozen = True
                     self.strays[key] = job
                 if self.published.pop(key, None) is None:
-                    if was_stray:
+                    if was_orphan:
                         changed.append(key)
                     continue
                 self.sums.put(key, None)

@@ -43,7 +43,7 @@ class PodStore:
         nodes: NodeStore,
         jobs: JobStore,
         judge_class: Callable[[str], tuple[int, str]],
-        parties: NamespaceAccounts | None = None,
+        accounts: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
     ) -> None:
@@ -52,7 +52,7 @@ class PodStore:
         self._nodes = nodes
         self._jobs = jobs
         self._judge_class = judge_class
-        self.parties = parties
+        self.accounts = accounts
         """None where nobody arbitrates."""
         self._durations = DurationStore()
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
@@ -144,8 +144,8 @@ class PodStore:
             return False
         self._nodes.move(task, None)
         self._jobs.drop(task)
-        if self.parties is not None:
-            self.parties.move(task, None)
+        if self.accounts is not None:
+            self.accounts.move(task, None)
         return True
 
     def reprice(self) -> None:
@@ -305,8 +305,8 @@ class PodStore:
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
         self._jobs.put(task)
-        if self.parties is not None:
-            self.parties.move(before, task)
+        if self.accounts is not None:
+            self.accounts.move(before, task)
 
     def _with_class(self, task: Task) -> Task:
         """The pod with the priority of its class; where there is no such class, it waits for it."""

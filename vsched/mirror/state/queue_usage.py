@@ -14,13 +14,13 @@ class QueueSums:
     """Live sums with one writer, and the published copies that snapshots show."""
 
     def __init__(self) -> None:
-        self.books: dict[str, QueueUsage] = {}
+        self.usage: dict[str, QueueUsage] = {}
         """Published, by queue; brought up to date by ``publish``."""
         self.shares: dict[Share, Vector] = {}
         """Published, by queue and namespace; brought up to date by ``publish``."""
         self._claims: dict[str, JobUsage] = {}
         self._live: dict[str, QueueUsage] = {}
-        self._held: dict[Share, Vector] = {}
+        self._allocated: dict[Share, Vector] = {}
         self._jobs: dict[Share, int] = {}
         self._dirty: dict[Share, None] = {}
 
@@ -43,36 +43,36 @@ class QueueSums:
             queue = share[0]
             live = self._live.get(queue)
             if live is None:
-                self.books.pop(queue, None)
+                self.usage.pop(queue, None)
             else:
-                self.books[queue] = _without_zeros(live)
+                self.usage[queue] = _without_zeros(live)
             if share in self._jobs:
-                self.shares[share] = _nonzero(self._held[share])
+                self.shares[share] = _nonzero(self._allocated[share])
             else:
                 self.shares.pop(share, None)
         self._dirty.clear()
 
     def _shift(self, claim: JobUsage, sign: int) -> None:
         share = (claim.queue, claim.namespace)
-        books = self._live.get(claim.queue)
-        if books is None:
-            books = self._live[claim.queue] = QueueUsage()
-        held = self._held.setdefault(share, {})
+        usage = self._live.get(claim.queue)
+        if usage is None:
+            usage = self._live[claim.queue] = QueueUsage()
+        allocated = self._allocated.setdefault(share, {})
         shift = add if sign > 0 else subtract
-        shift(books.allocated, claim.allocated)
-        shift(books.pending, claim.pending)
-        shift(books.elastic, claim.elastic)
-        shift(books.inqueue, claim.inqueue)
-        shift(books.promised, claim.promised)
-        shift(held, claim.allocated)
-        books.jobs += sign
-        if not books.jobs:
+        shift(usage.allocated, claim.allocated)
+        shift(usage.pending, claim.pending)
+        shift(usage.elastic, claim.elastic)
+        shift(usage.inqueue, claim.inqueue)
+        shift(usage.promised, claim.promised)
+        shift(allocated, claim.allocated)
+        usage.jobs += sign
+        if not usage.jobs:
             del self._live[claim.queue]
         jobs = self._jobs.get(share, 0) + sign
         if jobs:
             self._jobs[share] = jobs
         else:
-            del self._jobs[share], self._held[share]
+            del self._jobs[share], self._allocated[share]
         self._dirty[share] = None
 
 
@@ -80,12 +80,12 @@ def _nonzero(vector: Vector) -> Vector:
     return {column: value for column, value in sorted(vector.items()) if value}
 
 
-def _without_zeros(books: QueueUsage) -> QueueUsage:
+def _without_zeros(usage: QueueUsage) -> QueueUsage:
     return QueueUsage(
-        books.jobs,
-        _nonzero(books.allocated),
-        _nonzero(books.pending),
-        _nonzero(books.elastic),
-        _nonzero(books.inqueue),
-        _nonzero(books.promised),
+        usage.jobs,
+        _nonzero(usage.allocated),
+        _nonzero(usage.pending),
+        _nonzero(usage.elastic),
+        _nonzero(usage.inqueue),
+        _nonzero(usage.promised),
     )

@@ -15,7 +15,7 @@ import msgspec
 
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.queues import QueueFacts
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.mirror.whatif.sums import KeptSums
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
@@ -49,7 +49,7 @@ class RestoredMirror(Cache):
         self._adopt_small_objects()
         self._adopt_pods()
         if self.arbitrating:
-            self._parties = self._pods.parties = KeptSums(self.axis, snapshot.held, snapshot.held_limits)
+            self._accounts = self._pods.accounts = KeptSums(self.axis, snapshot.held, snapshot.held_limits)
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
         self._previous = snapshot.previous
@@ -125,7 +125,7 @@ class RestoredMirror(Cache):
         default = self._default_queue
         if default in origin.books and default not in origin.queues:
             # There is an object that cannot be used; else the queue would have been made up.
-            self.broken["Queue", default] = Broken("Queue", "", default, "", f"Queue {default}: was left out")
+            self.broken["Queue", default] = Problem("Queue", "", default, "", f"Queue {default}: was left out")
 
     def _inheriting_queues(self) -> frozenset[str]:
         """Queues with a priority of 0 of their own, where a default class has another: it is kept from their jobs."""

@@ -97,17 +97,17 @@ def _named(axis: ResourceAxis, held: Vector) -> dict[str, int]:
 
 
 def _request(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
-    books = snapshot.books.get(outcome.name)
-    if books is None:
+    usage = snapshot.books.get(outcome.name)
+    if usage is None:
         return {}
-    total = books.allocated.copy()
-    add(total, books.pending.items())
+    total = usage.allocated.copy()
+    add(total, usage.pending.items())
     return _named(snapshot.axis, total)
 
 
 def _inqueue(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
-    books = snapshot.books.get(outcome.name)
-    return {} if books is None else _named(snapshot.axis, books.inqueue)
+    usage = snapshot.books.get(outcome.name)
+    return {} if usage is None else _named(snapshot.axis, usage.inqueue)
 
 
 def _capacity(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
@@ -157,8 +157,8 @@ def _namespaces(found: Arbitrated, evicted: Mapping[str, int], most: int) -> Ite
 
 
 def _held(found: Arbitrated, namespace: str) -> Counted:
-    party = found.arbitration.parties.get(namespace)
-    return NOTHING if party is None else party.held
+    account = found.arbitration.parties.get(namespace)
+    return NOTHING if account is None else account.held
 
 
 _NAMESPACE_AMOUNTS: dict[str, Callable[[Arbitrated, str], Counted]] = {

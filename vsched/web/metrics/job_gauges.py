@@ -65,10 +65,10 @@ def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> M
     for task in chain.from_iterable(job.pending.values() for job in waiting):
         counts[GATED if task.at_gate else reason_of(task, verdicts.get(task.key))] += 1
     family = GaugeMetricFamily("vsched_pending_pods", "Pods that wait, by the main reason.", labels=("reason",))
-    told = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    named = dict(told[:MOST_REASONS])
-    if len(told) > MOST_REASONS:
-        named[OTHER] = named.get(OTHER, 0) + sum(count for _, count in told[MOST_REASONS:])
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    named = dict(ranked[:MOST_REASONS])
+    if len(ranked) > MOST_REASONS:
+        named[OTHER] = named.get(OTHER, 0) + sum(count for _, count in ranked[MOST_REASONS:])
     for reason, count in named.items():
         family.add_metric((reason,), count)
     return family

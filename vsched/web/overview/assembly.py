@@ -53,21 +53,21 @@ class Around(NamedTuple):
 
 
 def picture(
-    sight: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
+    frozen: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
 ) -> Overview:
     """The cluster as a session left it; ``before`` is the last picture, whose columns keep their places if they can."""
-    snapshot = sight.snapshot
-    held = held_after(snapshot, sight.report.binds)
+    snapshot = frozen.snapshot
+    held = held_after(snapshot, frozen.report.binds)
     columns = shown_columns(snapshot, held, before)
-    jobs = job_rows(snapshot, sight.report, around.outcomes, around.positions, columns, most_jobs)
+    jobs = job_rows(snapshot, frozen.report, around.outcomes, around.positions, columns, most_jobs)
     return Overview(
         number=0 if before is None else before.number,
         at=around.at,
         version=build().version,
         role=around.role,
         resources=tuple(_resource(snapshot, held, column) for column in columns),
-        queues=queue_rows(snapshot, sight.report, jobs, columns),
-        namespaces=namespace_rows(snapshot, sight.report, jobs, around.awards, around.weights, columns),
+        queues=queue_rows(snapshot, frozen.report, jobs, columns),
+        namespaces=namespace_rows(snapshot, frozen.report, jobs, around.awards, around.weights, columns),
         nodes=node_rows(snapshot, held, columns),
         jobs=jobs.rows,
         sessions=around.sessions,

@@ -128,8 +128,8 @@ def apply(change: Delta, before: Overview) -> Overview:
         queues=_put(before.queues, change.queues),
         namespaces=_put(before.namespaces, change.namespaces),
         nodes=_put(before.nodes, change.nodes),
-        jobs=_put(_told(_moved(before.jobs, change.moves), change.messages), change.jobs),
-        sessions=_held(before.sessions, change),
+        jobs=_put(_with_messages(_moved(before.jobs, change.moves), change.messages), change.jobs),
+        sessions=_kept_sessions(before.sessions, change),
         policy=before.policy if change.policy is None else change.policy,
         counts={**before.counts, **change.counts},
     )
@@ -164,7 +164,7 @@ def _put(before: dict[str, Row], rows: Rows[Row] | None) -> dict[str, Row]:
     return after
 
 
-def _held(before: tuple[SessionRow, ...], change: Delta) -> tuple[SessionRow, ...]:
+def _kept_sessions(before: tuple[SessionRow, ...], change: Delta) -> tuple[SessionRow, ...]:
     replaced = {*change.sessions_gone, *(row.number for row in change.sessions)}
     return (*(row for row in before if row.number not in replaced), *change.sessions)
 
@@ -240,7 +240,7 @@ def _moved(before: dict[str, JobRow], moves: Mapping[str, Runs]) -> dict[str, Jo
     return after
 
 
-def _told(before: dict[str, JobRow], messages: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, JobRow]:
+def _with_messages(before: dict[str, JobRow], messages: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, JobRow]:
     after = dict(before)
     for text, keys in messages:
         for key in keys:

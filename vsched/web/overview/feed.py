@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
     since: int
     number: int
-    told: Piece
+    event_bytes: Piece
 
 
 class Making:
@@ -90,12 +90,12 @@ class Feed:
         """Return once anybody wants to see a picture."""
         await self._wanted.wait()
 
-    def publish(self, found: Overview, change: Delta | None, told: Piece | None) -> None:
+    def publish(self, found: Overview, change: Delta | None, event_bytes: Piece | None) -> None:
         """A later picture, and how it differs from the latest one as a record and as an event; None: wholly."""
-        if change is None or told is None:
+        if change is None or event_bytes is None:
             self._steps.clear()
         else:
-            self._steps.append(Step(change.since, change.number, told))
+            self._steps.append(Step(change.since, change.number, event_bytes))
         self.latest = found
         self.confirm()
 
@@ -163,7 +163,7 @@ class Feed:
         path: list[Piece] = []
         for step in self._steps:
             if path or step.since == known:
-                path.append(step.told)
+                path.append(step.event_bytes)
         return path or None
 
     def identity(self, number: int) -> str:

@@ -18,7 +18,7 @@ def allocations(findings: Findings) -> View:
     found = findings.arbitrated
     if found is None:
         return {}
-    parties, verdict = found.arbitration.parties, found.verdict
+    accounts, verdict = found.arbitration.parties, found.verdict
     evicted = dict(findings.arbitrated_away)
     return {
         "at": found.now,
@@ -26,7 +26,7 @@ def allocations(findings: Findings) -> View:
         "namespaces": {
             namespace: {
                 **_amounts(found.award(namespace) or award),
-                **_party(parties.get(namespace)),
+                **_account(accounts.get(namespace)),
                 "overused": _overuse(verdict.overused.get(namespace), found.now),
                 "conditions": _conditions(verdict.conditions.get(namespace, ())),
                 "evicted": evicted.get(namespace, 0),
@@ -36,7 +36,7 @@ def allocations(findings: Findings) -> View:
         "buckets": {
             name: {
                 **_amounts(award),
-                **_bucket(found.arbitration.buckets.get(name), name, parties, found.division),
+                **_bucket(found.arbitration.buckets.get(name), name, accounts, found.division),
                 "conditions": _conditions(verdict.of_buckets.get(name, ())),
             }
             for name, award in sorted(found.division.buckets.items())
@@ -54,14 +54,14 @@ def _amounts(award: Award) -> View:
     }
 
 
-def _party(party: NamespaceAccount | None) -> View:
-    if party is None:
+def _account(account: NamespaceAccount | None) -> View:
+    if account is None:
         return {}
     return {
-        "allocated": render_counted(party.held),
-        "leaving": render_counted(party.leaving),
-        "waiting": render_counted(party.waiting),
-        **_claim(party.claim),
+        "allocated": render_counted(account.held),
+        "leaving": render_counted(account.leaving),
+        "waiting": render_counted(account.waiting),
+        **_claim(account.claim),
     }
 
 
@@ -87,16 +87,18 @@ def _overuse(overuse: Overuse | None, now: float) -> View | None:
 
 def _conditions(conditions: tuple[Told, ...]) -> list[View]:
     return [
-        {"type": told.kind, "status": told.status, "reason": told.reason, "message": told.message}
-        for told in conditions
+        {"type": condition.kind, "status": condition.status, "reason": condition.reason, "message": condition.message}
+        for condition in conditions
     ]
 
 
-def _bucket(bucket: Bucket | None, name: str, parties: Mapping[str, NamespaceAccount], division: Division) -> View:
+def _bucket(bucket: Bucket | None, name: str, accounts: Mapping[str, NamespaceAccount], division: Division) -> View:
     """A bucket that has no object stands for one without limits, reservation or weight."""
     parents = division.parents
     below = sorted(
-        namespace for namespace, party in parties.items() if party.claim is not None and party.claim.parent == name
+        namespace
+        for namespace, account in accounts.items()
+        if account.claim is not None and account.claim.parent == name
     )
     return {
         "weight": bucket.weight if bucket is not None else 1,

@@ -70,12 +70,12 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: Turns) -> Handler
             return as_json({"error": "this daemon places no pods (--no-schedule): it has no cycle to run again"}, 404)
         try:
             async with turns:
-                sight = await look()
-                recording = recording_of(sight, whose)
+                frozen = await look()
+                recording = recording_of(frozen, whose)
                 data = await aside(lambda: pack(anonymous(recording, registry) if hidden else recording))
         except Unavailable as error:
             return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
-        return _file(data, sight.number, hidden)
+        return _file(data, frozen.number, hidden)
 
     return answer
 

@@ -24,14 +24,14 @@ from vsched.explain.records import Explanation
 from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
-from vsched.mirror.problems import Broken
+from vsched.mirror.problems import Problem
 from vsched.web.serve.routing import Handler, Route, as_json
 from vsched.web.snapshots import FrozenSnapshot, Look
 
 T = TypeVar("T")
 Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
 """Makes an explanation of a session; asks now and then whether it is over."""
-Unused = Callable[[], Iterable[Broken]]
+Unused = Callable[[], Iterable[Problem]]
 """Objects that nothing is done for, and why."""
 
 EXPLAINING = ThreadPoolExecutor(2, "explain")
@@ -80,59 +80,59 @@ class Explainer:
     async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
         """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
 
-        def make(sight: FrozenSnapshot, over: Asked) -> Explanation | None:
+        def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             simulations = SIMULATIONS_MAX if search else 0
             return explain(
-                sight.snapshot,
-                sight.policy,
+                frozen.snapshot,
+                frozen.policy,
                 self._registry,
-                sight.report,
+                frozen.report,
                 namespace,
                 name,
                 kind=kind,
-                callout=Repeating(sight.calls),
+                callout=Repeating(frozen.calls),
                 simulations=simulations,
                 spent=self._spent(),
                 foreseen=self._spent(ESTIMATE_SECONDS) if search else None,
                 over=over,
             )
 
-        sight, found = await self._made(make)
+        frozen, found = await self._made(make)
         if found is not None:
             return found
         left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
-        told = next((one.message for one in left_out if not kind or one.kind == kind), "")
-        if told:
-            return f"{told} (so it is left out)"
+        problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
+        if problem:
+            return f"{problem} (so it is left out)"
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
-        if kind and (others := kinds_of(sight.snapshot, sight.report, f"{namespace}/{name}")):
+        if kind and (others := kinds_of(frozen.snapshot, frozen.report, f"{namespace}/{name}")):
             return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
-        close = await self._aside(lambda: close_names(sight, namespace, name))
+        close = await self._aside(lambda: close_names(frozen, namespace, name))
         return f"no {what} {namespace}/{name} is known here{_meant(close)}"
 
     async def of_queue(self, name: str, search: bool) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
 
-        def make(sight: FrozenSnapshot, over: Asked) -> Explanation | None:
+        def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             return explain_queue(
-                sight.snapshot,
-                sight.policy,
+                frozen.snapshot,
+                frozen.policy,
                 self._registry,
-                sight.report,
+                frozen.report,
                 name,
-                callout=Repeating(sight.calls),
+                callout=Repeating(frozen.calls),
                 simulations=SIMULATIONS_MAX if search else 0,
                 spent=self._spent(),
                 over=over,
             )
 
-        sight, found = await self._made(make)
+        frozen, found = await self._made(make)
         if found is not None:
             return found
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
-        if told := next(left_out, ""):
-            return f"{told} (so it is left out)"
-        queues = list(islice(sight.snapshot.queues, NAMES_MAX))
+        if problem := next(left_out, ""):
+            return f"{problem} (so it is left out)"
+        queues = list(islice(frozen.snapshot.queues, NAMES_MAX))
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"
 
@@ -142,8 +142,8 @@ class Explainer:
         self._asked += 1
         until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
-            sight = await self._look()
-            return sight, await self._aside(lambda: make(sight, lambda: ended.is_set() or time.monotonic() > until))
+            frozen = await self._look()
+            return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
         except Spent:
             raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
         finally:
@@ -213,9 +213,9 @@ async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
     return as_json({"error": found}, 404) if isinstance(found, str) else as_json(to_builtins(found))
 
 
-def close_names(sight: FrozenSnapshot, namespace: str, name: str) -> list[str]:
+def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
     """Jobs and pods whose names are nearly this one, or are this one in another namespace."""
-    snapshot = sight.snapshot
+    snapshot = frozen.snapshot
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
     own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))
     here = (job for key, job in snapshot.jobs.items() if key.startswith(f"{namespace}/"))

@@ -52,7 +52,7 @@ def _pods(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, 
         if bool(job) == bool(node):
             return as_json({"error": "expected ?job=NAMESPACE/NAME or ?node=NAME, one of both"}, 400)
         tasks = seen.tasks_of(job) if job else seen.tasks_on(node)
-        rows, names, told = evictions.rows(), seen.names(), verdicts()
+        rows, names, unschedulable = evictions.rows(), seen.names(), verdicts()
         if tasks is None:
             found = of_job(rows, job) if job else on_node(rows, node)
             what = f"job {job}" if job else f"node {node}"
@@ -61,7 +61,7 @@ def _pods(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, 
         def made() -> web.Response:
             pods = frozenset(task.key for task in tasks)
             found = of_job(rows, job, pods) if job else on_node(rows, node)
-            return as_json({**pod_document(tasks, names, told), **eviction_document(found)})
+            return as_json({**pod_document(tasks, names, unschedulable), **eviction_document(found)})
 
         return await aside(made)
 
@@ -75,7 +75,7 @@ def _evictions(evictions: Evictions) -> Handler:
     return answer
 
 
-def pod_document(tasks: Iterable[Task], names: Sequence[str], told: Mapping[str, Unschedulable]) -> Document:
+def pod_document(tasks: Iterable[Task], names: Sequence[str], unschedulable: Mapping[str, Unschedulable]) -> Document:
     """How many there are by state, and the first of them: those that wait or leave before the others, then by name."""
     listed = list(tasks)
     states: dict[str, int] = {}
@@ -83,7 +83,7 @@ def pod_document(tasks: Iterable[Task], names: Sequence[str], told: Mapping[str,
         state = state_of(task)
         states[state] = states.get(state, 0) + 1
     first = nsmallest(MOST_PODS, listed, key=_rank)
-    return {"total": len(listed), "states": states, "pods": [_pod(task, names, told) for task in first]}
+    return {"total": len(listed), "states": states, "pods": [_pod(task, names, unschedulable) for task in first]}
 
 
 def eviction_document(rows: Sequence[EvictionRow]) -> Document:
@@ -106,8 +106,8 @@ def _rank(task: Task) -> tuple[int, str, int, str]:
     return rank, task.namespace, len(task.name), task.name
 
 
-def _pod(task: Task, names: Sequence[str], told: Mapping[str, Unschedulable]) -> Document:
-    verdict = told.get(task.key) if task.status is Status.PENDING else None
+def _pod(task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedulable]) -> Document:
+    verdict = unschedulable.get(task.key) if task.status is Status.PENDING else None
     return {
         "namespace": task.namespace,
         "name": task.name,

@@ -43,13 +43,13 @@ class Whose(NamedTuple):
 
 
 def recording_of(
-    sight: FrozenSnapshot, whose: Whose, *, why: str = ASKED, says: str = "", error: str = ""
+    frozen: FrozenSnapshot, whose: Whose, *, why: str = ASKED, says: str = "", error: str = ""
 ) -> Recording:
     """A session as a recording; without a report where it ended in an error."""
     found = build()
     head = Head(
-        number=sight.number,
-        at=sight.snapshot.now,
+        number=frozen.number,
+        at=frozen.snapshot.now,
         version=found.version,
         commit=found.commit,
         why=why,
@@ -57,10 +57,10 @@ def recording_of(
         error=error,
         scheduler_names=whose.scheduler_names,
         default_queue=whose.default_queue,
-        unrecorded=sight.unrecorded,
+        unrecorded=frozen.unrecorded,
     )
-    report = None if error else sight.report
-    return Recording(sight.snapshot, text_of(sight.policy), report, head, sight.calls)
+    report = None if error else frozen.report
+    return Recording(frozen.snapshot, text_of(frozen.policy), report, head, frozen.calls)
 
 
 def text_of(policy: Policy) -> str:
@@ -124,9 +124,9 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
         return renamed
     policy = policy_of(renamed, registry)
     report = replay(renamed, policy, registry).report
-    told = _with_conditions(renamed, _settled(recording, recording.report), report)
-    if told is not renamed:
-        renamed, report = told, replay(told, policy, registry).report
+    settled = _with_conditions(renamed, _settled(recording, recording.report), report)
+    if settled is not renamed:
+        renamed, report = settled, replay(settled, policy, registry).report
     if report_bytes(without_words(report)) != report_bytes(without_words(expected)):
         renamed = replace(renamed, head=msgspec.structs.replace(renamed.head, says=DIFFERS))
     return replace(renamed, report=report)
@@ -187,8 +187,8 @@ def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms)
     document = policy_document(policy_of(recording, registry), None, show_secrets=False)
     for tier in document["tiers"]:
         for plugin in tier["plugins"]:
-            told = plugin.get("arguments", {})
-            plugin["arguments"] = {_renamed_key(key, names): value for key, value in told.items()}
+            settled = plugin.get("arguments", {})
+            plugin["arguments"] = {_renamed_key(key, names): value for key, value in settled.items()}
             if plugin["arguments"].get("extender.urlPrefix"):
                 plugin["arguments"]["extender.urlPrefix"] = NOBODY
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)

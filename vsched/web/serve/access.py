@@ -71,7 +71,7 @@ class Listed:
         return person.name in self._users or not self._groups.isdisjoint(person.groups)
 
 
-class Telling(Protocol):
+class LogLine(Protocol):
     """Whoever writes lines for people."""
 
     def __call__(self, event: str, **fields: object) -> None: ...
@@ -81,12 +81,12 @@ class Access:
     """Turns away those who are not known, or may not."""
 
     def __init__(
-        self, tokens: Tokens | None, permissions: Permissions, clock: Clock, told: Telling, *, certificates: bool
+        self, tokens: Tokens | None, permissions: Permissions, clock: Clock, log: LogLine, *, certificates: bool
     ) -> None:
         self._tokens = tokens
         self._permissions = permissions
         self._clock = clock
-        self._told = told
+        self._log = log
         self._lines = TokenBucket(LINES_PER_SECOND, LINES_AT_ONCE, clock.monotonic)
         self._ways = [*(("a client certificate",) if certificates else ()), *(("a bearer token",) if tokens else ())]
         self._certificates = certificates
@@ -104,7 +104,7 @@ class Access:
         except Refusal as refusal:
             self.refused[str(refusal.status)] += 1
             if self._lines.try_take():
-                self._told(
+                self._log(
                     "turned away",
                     status=refusal.status,
                     user=shown(person.name) if person is not None else "",

@@ -54,13 +54,13 @@ class Renewed(Generic[T]):
         self._digest, self.current, self._refused = digest, found, ""
         return Renewal(True, f"new {self._noun} in use, from {self._files[0]}")
 
-    async def run(self, told: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
+    async def run(self, on_renewal: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
         """Look now and then, until cancelled."""
         while True:
             await asyncio.sleep(seconds)
             renewal = self.look()
             if renewal is not None:
-                told(renewal)
+                on_renewal(renewal)
 
     def _sum(self) -> bytes:
         """What is in the files, as a number to tell a change by; taken before they are used, so that none is missed."""

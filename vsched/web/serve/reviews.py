@@ -19,7 +19,7 @@ from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
-from vsched.web.serve.access import Person, Refusal, Telling
+from vsched.web.serve.access import LogLine, Person, Refusal
 from vsched.writes.limits import TokenBucket
 
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
@@ -48,9 +48,9 @@ class ReviewSettings(msgspec.Struct, frozen=True):
 class Answers(Generic[V]):
     """What the API server said, for as long as it holds. Falsy answers are the ones that say no."""
 
-    def __init__(self, settings: ReviewSettings, clock: Clock, told: Telling, what: str) -> None:
+    def __init__(self, settings: ReviewSettings, clock: Clock, log: LogLine, what: str) -> None:
         self._settings = settings
-        self._told = told
+        self._log = log
         self._what = what
         self._yes: TTLCache[bytes, tuple[V]] = TTLCache(settings.remembered, settings.yes_seconds, clock.monotonic)
         self._no: TTLCache[bytes, tuple[V]] = TTLCache(settings.remembered, settings.no_seconds, clock.monotonic)
@@ -82,7 +82,7 @@ class Answers(Generic[V]):
         except (ApiError, Unavailable, TimeoutError, msgspec.ValidationError) as error:
             if not self._silent:
                 self._silent = True
-                self._told(
+                self._log(
                     "access cannot be checked", what=self._what, problem=_problem(error, settings.timeout_seconds)
                 )
             raise Refusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
@@ -129,13 +129,13 @@ class TokenReviews:
         self,
         client: ApiClient,
         clock: Clock,
-        told: Telling,
+        log: LogLine,
         audiences: Sequence[str] = (),
         settings: ReviewSettings | None = None,
     ) -> None:
         self._client = client
         self._audiences = tuple(audiences)
-        self._answers: Answers[Person | None] = Answers(settings or ReviewSettings(), clock, told, "TokenReviews")
+        self._answers: Answers[Person | None] = Answers(settings or ReviewSettings(), clock, log, "TokenReviews")
 
     async def owner(self, token: str) -> Person | None:
         """Whose it is; raises Refusal where the API server does not answer."""
@@ -145,8 +145,8 @@ class TokenReviews:
         spec: dict[str, Any] = {"token": token}
         if self._audiences:
             spec["audiences"] = list(self._audiences)
-        told = await _review(self._client, TOKEN_REVIEWS, "TokenReview", spec)
-        status = msgspec.convert(told, _TokenStatus)
+        log = await _review(self._client, TOKEN_REVIEWS, "TokenReview", spec)
+        status = msgspec.convert(log, _TokenStatus)
         user = status.user
         if not status.authenticated or user is None or not user.username:
             return None
@@ -159,9 +159,9 @@ class TokenReviews:
 class AccessReviews:
     """What RBAC says of paths: rules with ``nonResourceURLs``."""
 
-    def __init__(self, client: ApiClient, clock: Clock, told: Telling, settings: ReviewSettings | None = None) -> None:
+    def __init__(self, client: ApiClient, clock: Clock, log: LogLine, settings: ReviewSettings | None = None) -> None:
         self._client = client
-        self._answers: Answers[bool] = Answers(settings or ReviewSettings(), clock, told, "SubjectAccessReviews")
+        self._answers: Answers[bool] = Answers(settings or ReviewSettings(), clock, log, "SubjectAccessReviews")
 
     async def allows(self, person: Person, method: str, path: str) -> bool:
         """Whether somebody may use a method of HTTP at a path; raises Refusal where the API server does not answer."""

@@ -50,9 +50,9 @@ class ReloadingContext:
         """Take a changed pair into use if it is good; None where there is nothing to tell."""
         return self._renewed.look()
 
-    async def run(self, told: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
+    async def run(self, on_renewal: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
         """Look now and then, until cancelled."""
-        await self._renewed.run(told, seconds)
+        await self._renewed.run(on_renewal, seconds)
 
     def _choose(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
         """Called at the beginning of every handshake, also where the client names no host."""
