@@ -167,7 +167,7 @@ def cause_of_eviction(eviction: Evict) -> str:
 
 
 def disruption_write(eviction: Evict, now: float) -> Write:
-    """Set the condition ``DisruptionTarget`` of an evicted pod; controllers read it when they judge how the pod ended."""
+    """Set the condition ``DisruptionTarget`` of an evicted pod, by which controllers see why the pod ended."""
     condition = {
         "type": "DisruptionTarget",
         "status": "True",

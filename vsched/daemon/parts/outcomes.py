@@ -1,5 +1,4 @@
 """Passes every answer to a binding, an eviction or a status to the mirror and to the other parts that need it."""
-"""
 
 from __future__ import annotations
 
