@@ -7,7 +7,7 @@ import pytest
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
 from vsched.actions.pools import POOLS_MAX, Pool, Pools
-from vsched.actions.taking import Preempting, PreemptingWithin, Reclaiming, Taking
+from vsched.actions.victim_search import Preempting, PreemptingWithin, Reclaiming, Taking
 from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

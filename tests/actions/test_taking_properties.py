@@ -16,9 +16,9 @@ from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
 from tests.support.views import view
-from vsched.framework.fitting import Fitting
 from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
+from vsched.framework.node_selection import Fitting
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.actions.pools import Pools
-from vsched.actions.taking import Preempting, unplaced
+from vsched.actions.victim_search import Preempting, unplaced
 from vsched.actions.victims import first_that_does, signature, take_for
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session

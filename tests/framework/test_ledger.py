@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry, Ledger
+from vsched.framework.session_usage import Holdings
 from vsched.framework.statement import Statement
 from vsched.model.nodes import NodeTable
 from vsched.model.status import Status

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.extension import Opening
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.session_usage import Holdings
 from vsched.model.job import Job, JobSpec
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable, Taint
 from vsched.model.placed import PlacedPods

@@ -26,10 +26,10 @@ from tests.support.small import SmallCluster
 from vsched.daemon.loop.callouts import Caller
 from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, Vote
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
+from vsched.framework.session_usage import Holdings
 from vsched.framework.victim_points import Purpose
 from vsched.model.quantity import format_milli
 from vsched.model.status import Phase, Status

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vsched.framework.extension import Opening, Plugin
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
+from vsched.framework.session_usage import Holdings
 from vsched.model.job import Job, JobSpec, claim_of, pledge_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from tests.support.plans import NOW, manifests, mirror, reading
 from vsched.framework.extension import Opening, Plugin
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
+from vsched.framework.session_usage import Holdings
 from vsched.model.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])

@@ -9,7 +9,7 @@ from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
-from vsched.actions.taking import TakingArgs
+from vsched.actions.victim_search import TakingArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (

@@ -11,9 +11,9 @@ from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
-from vsched.framework.fitting import Choice
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
+from vsched.framework.node_selection import Choice
 from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session, to_leave

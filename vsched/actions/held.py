@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.fits import Room
+from vsched.framework.feasibility import Room
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vsched.actions.taking import Taking
+from vsched.actions.victim_search import Taking
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry
 from vsched.framework.refusal import Refusal

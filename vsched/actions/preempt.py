@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import Preempting, PreemptingWithin, TakingArgs, starving, unplaced
+from vsched.actions.victim_search import Preempting, PreemptingWithin, TakingArgs, starving, unplaced
 from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.standings import standings
-from vsched.actions.taking import Reclaiming, TakingArgs, claiming, unplaced
+from vsched.actions.victim_search import Reclaiming, TakingArgs, claiming, unplaced
 from vsched.actions.victims import first_that_does, likeness, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session

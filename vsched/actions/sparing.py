@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vsched.actions.taking import Taking
+from vsched.actions.victim_search import Taking
 from vsched.framework.ledger import Entry
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement

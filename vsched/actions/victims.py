@@ -15,10 +15,10 @@ import numpy as np
 from vsched.actions.allocate import choose, waits_for
 from vsched.actions.pools import Pool, Pools, amount_of
 from vsched.actions.sparing import spare
-from vsched.actions.taking import Taking
-from vsched.framework.fitting import Choice
+from vsched.actions.victim_search import Taking
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause
+from vsched.framework.node_selection import Choice
 from vsched.framework.protection import only_objection
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session

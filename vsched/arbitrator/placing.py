@@ -10,13 +10,13 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from vsched.framework.extension import Opening
-from vsched.framework.fitting import Fitting
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Ledger
+from vsched.framework.node_selection import Fitting
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
+from vsched.framework.session_usage import Holdings
 from vsched.framework.trace import Trace
 from vsched.model.job import Job, JobSpec
 from vsched.model.snapshot import Snapshot

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vsched.actions.pools import amount_of
-from vsched.actions.taking import RECLAIM, Preempting, Reclaiming, Taking
+from vsched.actions.victim_search import RECLAIM, Preempting, Reclaiming, Taking
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from vsched.actions.taking import RECLAIM
+from vsched.actions.victim_search import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.constraints import Examiner, ordered
 from vsched.explain.order import waiting_order

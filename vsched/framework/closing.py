@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.headline import Headlines, in_sight, refusal_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry
 from vsched.framework.limits_told import SILENT
@@ -15,6 +14,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
+from vsched.framework.unschedulable import Headlines, in_sight, refusal_of
 from vsched.framework.why import Explanation
 from vsched.model.advice import Advice, advised, headline_of
 from vsched.model.job import STATED, Condition

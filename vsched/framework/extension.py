@@ -17,11 +17,11 @@ import msgspec
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.session_usage import Holdings
 from vsched.model.job import Condition, Job
 from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
+from vsched.framework.session_usage import Holdings
 from vsched.model.nodes import NodeTable
 from vsched.model.status import Status
 from vsched.model.task import Task

@@ -49,7 +49,7 @@ from vsched.framework.extension import (
     SortKey,
     TaskOrder,
 )
-from vsched.framework.fits import Judges
+from vsched.framework.feasibility import Judges
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Listener
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference

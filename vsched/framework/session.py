@@ -10,16 +10,16 @@ import msgspec
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.extension import Opening, Standing
-from vsched.framework.fitting import Fitting
-from vsched.framework.holdings import Holdings
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry, Ledger
+from vsched.framework.node_selection import Fitting
 from vsched.framework.obstacles import obstacle
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
+from vsched.framework.session_usage import Holdings
 from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.holdings import Holdings
 from vsched.framework.refusal import Refusal
+from vsched.framework.session_usage import Holdings
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
 from vsched.model.nodes import Floats, Mask

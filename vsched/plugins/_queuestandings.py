@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
-from vsched.framework.holdings import Holdings
+from vsched.framework.session_usage import Holdings
 from vsched.model.queue import Queue
 from vsched.plugins._accounts import Account
 

@@ -21,8 +21,8 @@ from vsched.framework.extension import (
     QueueScore,
     Standing,
 )
-from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
+from vsched.framework.session_usage import Admitted, UsageByQueue
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.kernels.fairness import dominant_share
 from vsched.model.queue import Queue

@@ -29,10 +29,10 @@ from vsched.framework.extension import (
     Standing,
     Vote,
 )
-from vsched.framework.holdings import Admitted, UsageByQueue
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import QueueTerm
 from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.session_usage import Admitted, UsageByQueue
 from vsched.framework.victim_points import Purpose, Reclaimable, Votes
 from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.fits import Fits, Judges, Room, ShapeFit
+from vsched.framework.feasibility import Fits, Judges, Room, ShapeFit
 from vsched.framework.node_points import Check
 from vsched.framework.why import Explanation, Failing, explain, explain_filled, failing, once_filled
 from vsched.model.nodes import Floats, Ints, Mask, NodeTable

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.framework.fits import Judges
-from vsched.framework.fitting import Choice, Fitting
+from vsched.framework.feasibility import Judges
+from vsched.framework.node_selection import Choice, Fitting
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.task import Task
