@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vsched.framework.extension import JobOrder, Opening, Plugin
+from vsched.framework.extension import JobOrder, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import ArgumentLever, argument_edit
 from vsched.framework.policy import Seconds
@@ -32,9 +32,9 @@ class Seniority(Plugin[SeniorityArgs], JobOrder, Preemptable, Reclaimable):
     args_type = SeniorityArgs
     goes_first = "has waited beyond its patience"
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the time of the session: a plugin asks no clock."""
-        self._now = opening.snapshot.now
+        self._now = context.snapshot.now
 
     def job_key(self, job: JobView) -> bool:
         """Smaller goes first, and False is smaller than True."""

@@ -7,7 +7,7 @@ import pytest
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
 from vsched.actions.pools import POOLS_MAX, Pool, Pools
-from vsched.actions.victim_search import Preempting, PreemptingWithin, Reclaiming, Taking
+from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, ReclaimSearch, VictimSearch
 from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -40,7 +40,7 @@ CLUSTER = """
 class Scene:
     """A session on a cluster, one job that takes from others, and its pool."""
 
-    def __init__(self, taker: str = "x/want", kind: type[Taking] = Preempting, text: str = CLUSTER) -> None:
+    def __init__(self, taker: str = "x/want", kind: type[VictimSearch] = PreemptSearch, text: str = CLUSTER) -> None:
         policy = taking("allocate, preempt, reclaim", *TIERS)
         self.session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
         self.pools = Pools(self.session)
@@ -48,7 +48,7 @@ class Scene:
         self.task = self.first(taker)
         self.pool = self.pools.of(self.taking, self.task)
 
-    def of(self, taker: str, kind: type[Taking]) -> Taking:
+    def of(self, taker: str, kind: type[VictimSearch]) -> VictimSearch:
         return kind(self.session, self.session.jobs[taker])
 
     def first(self, key: str) -> Task:
@@ -76,14 +76,17 @@ def names(tasks: list[Task]) -> list[str]:
     ("taker", "kind", "order"),
     [
         pytest.param(
-            "x/want", Preempting, ["new.1", "new.0", "old.1", "old.0"], id="the last job first, its last pod first"
+            "x/want", PreemptSearch, ["new.1", "new.0", "old.1", "old.0"], id="the last job first, its last pod first"
         ),
         pytest.param(
-            "x/from", Reclaiming, ["new.1", "new.0", "old.1", "old.0", "other.0"], id="the last queue before all else"
+            "x/from",
+            ReclaimSearch,
+            ["new.1", "new.0", "old.1", "old.0", "other.0"],
+            id="the last queue before all else",
         ),
     ],
 )
-def test_the_order_in_which_candidates_go(taker: str, kind: type[Taking], order: list[str]) -> None:
+def test_the_order_in_which_candidates_go(taker: str, kind: type[VictimSearch], order: list[str]) -> None:
     assert names(Scene(taker, kind).pool.candidates(0)) == order
 
 
@@ -103,7 +106,7 @@ def test_a_nearer_queue_goes_first_whatever_the_order_of_queues() -> None:
     policy = taking("reclaim", "gang-R", "capacity-H")
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
     job = session.jobs["x/want"]
-    pool = Pools(session).of(Reclaiming(session, job), next(iter(job.job.pending.values())))
+    pool = Pools(session).of(ReclaimSearch(session, job), next(iter(job.job.pending.values())))
 
     assert names(pool.candidates(0)) == ["a.0", "c.0"]
 
@@ -128,15 +131,15 @@ def test_evicted_candidates_are_out_until_that_is_taken_back() -> None:
 def test_evictors_of_one_class_share_a_pool() -> None:
     scene = Scene()
 
-    assert scene.pools.of(scene.of("x/like", Preempting), scene.first("x/like")) is scene.pool
-    assert scene.pools.of(scene.of("x/want", PreemptingWithin), scene.task) is not scene.pool
-    assert scene.pools.of(scene.of("x/from", Reclaiming), scene.first("x/from")) is not scene.pool
+    assert scene.pools.of(scene.of("x/like", PreemptSearch), scene.first("x/like")) is scene.pool
+    assert scene.pools.of(scene.of("x/want", PreemptWithinJob), scene.task) is not scene.pool
+    assert scene.pools.of(scene.of("x/from", ReclaimSearch), scene.first("x/from")) is not scene.pool
 
 
 def test_a_pool_that_rests_on_what_was_taken_back_is_collected_anew() -> None:
     scene = Scene()
     scene.evict("new.0")
-    reclaiming = scene.of("x/from", Reclaiming)
+    reclaiming = scene.of("x/from", ReclaimSearch)
     within = scene.pools.of(reclaiming, scene.first("x/from"))
     assert "new.0" not in names(within.candidates(0))
     scene.evict("new.1")
@@ -186,7 +189,7 @@ def test_a_passing_refusal_is_about_pods_of_the_same_labels() -> None:
 
 
 def test_of_each_queue_the_node_where_it_holds_most() -> None:
-    scene = Scene("x/from", Reclaiming)
+    scene = Scene("x/from", ReclaimSearch)
     found = {(task.name, row) for task, row in scene.pool.richest(0)}
 
     assert found == {("new.0", 0), ("new.1", 0), ("old.0", 0), ("old.1", 0), ("other.1", 1), ("other.2", 1)}
@@ -206,7 +209,7 @@ def test_which_jobs_may_still_give() -> None:
     policy = taking("preempt", "priority gang", "predicates")
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
     job = session.jobs["x/want"]
-    preempting, task = Preempting(session, job), next(iter(job.job.pending.values()))
+    preempting, task = PreemptSearch(session, job), next(iter(job.job.pending.values()))
     pool = Pools(session).of(preempting, task)
     assert pool.open_to(preempting, task).tolist() == [True, True]
     view = session.view("x/a")
@@ -221,7 +224,7 @@ def test_the_number_of_pools_is_bounded() -> None:
         f"job x/w{at} queue=q phase=Running\npods x/w{at} 1 on=n3\npods x/w{at} 1 cpu=1" for at in range(70)
     )
     scene = Scene(text=f"{CLUSTER}\n{waiting}")
-    made = [scene.pools.of(scene.of(f"x/w{at}", Preempting), scene.first(f"x/w{at}")) for at in range(POOLS_MAX)]
+    made = [scene.pools.of(scene.of(f"x/w{at}", PreemptSearch), scene.first(f"x/w{at}")) for at in range(POOLS_MAX)]
 
-    assert scene.pools.of(scene.of("x/w5", Preempting), scene.first("x/w5")) is made[5]
+    assert scene.pools.of(scene.of("x/w5", PreemptSearch), scene.first("x/w5")) is made[5]
     assert scene.pools.of(scene.taking, scene.task) is not scene.pool, "the oldest is dropped"

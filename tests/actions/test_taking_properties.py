@@ -18,7 +18,7 @@ from tests.support.taking import Busy, taking
 from tests.support.views import view
 from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
-from vsched.framework.node_selection import Fitting
+from vsched.framework.node_selection import NodeSelection
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -239,12 +239,15 @@ def test_what_is_remembered_of_nodes_is_what_a_fresh_look_sees(text: str, chosen
     hold_nominations(session)
     for name in chosen.actions:
         REGISTRY.actions[name].run(session)
-        fresh = Fitting(
-            session.nodes, session.ledger.journal, session.plugins.judges, lambda task: session.jobs[task.job].queue
+        fresh = NodeSelection(
+            session.nodes,
+            session.ledger.journal,
+            session.plugins.node_plugins,
+            lambda task: session.jobs[task.job].queue,
         )
         for job in session.jobs.values():
             for task in job.job.pending.values():
-                assert session.fitting.choose(task) == fresh.choose(task), (name, task.key)
+                assert session.node_selection.choose(task) == fresh.choose(task), (name, task.key)
 
 
 @quickly
@@ -266,7 +269,7 @@ def books(session: Session) -> Any:
         for key, view in views.items()
         if key in session.jobs or view.moved
     }
-    queues = {name: nonzero(session.holdings.queue(name)) for name in session.snapshot.queues}
+    queues = {name: nonzero(session.usage.queue(name)) for name in session.snapshot.queues}
     moved = {(key, uid) for key, view in views.items() for uid in view.moved}
     return [array.tobytes() for array in arrays], jobs, queues, moved, session.ledger.evicted
 

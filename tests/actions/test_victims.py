@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.actions.pools import Pools
-from vsched.actions.victim_search import Preempting, unplaced
+from vsched.actions.victim_search import PreemptSearch, unplaced
 from vsched.actions.victims import first_that_does, signature, take_for
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
@@ -30,7 +30,7 @@ class Search:
     def run(self, key: str) -> bool:
         job = self.session.jobs[key]
         tasks = unplaced(self.session, job)
-        return take_for(self.session, Preempting(self.session, job), self.pools, tasks, first_that_does)
+        return take_for(self.session, PreemptSearch(self.session, job), self.pools, tasks, first_that_does)
 
     @property
     def looks(self) -> int:
@@ -97,7 +97,8 @@ def test_jobs_ask_for_the_same_only_where_their_pods_are_alike(alike: str, diffe
     """
     session = Search(text).session
     asked = {
-        key: signature(session, Preempting(session, job), unplaced(session, job)) for key, job in session.jobs.items()
+        key: signature(session, PreemptSearch(session, job), unplaced(session, job))
+        for key, job in session.jobs.items()
     }
 
     assert asked["x/a"] == asked["x/b"] != asked["x/c"]
@@ -106,7 +107,7 @@ def test_jobs_ask_for_the_same_only_where_their_pods_are_alike(alike: str, diffe
 def test_a_failed_search_leaves_what_is_said_of_pods_as_it_was() -> None:
     search = Search(IN_VAIN)
     tasks = unplaced(search.session, search.session.jobs["x/one"])
-    said = search.session.fitting.explain(tasks[0])
+    said = search.session.node_selection.explain(tasks[0])
     search.session.task_refusals[tasks[0].uid] = said
     assert not search.run("x/one")
 

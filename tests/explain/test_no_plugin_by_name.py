@@ -16,9 +16,6 @@ FILES = sorted(ROOM.rglob("*.py"))
 OTHER_MEANINGS = {
     ("commands.py", "resourcequota"),  # the kind, as kubectl writes it
     ("order.py", "priority"),  # jobs across queues are ordered by their priority, whatever the plugins
-    ("edits.py", "priority"),  # the edit of a job's priority, as programs get it
-    ("edits.py", "overcommit"),  # edits that programs have got by these words before plugins offered their own
-    ("edits.py", "usage"),
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.small import SmallCluster
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry, Ledger
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.framework.statement import Statement
 from vsched.model.nodes import NodeTable
 from vsched.model.status import Status
@@ -30,9 +30,9 @@ class Books:
         self.jobs = [JobView(job) for job in snapshot.jobs.values()]
         self.tasks = [(job, task) for job in self.jobs for task in job.job.pending.values()]
         self.running = [(self.jobs[2], task) for task in self.jobs[2].job.tasks.values()]
-        self.holdings = Holdings(snapshot)
+        self.usage = SessionUsage(snapshot)
         self.heard: list[tuple[str, int]] = [(task.uid, 0) for _, task in self.running]
-        self.ledger = Ledger(self.nodes, self.holdings, [self])
+        self.ledger = Ledger(self.nodes, self.usage, [self])
         self.committed: list[Entry] = []
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
@@ -62,8 +62,8 @@ class Books:
                 )
                 for job in self.jobs
             ],
-            "queue": {column: value for column, value in self.holdings.queue("default").items() if value},
-            "share": {column: value for column, value in self.holdings.namespace("default", "ns").items() if value},
+            "queue": {column: value for column, value in self.usage.queue("default").items() if value},
+            "share": {column: value for column, value in self.usage.namespace("default", "ns").items() if value},
             "heard": sorted(self.heard),
         }
 
@@ -154,7 +154,7 @@ def test_what_leaves_is_carried_out_in_order_and_no_longer_counts(plan: list[Ste
     assert books.nodes.pipelined.any() == 0, "every reservation was given up"
     assert books.jobs[2].ready == 3 - len(leaving)
     assert books.jobs[2].allocated.get(0, 0) == 1000 * (3 - len(leaving))
-    assert books.holdings.queue("default").get(0, 0) == sum(job.allocated.get(0, 0) for job in books.jobs)
+    assert books.usage.queue("default").get(0, 0) == sum(job.allocated.get(0, 0) for job in books.jobs)
 
 
 def test_what_is_kept_stands_but_is_not_carried_out() -> None:

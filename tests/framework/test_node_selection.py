@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.framework.feasibility import Judges
-from vsched.framework.node_selection import Choice, Fitting
+from vsched.framework.feasibility import NodePlugins
+from vsched.framework.node_selection import Choice, NodeSelection
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.task import Task
@@ -24,21 +24,23 @@ class World:
 
     def __init__(self, text: str) -> None:
         self.session = Session(mirror(manifests(text)).snapshot(NOW), DEFAULT_POLICY, REGISTRY, Trace())
-        self.fitting = self.session.fitting
+        self.node_selection = self.session.node_selection
         self.names = self.session.nodes.statics.names
 
     def tasks(self, job: str) -> list[Task]:
         return list(self.session.jobs[f"ns/{job}"].job.pending.values())
 
-    def fresh(self) -> Fitting:
+    def fresh(self) -> NodeSelection:
         """A fitting that remembers nothing, over the amounts as they are now."""
         plugins = self.session.plugins
-        return Fitting(self.session.nodes, self.session.ledger.journal, plugins.judges, lambda task: "default")
+        return NodeSelection(
+            self.session.nodes, self.session.ledger.journal, plugins.node_plugins, lambda task: "default"
+        )
 
     def place(self, job: str, number: int = 0) -> str | None:
         """Place one task of a job where it fits best, for good; the node's name, with a star where it waits."""
         task, view = self.tasks(job)[number], self.session.jobs[f"ns/{job}"]
-        choice = self.fitting.choose(task)
+        choice = self.node_selection.choose(task)
         if choice is None:
             return None
         with self.session.statement() as statement:
@@ -111,15 +113,15 @@ def test_what_is_remembered_is_what_a_fresh_look_says(text: str, steps: Sequence
     placed = dict.fromkeys("abc", 0)
     for step in steps:
         task = world.tasks(step.job)[placed[step.job]]
-        choice: Choice | None = world.fitting.choose(task)
+        choice: Choice | None = world.node_selection.choose(task)
         fresh = world.fresh()
         assert choice == fresh.choose(task)
         if choice is None:
-            assert world.fitting.has_failed(task)
-            assert world.fitting.explain(task) == fresh.explain(task)
+            assert world.node_selection.has_failed(task)
+            assert world.node_selection.explain(task) == fresh.explain(task)
             continue
-        assert world.fitting.fits_at(task, choice.row)
-        assert world.fitting.choose(task, choice.row) == choice
+        assert world.node_selection.fits_at(task, choice.row)
+        assert world.node_selection.choose(task, choice.row) == choice
         with world.session.statement() as statement:
             place = statement.pipeline if choice.waits else statement.allocate
             place(world.session.jobs[task.job], task, choice.row)
@@ -132,7 +134,7 @@ def test_what_is_remembered_is_what_a_fresh_look_says(text: str, steps: Sequence
 @given(nodes(), st.sampled_from("abc"))
 def test_there_is_never_less_room_than_can_be_placed(text: str, job: str) -> None:
     world = World(text + JOBS)
-    room = world.fitting.room(world.tasks(job)[0])
+    room = world.node_selection.room(world.tasks(job)[0])
     placed = 0
     while placed < 24 and world.place(job, placed) is not None:
         placed += 1
@@ -145,10 +147,10 @@ def test_there_is_never_less_room_than_can_be_placed(text: str, job: str) -> Non
 def test_room_shrinks_with_each_placement() -> None:
     world = World("node n1 cpu=3\njob ns/a pods=3 cpu=1")
     task = world.tasks("a")[0]
-    before = world.fitting.room(task).tasks
+    before = world.node_selection.room(task).tasks
     world.place("a", 1)
 
-    assert (before, world.fitting.room(task).tasks) == (3, 2)
+    assert (before, world.node_selection.room(task).tasks) == (3, 2)
 
 
 def test_a_nominated_node_is_taken_only_where_the_task_may_go() -> None:
@@ -158,8 +160,8 @@ def test_a_nominated_node_is_taken_only_where_the_task_may_go() -> None:
     )
     (task,) = world.tasks("a")
 
-    assert [world.fitting.fits_at(task, row) for row in range(4)] == [False, True, True, True]
-    assert [world.fitting.choose(task, row) for row in range(4)] == [
+    assert [world.node_selection.fits_at(task, row) for row in range(4)] == [False, True, True, True]
+    assert [world.node_selection.choose(task, row) for row in range(4)] == [
         Choice(1, waits=False),
         Choice(1, waits=False),
         Choice(2, waits=False),
@@ -169,7 +171,7 @@ def test_a_nominated_node_is_taken_only_where_the_task_may_go() -> None:
 
 def test_without_filters_and_scores_every_node_with_room_will_do() -> None:
     world = World("node n1 cpu=1\nnode n2 cpu=4 cordoned\njob ns/a pods=1 cpu=2")
-    fitting = Fitting(world.session.nodes, [], Judges(), lambda task: "default")
+    fitting = NodeSelection(world.session.nodes, [], NodePlugins(), lambda task: "default")
     (task,) = world.tasks("a")
 
     assert fitting.choose(task) == Choice(1, waits=False)

@@ -1,4 +1,4 @@
-"""Headlines: the constraint that binds, in one word and in one sentence with counts."""
+"""Unschedulable reasons: the constraint that binds, in one word and in one sentence with counts."""
 
 from __future__ import annotations
 

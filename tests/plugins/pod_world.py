@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.job import Job, JobSpec
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable, Taint
 from vsched.model.placed import PlacedPods
@@ -105,7 +105,7 @@ class World:
         scoring = np.zeros((2, len(names)), dtype=np.int64)
         return NodeTable(self.axis, statics, allocatable, allocatable.copy(), none, none.copy(), none.copy(), scoring)
 
-    def opening(self) -> Opening:
+    def opening(self) -> SessionContext:
         for amounts in self.amounts.values():
             for resource in amounts:
                 self.axis.column(resource)
@@ -131,7 +131,7 @@ class World:
             total=(),
             used=(),
         )
-        return Opening(snapshot, nodes, {}, Holdings(snapshot), lambda key: None)
+        return SessionContext(snapshot, nodes, {}, SessionUsage(snapshot), lambda key: None)
 
     # -- the same rules in plain words ----------------------------------------------------------------------------
 

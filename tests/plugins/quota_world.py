@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.small import SmallCluster
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Purpose, Votes
@@ -40,7 +40,7 @@ class Quotas:
         self.cluster.nodes["n1"][GPU] = 4000
         self.core = self.cluster.shape(cpu=1000, memory=0)
         self._hierarchy, self._level = hierarchy, level
-        self._opened: tuple[Opening, Capacity] | None = None
+        self._opened: tuple[SessionContext, Capacity] | None = None
 
     def queue(self, name: str, holds: int = 0, *, wants: int = 0, **fields: object) -> Quotas:
         """A queue whose job holds some cores, and wants more."""
@@ -66,14 +66,14 @@ class Quotas:
         return self.cluster.job(name, 0, queue=queue, phase=Phase.PENDING, **spec)
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> SessionContext:
         return self._open()[0]
 
     @property
     def plugin(self) -> Capacity:
         return self._open()[1]
 
-    def _open(self) -> tuple[Opening, Capacity]:
+    def _open(self) -> tuple[SessionContext, Capacity]:
         if self._opened is None:
             opening = self.cluster.opening(hierarchy=self._hierarchy)
             plugin = Capacity(CapacityArgs(ancestor_reclaim_level=self._level))
@@ -84,7 +84,7 @@ class Quotas:
     def place(self, job: str, count: int = 1) -> None:
         """Place pending tasks of a job, by the ledger as any cycle does."""
         opening = self.opening
-        ledger = Ledger(opening.nodes, opening.holdings, [self.plugin])
+        ledger = Ledger(opening.nodes, opening.usage, [self.plugin])
         view = opening.jobs[f"ns/{job}"]
         for task in [task for task in view.job.pending.values() if task.uid not in view.moved][:count]:
             ledger.place(view, task, 0, Status.ALLOCATED)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.plugins.pod_world import World
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.plugins.binpack import Binpack, BinpackArgs
 
 GPU = "nvidia.com/gpu"
@@ -17,7 +17,7 @@ def two_nodes() -> World:
     return World().node("n1").node("n2", **{GPU: 4000})
 
 
-def used(world: World) -> Opening:
+def used(world: World) -> SessionContext:
     opening = world.opening()
     opening.nodes.idle[0, 1] -= 2000
     opening.nodes.idle[1, 1] -= 4 << 30

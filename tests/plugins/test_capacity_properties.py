@@ -97,7 +97,7 @@ def test_what_inner_queues_hold_is_the_sum_of_what_is_below(data: st.DataObject)
         parent = data.draw(st.sampled_from(["", *NAMES[:at]]))
         world.queue(name, data.draw(st.integers(0, 2)), wants=data.draw(st.integers(0, 2)), parent=parent)
     opening, plugin = world.opening, world.plugin
-    ledger = Ledger(opening.nodes, opening.holdings, [plugin])
+    ledger = Ledger(opening.nodes, opening.usage, [plugin])
     for view in opening.jobs.values():
         for task in data.draw(
             st.lists(
@@ -118,7 +118,7 @@ def test_what_inner_queues_hold_is_the_sum_of_what_is_below(data: st.DataObject)
             while at and at != name:
                 at = world.found(at).parent
             if at:
-                add(total, opening.holdings.queue(other).items())
+                add(total, opening.usage.queue(other).items())
         division = plugin.division(world.found(name))
         assert division is not None
         assert {k: v for k, v in division.subtree.items() if v} == {k: v for k, v in total.items() if v}

@@ -227,7 +227,7 @@ def test_a_guarantee_that_is_held_stays_held(found: tuple[Quotas, Task]) -> None
             continue
         for column, amount in queue.guarantee:
             less = sum(dict(task.shape.request).get(column, 0) for task in taken)
-            assert not less or world.opening.holdings.queue(name).get(column, 0) - less >= amount
+            assert not less or world.opening.usage.queue(name).get(column, 0) - less >= amount
 
 
 @given(worlds(), st.data())
@@ -236,7 +236,7 @@ def test_what_is_known_before_looking_is_so_and_stays_so(found: tuple[Quotas, Ta
     opening, plugin = world.opening, world.plugin
     running = candidates(world, *world.cluster.queues)
     kept = {key for key in {task.job for task in running} if world.votes(asks).rules_out(opening.jobs[key])}
-    ledger = Ledger(opening.nodes, opening.holdings, [plugin])
+    ledger = Ledger(opening.nodes, opening.usage, [plugin])
 
     for task in data.draw(st.permutations(running)):
         assert not kept & {victim.job for victim in world.votes(asks).agreed(running) or ()}

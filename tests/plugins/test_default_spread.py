@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, SYSTEM_ZONE, World, app
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.model.nodes import NodeAttributes
 from vsched.model.shape import PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs
@@ -16,7 +16,7 @@ from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs
 ONLY_SPREAD = NodeOrderArgs(0, 0, 0, 0, 0, 0, 0, 1)
 
 
-def opened(opening: Opening, args: NodeOrderArgs = ONLY_SPREAD) -> NodeOrder:
+def opened(opening: SessionContext, args: NodeOrderArgs = ONLY_SPREAD) -> NodeOrder:
     plugin = NodeOrder(args)
     plugin.open(opening)
     return plugin

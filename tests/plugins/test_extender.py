@@ -25,11 +25,11 @@ from tests.support.extending import (
 from tests.support.small import SmallCluster
 from vsched.daemon.loop.callouts import Caller
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, Vote
+from vsched.framework.extension import SessionContext, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.framework.victim_points import Purpose
 from vsched.model.quantity import format_milli
 from vsched.model.status import Phase, Status
@@ -72,10 +72,10 @@ class Bench:
 
     def open(self) -> Extender:
         snapshot = self.cluster.snapshot()
-        self.nodes, holdings = snapshot.nodes.copy(), Holdings(snapshot)
+        self.nodes, holdings = snapshot.nodes.copy(), SessionUsage(snapshot)
         self.ledger = Ledger(self.nodes, holdings, [self.plugin])
         jobs = {self.view.key: self.view}
-        self.plugin.open(Opening(snapshot, self.nodes, jobs, holdings, jobs.get, callout=self.caller.cycle()))
+        self.plugin.open(SessionContext(snapshot, self.nodes, jobs, holdings, jobs.get, callout=self.caller.cycle()))
         return self.plugin
 
     def place(self, number: int, node: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
 from tests.support.voting import RECLAIM, agreed
-from vsched.framework.extension import NoArgs, Opening
+from vsched.framework.extension import NoArgs, SessionContext
 from vsched.model.resources import CPU, MEMORY
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -28,7 +28,7 @@ class Stand(NamedTuple):
     saturated: bool
 
 
-def from_definition(opening: Opening) -> dict[str, tuple[float, ...]]:
+def from_definition(opening: SessionContext) -> dict[str, tuple[float, ...]]:
     """The key of every queue, worked out from nothing by the text of reference 4.4."""
     snapshot = opening.snapshot
     total, width = snapshot.total, range(len(snapshot.total))
@@ -104,7 +104,9 @@ def small_world() -> SmallCluster:
     return cluster
 
 
-def carry_out(opening: Opening, plugin: Drf, tasks: list[Task], now: dict[str, Status], steps: Iterable[Step]) -> None:
+def carry_out(
+    opening: SessionContext, plugin: Drf, tasks: list[Task], now: dict[str, Status], steps: Iterable[Step]
+) -> None:
     """Place what is pending, evict what runs and undo either, as the ledger does; ask in between where told to."""
     for number, ask in steps:
         task = tasks[number % len(tasks)]
@@ -116,7 +118,7 @@ def carry_out(opening: Opening, plugin: Drf, tasks: list[Task], now: dict[str, S
         if not gains:
             plugin.on_release(job, task, 0)
         job.move(task, before, after, "n1" if after is not Status.PENDING else "")
-        opening.holdings.shift(job.queue, job.namespace, task.shape.request, 1 if gains else -1)
+        opening.usage.shift(job.queue, job.namespace, task.shape.request, 1 if gains else -1)
         if gains:
             plugin.on_allocate(job, task, 0)
         now[task.uid] = after

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.model.nodes import Taint
 from vsched.model.shape import NodeTerm, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread, Toleration
 from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs
@@ -31,7 +31,7 @@ def only(**weights: int) -> NodeOrderArgs:
     return NodeOrderArgs(**(NOTHING | weights))
 
 
-def opened(opening: Opening, args: NodeOrderArgs | None = None) -> NodeOrder:
+def opened(opening: SessionContext, args: NodeOrderArgs | None = None) -> NodeOrder:
     plugin = NodeOrder(args or NodeOrderArgs())
     plugin.open(opening)
     return plugin
@@ -40,7 +40,7 @@ def opened(opening: Opening, args: NodeOrderArgs | None = None) -> NodeOrder:
 # -- by each node alone -------------------------------------------------------------------------------------------
 
 
-def loaded() -> tuple[World, Opening]:
+def loaded() -> tuple[World, SessionContext]:
     """n1 empty; n2 with 2 of 4 cores and 4 of 16 GiB taken, and 1 of 4 GPUs; n3 has what n1 has and an image."""
     world = World().node("n1").node("n2", **{GPU: 4000}).node("n3", images={"web:1": 1 * GIB})
     opening = world.opening()
@@ -318,7 +318,12 @@ def test_preferences_score_as_a_plain_reading_says_while_pods_come_and_go(
 
 
 def compare(
-    world: World, plugins: list[NodeOrder], opening: Opening, labels: PodLabels, shape: Shape, candidates: np.ndarray
+    world: World,
+    plugins: list[NodeOrder],
+    opening: SessionContext,
+    labels: PodLabels,
+    shape: Shape,
+    candidates: np.ndarray,
 ) -> None:
     names = [name for name, holds in zip(opening.nodes.statics.names, candidates, strict=True) if holds]
     if not names:

@@ -272,12 +272,12 @@ def test_what_was_evicted_in_this_cycle_is_no_longer_held() -> None:
     queues = Queues().queue("a", 9).queue("b", 9, 8)
     opening, plugin = queues.cluster.opening(), Proportion(NoArgs())
     plugin.open(opening)
-    opening.holdings.shift("b", "ns", cpu(2000), -1)
+    opening.usage.shift("b", "ns", cpu(2000), -1)
     job = opening.jobs["ns/b-holds"]
     candidates = list(job.job.tasks.values())
 
     assert agreed(plugin, candidates[0], candidates, RECLAIM) == candidates[:1]
-    opening.holdings.shift("b", "ns", cpu(1000), -1)
+    opening.usage.shift("b", "ns", cpu(1000), -1)
     assert agreed(plugin, candidates[0], candidates, RECLAIM) == []
     assert rules_out(plugin, candidates[0], job, RECLAIM)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.plugins.pod_world import JOB, World
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.framework.policy import Policy
 from vsched.model.shape import Strategy
 from vsched.plugins.resourcestrategyfit import (
@@ -47,7 +47,7 @@ def weighing(one: ResourceStrategy, weight: int) -> ResourceStrategy:
     return msgspec.structs.replace(one, weight=weight)
 
 
-def two_nodes() -> tuple[World, Opening]:
+def two_nodes() -> tuple[World, SessionContext]:
     """Both 4 cores and 16 GiB; n2 has four GPUs, and half of its cpu and a quarter of its memory are used."""
     world = World().node("n1").node("n2", **{GPU: 4000})
     opening = world.opening()
@@ -195,7 +195,9 @@ def keeping(*resources: str, **proportion: float) -> ResourceStrategyFitArgs:
     return ResourceStrategyFitArgs(proportional=Proportional(True, resources, named))
 
 
-def allowed(made: ResourceStrategyFitArgs, request: dict[str, int], change: Callable[[Opening], None] | None) -> str:
+def allowed(
+    made: ResourceStrategyFitArgs, request: dict[str, int], change: Callable[[SessionContext], None] | None
+) -> str:
     world = World().node("n1").node("n2", **{GPU: 2000})
     opening = world.opening()
     plugin = ResourceStrategyFit(made)
@@ -213,10 +215,10 @@ def allowed(made: ResourceStrategyFitArgs, request: dict[str, int], change: Call
     )
 
 
-def less(resource: int, amount: int) -> Callable[[Opening], None]:
+def less(resource: int, amount: int) -> Callable[[SessionContext], None]:
     """That much less is idle on n2."""
 
-    def change(opening: Opening) -> None:
+    def change(opening: SessionContext) -> None:
         opening.nodes.idle[resource, 1] -= amount
 
     return change
@@ -254,7 +256,10 @@ def less(resource: int, amount: int) -> Callable[[Opening], None]:
     ],
 )
 def test_room_is_kept_beside_idle_scarce_resources(
-    made: ResourceStrategyFitArgs, request_amounts: dict[str, int], change: Callable[[Opening], None] | None, nodes: str
+    made: ResourceStrategyFitArgs,
+    request_amounts: dict[str, int],
+    change: Callable[[SessionContext], None] | None,
+    nodes: str,
 ) -> None:
     assert allowed(made, request_amounts, change) == nodes
 

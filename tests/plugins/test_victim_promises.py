@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.small import GIB, SmallCluster
 from tests.support.voting import PREEMPT, RECLAIM, agreed, class_of, rules_out
-from vsched.framework.extension import NoArgs, Opening
+from vsched.framework.extension import NoArgs, SessionContext
 from vsched.framework.victim_points import Preemptable, Reclaimable
 from vsched.model.job import Job
 from vsched.model.queue import Namespace
@@ -69,7 +69,7 @@ class Drawn:
             for at in range(draw.running):
                 cluster.task(job, f"r{number}-{at}", shapes[draw.shape], Status.RUNNING, "n1", priority=at)
             self.evictors.append(cluster.task(job, f"e{number}", shapes[0], priority=draw.priority))
-        self.opening: Opening = cluster.opening(hierarchy=True, namespace_order=by_namespace)
+        self.opening: SessionContext = cluster.opening(hierarchy=True, namespace_order=by_namespace)
 
     def running(self) -> list[Task]:
         """Tasks that still run."""
@@ -88,7 +88,7 @@ class Drawn:
                 task = running[number % len(running)]
                 view = self.opening.jobs[task.job]
                 view.move(task, Status.RUNNING, Status.RELEASING, "n1")
-                self.opening.holdings.shift(view.queue, view.namespace, task.shape.request, -1)
+                self.opening.usage.shift(view.queue, view.namespace, task.shape.request, -1)
 
 
 PREEMPTABLE = [Conformance, Gang, Priority, Drf]

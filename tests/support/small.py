@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vsched.framework.extension import Opening, Plugin
+from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.job import Job, JobSpec, claim_of, pledge_of
 from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.placed import PlacedPods
@@ -84,12 +84,12 @@ class SmallCluster:
         plugin.open(self.opening(hierarchy=hierarchy, **switches))
         return plugin
 
-    def opening(self, *, hierarchy: bool = False, **switches: bool) -> Opening:
+    def opening(self, *, hierarchy: bool = False, **switches: bool) -> SessionContext:
         """The cluster as a cycle shows it, with a view of every job."""
         snapshot = self.snapshot()
         jobs = {key: JobView(job) for key, job in self.jobs.items()}
         switched = Switches(hierarchy=hierarchy, **switches)
-        return Opening(snapshot, snapshot.nodes.copy(), jobs, Holdings(snapshot), jobs.get, switched)
+        return SessionContext(snapshot, snapshot.nodes.copy(), jobs, SessionUsage(snapshot), jobs.get, switched)
 
     def snapshot(self) -> Snapshot:
         names = sorted(self.nodes)

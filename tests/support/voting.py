@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from vsched.framework.agreeing import Agreement
-from vsched.framework.extension import Standing
+from vsched.framework.extension import JobState
 from vsched.framework.victim_points import Purpose, VictimVotes
 from vsched.model.task import Task
 
@@ -19,7 +19,7 @@ def agreed(plugin: VictimVotes, evictor: Task, candidates: Sequence[Task], purpo
     return None if found is None else list(found)
 
 
-def rules_out(plugin: VictimVotes, evictor: Task, job: Standing, purpose: Purpose) -> bool:
+def rules_out(plugin: VictimVotes, evictor: Task, job: JobState, purpose: Purpose) -> bool:
     """Whether no task of the job can be among them."""
     votes = plugin.victim_votes(evictor, purpose)
     return votes is not None and votes.rules_out(job)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tests.support.plans import NOW, manifests, mirror, reading
-from vsched.framework.extension import Opening, Plugin
+from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
@@ -33,7 +33,9 @@ class World:
     def opened(self, plugin: PluginT, *, hierarchy: bool = False) -> PluginT:
         """The plugin at the beginning of the cycle."""
         switches = Switches(hierarchy=hierarchy)
-        plugin.open(Opening(self.snapshot, self.nodes, self.jobs, Holdings(self.snapshot), self.jobs.get, switches))
+        plugin.open(
+            SessionContext(self.snapshot, self.nodes, self.jobs, SessionUsage(self.snapshot), self.jobs.get, switches)
+        )
         return plugin
 
     def task(self, name: str) -> Task:

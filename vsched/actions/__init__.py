@@ -9,14 +9,14 @@ from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
-from vsched.actions.victim_search import TakingArgs
+from vsched.actions.victim_search import VictimArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs),
     Action("allocate", allocate, PlacingArgs),
     Action("preempt", preempt, PreemptArgs),
-    Action("reclaim", reclaim, TakingArgs),
+    Action("reclaim", reclaim, VictimArgs),
     Action("backfill", backfill, PlacingArgs),
     Action("shuffle", shuffle),
 )

@@ -117,7 +117,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
             continue
         choice = None if task.role and task.role in failed_roles else choose(session, task)
         if choice is None:
-            session.task_refusals[task.uid] = session.fitting.explain(task)
+            session.task_refusals[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
             failed_roles.add(task.role)
             if not worth_going_on(job, failed_roles):
@@ -136,7 +136,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
 def choose(session: Session, task: Task) -> Choice | None:
     """The nominated node where the task may go there, else the best of all."""
     row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
-    return session.fitting.choose(task, row)
+    return session.node_selection.choose(task, row)
 
 
 def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:

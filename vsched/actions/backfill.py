@@ -37,9 +37,9 @@ def backfill(session: Session) -> None:
                     session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)
                     continue
-                choice = session.fitting.choose(task)
+                choice = session.node_selection.choose(task)
                 if choice is None or choice.waits:
-                    session.task_refusals[task.uid] = session.fitting.explain(task)
+                    session.task_refusals[task.uid] = session.node_selection.explain(task)
                     statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)

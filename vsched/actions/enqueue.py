@@ -60,5 +60,5 @@ def refused(session: Session, job: JobView) -> bool:
 def admit(session: Session, job: JobView) -> None:
     """The job may have its pods made, and waits for places."""
     session.plugins.job_enqueued(job)
-    session.holdings.pledges.add(job.job)
+    session.usage.pledges.add(job.job)
     job.phase = Phase.INQUEUE

@@ -58,17 +58,17 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     """
     tasks = Counter(task.shape for task in sheet)
     first = {task.shape: task for task in reversed(sheet)}
-    if not any(session.fitting.has_failed(task) for task in first.values()):
+    if not any(session.node_selection.has_failed(task) for task in first.values()):
         return False
     fits = 0
     for shape, count in tasks.items():
-        fits += min(count, session.fitting.room(first[shape]).tasks)
+        fits += min(count, session.node_selection.room(first[shape]).tasks)
         if fits >= missing:
             return False
-    stopped = next((task for task in sheet if session.fitting.room(task).tasks < tasks[task.shape]), None)
+    stopped = next((task for task in sheet if session.node_selection.room(task).tasks < tasks[task.shape]), None)
     if stopped is None:
         return False  # all of them fit: what is missing is held back by scheduling gates
-    told = short_of_room(session.fitting.room(stopped), tasks[stopped.shape])
+    told = short_of_room(session.node_selection.room(stopped), tasks[stopped.shape])
     session.task_refusals[stopped.uid] = told._replace(fits=fits)
     return True
 
@@ -96,7 +96,7 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
     """The nodes' reason, then the refusal, where they have no room for ``wanted`` tasks like this; else the refusal."""
-    room = session.fitting.room_at_hand(task) if refusal.rank else None
+    room = session.node_selection.room_at_hand(task) if refusal.rank else None
     if room is None or room.tasks >= wanted:
         return refusal
     told = short_of_room(room, wanted)

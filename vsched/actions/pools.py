@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vsched.actions.victim_search import Taking
+from vsched.actions.victim_search import VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry
 from vsched.framework.refusal import Refusal
@@ -43,9 +43,9 @@ class Refusals:
 class Pool:
     """The candidates of one class of evictors; a superset of what is left, whatever was evicted since."""
 
-    def __init__(self, session: Session, taking: Taking, task: Task) -> None:
+    def __init__(self, session: Session, search: VictimSearch, task: Task) -> None:
         self._session = session
-        self._order = EvictionOrder(session, taking.queue)
+        self._order = EvictionOrder(session, search.queue)
         self._evicted = session.ledger.evicted
         self._steps, self._after = len(session.ledger.log), session.ledger.latest
         self._rows: dict[int, list[Task]] = {}
@@ -68,7 +68,7 @@ class Pool:
         self.freeable: dict[int, Ints] = {}
         """What all candidates of a node hold together, ``int64[nodes]`` by column."""
         held: dict[Shape, list[int]] = {}
-        for victim, row in _candidates(session, taking, task):
+        for victim, row in _candidates(session, search, task):
             self._rows.setdefault(row, []).append(victim)
             held.setdefault(victim.shape, []).append(row)
         for shape, rows in held.items():
@@ -99,14 +99,14 @@ class Pool:
             self._ordered.add(row)
         return [victim for victim in self._rows[row] if not is_moved(self._session, victim)]
 
-    def open_to(self, taking: Taking, task: Task) -> Mask:
+    def open_to(self, search: VictimSearch, task: Task) -> Mask:
         """bool[nodes]: where some candidate's job is not certain to be kept from the task, as things stand now."""
         if not self._rows_of:
             for row, victims in self._rows.items():
                 for victim in victims:
                     self._rows_of.setdefault(victim.job, []).append(row)
         mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
-        rules_out = taking.rules_out(task)
+        rules_out = search.rules_out(task)
         for key, rows in self._rows_of.items():
             job = self._session.standing(key)
             if job is not None and not rules_out(job):
@@ -189,14 +189,14 @@ class Pools:
                 statement.withdraw(job, task, row)
             statement.keep()
 
-    def of(self, taking: Taking, task: Task) -> Pool:
+    def of(self, search: VictimSearch, task: Task) -> Pool:
         """The pool of the task's class, collected when first asked for; anew where it no longer stands."""
-        key = taking.evictor_class(task)
+        key = search.evictor_class(task)
         pool = self._pools.get(key)
         if pool is None or not pool.stands:
             if len(self._pools) >= POOLS_MAX:
                 del self._pools[next(iter(self._pools))]
-            pool = self._pools[key] = Pool(self._session, taking, task)
+            pool = self._pools[key] = Pool(self._session, search, task)
         return pool
 
 
@@ -258,9 +258,9 @@ class EvictionOrder:
         return keys
 
 
-def _candidates(session: Session, taking: Taking, task: Task) -> Iterator[tuple[Task, int]]:
-    rows, rules_out = session.nodes.statics.row, taking.rules_out(task)
-    for job in taking.holders():
+def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:
+    rows, rules_out = session.nodes.statics.row, search.rules_out(task)
+    for job in search.holders():
         standing = session.standing(job.key) or job
         if rules_out(standing):
             continue
@@ -270,7 +270,7 @@ def _candidates(session: Session, taking: Taking, task: Task) -> Iterator[tuple[
                 (victim.status is Status.RUNNING or victim.status is Status.BOUND)
                 and victim.preemptable
                 and victim.uid not in moved
-                and taking.takes(task, victim)
+                and search.takes(task, victim)
             ):
                 row = rows.get(victim.node)
                 if row is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.victim_search import Preempting, PreemptingWithin, TakingArgs, starving, unplaced
+from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
 from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
@@ -22,7 +22,7 @@ PRIORITY_OFFSET = 1 << 31
 """Makes priorities positive, so that more victims never weigh less than fewer."""
 
 
-class PreemptArgs(TakingArgs, frozen=True, forbid_unknown_fields=True):
+class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of preempt."""
 
     topology_aware: bool = msgspec.field(default=False, name="enableTopologyAwarePreemption")
@@ -58,17 +58,17 @@ def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> No
     """Room for a starving job from other jobs of its queue, for its minimum or not at all."""
     tasks = unplaced(session, job)
     if tasks and session.plugins.job_starving(job):
-        take_for(session, Preempting(session, job), pools, tasks, pick)
+        take_for(session, PreemptSearch(session, job), pools, tasks, pick)
 
 
 def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
     """Room for tasks of a starving job from its own tasks of less priority, until one finds none."""
-    taking = PreemptingWithin(session, job)
+    search = PreemptWithinJob(session, job)
     for task in unplaced(session, job):
         if not session.plugins.job_starving(job):
             return
         with session.statement() as statement:
-            attempt = Attempt(session, taking, pools, statement, pick)
+            attempt = Attempt(session, search, pools, statement, pick)
             placed = attempt.place(task) and attempt.is_worth_it
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
                 attempt.give_up()

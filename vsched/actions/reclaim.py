@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.standings import standings
-from vsched.actions.victim_search import Reclaiming, TakingArgs, claiming, unplaced
+from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, unplaced
 from vsched.actions.victims import first_that_does, likeness, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -22,7 +22,7 @@ from vsched.model.task import Task
 def reclaim(session: Session) -> None:
     """Queue by queue, the one that is next as of now: all of its jobs that have a claim to more."""
     plugins, queues = session.plugins, session.snapshot.queues
-    ordering = QueueOrdering(plugins, session.args("reclaim", TakingArgs))
+    ordering = QueueOrdering(plugins, session.args("reclaim", VictimArgs))
     pools = Pools(session)
     for wave in ordering.waves(claiming(session)):
         lanes: dict[str, list[JobView]] = {}
@@ -32,20 +32,20 @@ def reclaim(session: Session) -> None:
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
-            session.holdings.moved.clear()
+            session.usage.moved.clear()
             jobs = sorted(lanes[queue.name], key=plugins.job_key)
             for job in jobs:
                 with session.reservations.lifted(job):
                     reclaim_for(session, job, pools)
             grow(session, jobs, pools)
-            order.moved(queues[name] for name in sorted(session.holdings.moved) if name in queues)
+            order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     pools.release()
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
     """Room for a starving job from jobs of other queues."""
     if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
-        take_for(session, Reclaiming(session, job), pools, tasks, first_that_does)
+        take_for(session, ReclaimSearch(session, job), pools, tasks, first_that_does)
 
 
 def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
@@ -61,13 +61,13 @@ def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
 
 def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools) -> bool:
     """Room for one more task of a job that has its minimum; where one gets none, those like it do not, either."""
-    taking, in_vain = Reclaiming(session, job, growing=True), set[Hashable]()
+    search, in_vain = ReclaimSearch(session, job, growing=True), set[Hashable]()
     while tasks:
         task = tasks.popleft()
         alike = likeness(task)
         if task.shape.best_effort or alike in in_vain:
             continue
-        if take_for(session, taking, pools, [task], first_that_does):
+        if take_for(session, search, pools, [task], first_that_does):
             return True
         in_vain.add(alike)
     return False

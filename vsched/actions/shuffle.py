@@ -59,7 +59,7 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
     if queue is None or not (task.shape.best_effort or _may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")
-    choice = session.fitting.choose(successor, besides=row)
+    choice = session.node_selection.choose(successor, besides=row)
     if choice is not None:
         trial.pipeline(job, successor, choice.row)
     return choice is not None

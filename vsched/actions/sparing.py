@@ -7,43 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vsched.actions.victim_search import Taking
+from vsched.actions.victim_search import VictimSearch
 from vsched.framework.ledger import Entry
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement
 
 
-def spare(session: Session, taking: Taking, statement: Statement) -> None:
+def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
     """Take back the evictions of a try that its placements can do without, the most valuable victims first."""
     for eviction in reversed(statement.evictions):
-        if not _has_room_again(session, taking, eviction):
+        if not _has_room_again(session, search, eviction):
             continue
         steps = statement.steps
         start = statement.savepoint() - len(steps)
         fewer = [step for step in steps if step.task is not eviction.task]
-        enough = _stands(session, taking, statement, start, sorted(fewer, key=lambda step: step.row != eviction.row))
+        enough = _stands(session, search, statement, start, sorted(fewer, key=lambda step: step.row != eviction.row))
         statement.rollback(start)
         _redo(statement, fewer if enough else steps)
 
 
-def _has_room_again(session: Session, taking: Taking, eviction: Entry) -> bool:
+def _has_room_again(session: Session, search: VictimSearch, eviction: Entry) -> bool:
     """Whether the amounts on the node, and in the queue where it is the evictor's own, leave room for the victim."""
     request = eviction.task.shape.request
     if any(session.nodes.future_idle_at(column, eviction.row) < amount for column, amount in request):
         return False
-    return eviction.job.queue != taking.job.queue or session.plugins.allocatable(taking.queue, request) is None
+    return eviction.job.queue != search.job.queue or session.plugins.allocatable(search.queue, request) is None
 
 
-def _stands(session: Session, taking: Taking, statement: Statement, start: int, steps: Sequence[Entry]) -> bool:
+def _stands(session: Session, search: VictimSearch, statement: Statement, start: int, steps: Sequence[Entry]) -> bool:
     """Whether every placement among these steps is possible with the evictions among them made."""
     statement.rollback(start)
     _redo(statement, (step for step in steps if step.cause is not None))
     for step in steps:
         if step.cause is not None:
             continue
-        if session.plugins.grantable(taking.queue, step.task.namespace, step.task.shape) is not None:
+        if session.plugins.grantable(search.queue, step.task.namespace, step.task.shape) is not None:
             return False
-        if not session.fitting.fits_at(step.task, step.row):
+        if not session.node_selection.fits_at(step.task, step.row):
             return False
         _redo(statement, (step,))
     return True

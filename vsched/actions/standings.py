@@ -33,7 +33,7 @@ class Standings(Protocol):
 
 
 def standings(ordering: QueueOrdering, queues: Iterable[Queue], *, alone: bool = True) -> Standings:
-    """All of these queues, waiting. ``alone``: nobody's holdings change but those of the queue whose turn it is."""
+    """All of these queues, waiting. ``alone``: nobody's usage changes but those of the queue whose turn it is."""
     if alone and not ordering.moves_together:
         return AloneStandings(ordering, queues)
     return SharedStandings(ordering, queues)

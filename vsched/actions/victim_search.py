@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from vsched.actions.allocate import PlacingArgs, workable
-from vsched.framework.extension import Standing
+from vsched.framework.extension import JobState
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.victim_points import Purpose
@@ -21,7 +21,7 @@ from vsched.model.task import Task
 PREEMPT, RECLAIM = Purpose.PREEMPT.value, Purpose.RECLAIM.value
 
 
-class TakingArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
+class VictimArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of the actions that take from others."""
 
     victim_tiers: Literal["protection", "reference"] = msgspec.field(default="protection", name="victimTiers")
@@ -31,7 +31,7 @@ class TakingArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
     """
 
 
-class Taking(ABC):
+class VictimSearch(ABC):
     """What one job may do to others."""
 
     action: ClassVar[str]
@@ -48,7 +48,7 @@ class Taking(ABC):
         self.job = job
         self.queue = session.queue(job)
         self.agreement = session.plugins.agreement[self.purpose]
-        self.by_tiers = session.args(self.action, TakingArgs).victim_tiers == "reference"
+        self.by_tiers = session.args(self.action, VictimArgs).victim_tiers == "reference"
 
     @property
     def has_claim(self) -> bool:
@@ -59,7 +59,7 @@ class Taking(ABC):
     def holders(self) -> Iterable[Job]:
         """The jobs that tasks may be taken from, plugins aside."""
 
-    def rules_out(self, task: Task) -> Callable[[Standing], bool]:
+    def rules_out(self, task: Task) -> Callable[[JobState], bool]:
         """Tells of jobs, as of now, whether it is certain that they lose nothing to the task."""
         return self.agreement.rules_out(task, by_tiers=self.by_tiers)
 
@@ -84,7 +84,7 @@ class Taking(ABC):
         """Whether the victim's job could have the evictor's place back in its turn."""
 
 
-class Preempting(Taking):
+class PreemptSearch(VictimSearch):
     """A job takes from other jobs of its queue."""
 
     action = PREEMPT
@@ -120,7 +120,7 @@ class Preempting(Taking):
         )
 
 
-class PreemptingWithin(Preempting):
+class PreemptWithinJob(PreemptSearch):
     """A task takes from other tasks of its job."""
 
     def holders(self) -> Iterable[Job]:
@@ -130,7 +130,7 @@ class PreemptingWithin(Preempting):
         return "within", self.job.key, task.priority, task.shape.best_effort, self.agreement.class_of(task)
 
 
-class Reclaiming(Taking):
+class ReclaimSearch(VictimSearch):
     """A job takes from jobs of other queues."""
 
     action = RECLAIM

@@ -15,7 +15,7 @@ import numpy as np
 from vsched.actions.allocate import choose, waits_for
 from vsched.actions.pools import Pool, Pools, amount_of
 from vsched.actions.sparing import spare
-from vsched.actions.victim_search import Taking
+from vsched.actions.victim_search import VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause
 from vsched.framework.node_selection import Choice
@@ -48,9 +48,9 @@ class Taken(NamedTuple):
 class Attempt:
     """One job's try to get room for its tasks."""
 
-    def __init__(self, session: Session, taking: Taking, pools: Pools, statement: Statement, pick: Pick) -> None:
+    def __init__(self, session: Session, search: VictimSearch, pools: Pools, statement: Statement, pick: Pick) -> None:
         self.session = session
-        self.taking = taking
+        self.search = search
         self.statement = statement
         self._pools = pools
         self._pick = pick
@@ -67,13 +67,13 @@ class Attempt:
 
     def place(self, task: Task) -> bool:
         """Give a task a place: one with room if there is any, else one that others leave."""
-        if not self.taking.may_take(task):
+        if not self.search.may_take(task):
             return False
         choice = self._choice_without_victims(task)
         if choice is not None:
             if task.shape.best_effort:
                 return False  # backfill is to place it, at once
-            self.statement.pipeline(self.taking.job, task, choice.row)
+            self.statement.pipeline(self.search.job, task, choice.row)
             self._say(task, choice)
             return True
         pool = self._pool(task)
@@ -90,13 +90,13 @@ class Attempt:
     @property
     def is_sound(self) -> bool:
         """Whether no victim could still come back for a place once everything is where it is to be."""
-        return not any(self.taking.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
+        return not any(self.search.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
 
     @property
     def is_worth_it(self) -> bool:
         """Whether others have to leave for it, or nobody else is to make the job wait for what is on its way back."""
-        follows = _allocate_follows(self.session, self.taking.action)
-        return bool(self.statement.evictions) or (self.taking.waits_alone and not follows)
+        follows = _allocate_follows(self.session, self.search.action)
+        return bool(self.statement.evictions) or (self.search.waits_alone and not follows)
 
     def give_up(self) -> None:
         """Take everything back, and forget what rested on it."""
@@ -120,7 +120,7 @@ class Attempt:
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows where something may be had after all that this attempt has done so far."""
-        mask = self._pool(task).open_to(self.taking, task)
+        mask = self._pool(task).open_to(self.search, task)
         return [row for row in rows if mask[row]]
 
     def try_row(self, task: Task, row: int) -> Taken | None:
@@ -132,8 +132,8 @@ class Attempt:
             if victims is None:
                 self.statement.rollback(before)
                 return None
-            self.statement.pipeline(self.taking.job, task, row)
-            returning = {victim.uid for victim in victims if self.taking.comes_back(victim, task)}
+            self.statement.pipeline(self.search.job, task, row)
+            returning = {victim.uid for victim in victims if self.search.comes_back(victim, task)}
             if not returning:
                 return Taken(task, row, tuple(victims))
             self.statement.rollback(before)
@@ -146,7 +146,7 @@ class Attempt:
         alike = likeness(task)
         pool = self._used.get(alike)
         if pool is None:
-            pool = self._used[alike] = self._pools.of(self.taking, task)
+            pool = self._used[alike] = self._pools.of(self.search, task)
         return pool
 
     def _choice_without_victims(self, task: Task) -> Choice | None:
@@ -158,7 +158,7 @@ class Attempt:
 
     def _queue_could_take(self, pool: Pool, task: Task) -> bool:
         """Whether the task's queue may have room for it: asked with as much gone as a node can free, by resource."""
-        queue, allocatable = self.taking.queue, self.session.plugins.allocatable
+        queue, allocatable = self.search.queue, self.session.plugins.allocatable
         for column, amount in task.shape.request:
             part = ((column, amount),)
             if allocatable(queue, part) is None:
@@ -168,7 +168,7 @@ class Attempt:
             row = int(pool.freeable[column].argmax())
             if self._has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
                 continue
-            if self.taking.purpose is Purpose.PREEMPT or not self._has_room_without(part, pool.richest(column)):
+            if self.search.purpose is Purpose.PREEMPT or not self._has_room_without(part, pool.richest(column)):
                 return False
         return True
 
@@ -176,22 +176,22 @@ class Attempt:
         before = self.statement.savepoint()
         for victim, row in gone:
             self._evict(victim, row)
-        refusal = self.session.plugins.allocatable(self.taking.queue, request)
+        refusal = self.session.plugins.allocatable(self.search.queue, request)
         self.statement.rollback(before)
         return refusal is None
 
     def _may_have(self, task: Task) -> bool:
         """Whether queue and namespace may take the task as things stand."""
-        return self.session.plugins.grantable(self.taking.queue, task.namespace, task.shape) is None
+        return self.session.plugins.grantable(self.search.queue, task.namespace, task.shape) is None
 
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they are to be tried."""
-        mask: Mask = pool.worthwhile(task, self.session.fitting.candidates(task, pool.freeable))
+        mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
             mask &= pool.held_by(task.namespace)  # who may hold no more can only replace what it holds
         rows = np.flatnonzero(mask)
-        if self.taking.by_score and len(rows) > 1:
-            ranked = self.session.fitting.ranking(task, mask)
+        if self.search.by_score and len(rows) > 1:
+            ranked = self.session.node_selection.ranking(task, mask)
             rows = rows[np.argsort(-ranked[rows], kind="stable")]
         found: list[int] = rows.tolist()
         return found
@@ -204,7 +204,7 @@ class Attempt:
         """
         everyone = pool.candidates(row)
         candidates = [victim for victim in everyone if victim.uid not in self._barred]
-        agreed = self.taking.agreed(task, candidates) if candidates else []
+        agreed = self.search.agreed(task, candidates) if candidates else []
         before = self.statement.savepoint()
         enough = bool(agreed) and self._would_do(task, row, agreed)
         victims = self._evict_until_it_fits(task, row, agreed) if enough else None
@@ -230,7 +230,7 @@ class Attempt:
                 task,
                 candidates,
                 lambda agreed: self._would_do(task, row, agreed),
-                self.taking.purpose,
+                self.search.purpose,
             )
             if told is not None:
                 pool.protections[task.shape] = told
@@ -244,7 +244,7 @@ class Attempt:
         return True
 
     def _fits(self, task: Task, row: int) -> bool:
-        return self._would_do(task, row, ()) and self._may_have(task) and self.session.fitting.fits_at(task, row)
+        return self._would_do(task, row, ()) and self._may_have(task) and self.session.node_selection.fits_at(task, row)
 
     def _evict_until_it_fits(self, task: Task, row: int, agreed: Sequence[Task]) -> list[Task] | None:
         victims: list[Task] = []
@@ -279,7 +279,7 @@ class Attempt:
     def _evict(self, victim: Task, row: int) -> None:
         job = self.session.view(victim.job)
         assert job is not None, "candidates are tasks of jobs of the snapshot"
-        self.statement.evict(job, victim, row, Cause(self.taking.action, self.taking.job.key))
+        self.statement.evict(job, victim, row, Cause(self.search.action, self.search.job.key))
 
 
 def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
@@ -294,18 +294,18 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken 
     return None
 
 
-def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
+def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
     """Get room for as many tasks as a job has a claim to, and at least for its minimum; True where that succeeds."""
-    job = taking.job
-    asked = pools.of(taking, tasks[0]), signature(session, taking, tasks)
+    job = search.job
+    asked = pools.of(search, tasks[0]), signature(session, search, tasks)
     if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
         note_protection(session, job, asked[0], tasks)
         return False
     with session.statement() as statement:
-        attempt = Attempt(session, taking, pools, statement, pick)
+        attempt = Attempt(session, search, pools, statement, pick)
         failed: set[Hashable] = set()
         for left, task in _countdown(tasks):
-            if not taking.has_claim:
+            if not search.has_claim:
                 break
             if likeness(task) in failed:
                 continue  # nothing has happened since that could make the difference
@@ -316,7 +316,7 @@ def take_for(session: Session, taking: Taking, pools: Pools, tasks: Sequence[Tas
             else:
                 failed.add(likeness(task))
         if statement.placed and session.plugins.job_pipelined(job):
-            spare(session, taking, statement)
+            spare(session, search, statement)
             if not statement.evictions and not attempt.is_worth_it:
                 attempt.book()
                 return True
@@ -333,12 +333,12 @@ def note_protection(session: Session, job: JobView, pool: Pool, tasks: Sequence[
     """Say of a job that gets nothing what protects the only victims, where one thing does."""
     told = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
     if told is not None:
-        session.kept[job.key] = told
+        session.protected[job.key] = told
 
 
-def signature(session: Session, taking: Taking, tasks: Sequence[Task]) -> tuple[object, ...]:
+def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
     """What a job asks for: what was in vain for one is in vain for another of the same class that asks for the same."""
-    return tuple(likeness(task) for task in tasks), session.plugins.tasks_missing(taking.job) - taking.job.waiting
+    return tuple(likeness(task) for task in tasks), session.plugins.tasks_missing(search.job) - search.job.waiting
 
 
 def likeness(task: Task) -> Hashable:

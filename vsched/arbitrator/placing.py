@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Ledger
-from vsched.framework.node_selection import Fitting
+from vsched.framework.node_selection import NodeSelection
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.framework.trace import Trace
 from vsched.model.job import Job, JobSpec
 from vsched.model.snapshot import Snapshot
@@ -38,8 +38,8 @@ class Placing(NamedTuple):
     @classmethod
     def of(cls, registry: Registry) -> Placing:
         """The judges that every build has, with their defaults."""
-        judges = tuple(PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES)
-        return cls(Policy((), (Tier(judges),)), registry)
+        node_plugins = tuple(PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES)
+        return cls(Policy((), (Tier(node_plugins),)), registry)
 
 
 class Trial:
@@ -49,12 +49,12 @@ class Trial:
         self.nodes = snapshot.nodes.copy()
         # Slots of pods on their way out count here: nobody is evicted for what will be free anyhow.
         self.nodes.terminating[:] = 0
-        holdings = Holdings(snapshot)
+        holdings = SessionUsage(snapshot)
         self._plugins = PluginSet(placing.policy, placing.registry, Trace())
-        self._plugins.open(Opening(snapshot, self.nodes, {}, holdings, snapshot.jobs.get))
+        self._plugins.open(SessionContext(snapshot, self.nodes, {}, holdings, snapshot.jobs.get))
         listeners = self._plugins.listeners
         self._ledger = Ledger(self.nodes, holdings, listeners)
-        self.fitting = Fitting(self.nodes, self._ledger.journal, self._plugins.judges, lambda _: "")
+        self.node_selection = NodeSelection(self.nodes, self._ledger.journal, self._plugins.node_plugins, lambda _: "")
         self._job = JobView(Job("", JobSpec("", "")))
         """Stands for all jobs: the ledger counts by job, and here nobody reads it."""
         self.rows = self.nodes.statics.row
@@ -74,7 +74,7 @@ class Trial:
 
     def place(self, task: Task, preferred: int | None) -> bool:
         """Keep room for a pod where there is any, now or once what leaves has left; False where there is none."""
-        choice = self.fitting.choose(task, self.rows.get(task.nominated) if preferred is None else preferred)
+        choice = self.node_selection.choose(task, self.rows.get(task.nominated) if preferred is None else preferred)
         if choice is None:
             return False
         self._ledger.place(self._job, task, choice.row, Status.PIPELINED if choice.waits else Status.ALLOCATED)
@@ -94,5 +94,5 @@ class Trial:
 
     def likeness(self, task: Task) -> Hashable:
         """What of a pod decides where it could go; may change as pods are placed."""
-        filters = self._plugins.judges.filters
+        filters = self._plugins.node_plugins.filters
         return task.shape, tuple(one.task_class(task.shape, task.labels) for one in filters)

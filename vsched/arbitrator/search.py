@@ -72,7 +72,7 @@ class Search:
         """
         useful, lacking = self._useful(task)
         everything = {column: np.full(len(self._trial.nodes), UNLIMITED) for column in lacking}
-        useful &= self._trial.fitting.candidates(task, everything)[self.victims.row]
+        useful &= self._trial.node_selection.candidates(task, everything)[self.victims.row]
         if not useful.any():
             return None
         victims, turns = self.victims, self._turns()
@@ -202,7 +202,7 @@ class Search:
                 continue
             row, mark = int(victims.row[position]), self.mark()
             self._evict(position, task)
-            if self._trial.fitting.fits_at(task, row):
+            if self._trial.node_selection.fits_at(task, row):
                 return Found(row, (position,))
             self.undo_to(mark)
             tries += 1
@@ -233,7 +233,7 @@ class Search:
         """Nodes worth a closer look, with at least how many pods have to leave them; the fewest first."""
         victims, nodes = self.victims, len(self._trial.nodes)
         freeable = {column: victims.freeable(column, useful, nodes) for column in lacking}
-        enough = self._trial.fitting.candidates(task, freeable)
+        enough = self._trial.node_selection.candidates(task, freeable)
         fewest = np.ones(nodes, dtype=np.int64)
         for column, amounts in lacking.items():
             largest = np.maximum(victims.largest(column, useful, nodes), 1)
@@ -252,7 +252,7 @@ class Search:
                 continue
             self._evict(position, task)
             chosen.append(position)
-            if self._trial.fitting.fits_at(task, row):
+            if self._trial.node_selection.fits_at(task, row):
                 return self._reprieve(task, row, chosen, start)
         return None
 
@@ -268,7 +268,7 @@ class Search:
                 continue
             fewer = [position for position in chosen if position != spared]
             self._replay(task, fewer, start)
-            if self._trial.fitting.fits_at(task, row):
+            if self._trial.node_selection.fits_at(task, row):
                 chosen = fewer
             else:
                 self._replay(task, chosen, start)

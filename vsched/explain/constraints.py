@@ -27,7 +27,7 @@ from vsched.framework.lasting import LASTING
 from vsched.framework.obstacles import no_such_queue, told_of_pods
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.session import Session, is_whole
-from vsched.framework.unschedulable import Headlines
+from vsched.framework.unschedulable import UnschedulableReasons
 from vsched.framework.why import NO_NODES_KNOWN, Failing
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
 from vsched.model.nodes import Mask
@@ -49,7 +49,7 @@ class Examiner:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._headlines = Headlines(session)
+        self._headlines = UnschedulableReasons(session)
 
     def of_job(self, view: JobView) -> tuple[Constraint, ...]:
         """What keeps a job from its minimum, or from one more pod where it has that; what binds first comes first."""
@@ -75,7 +75,7 @@ class Examiner:
         found += never_placed(self._session, view) if not view.is_ready else ()
         if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
-        alike = message == headline.message or view.key in self._session.kept
+        alike = message == headline.message or view.key in self._session.protected
         code = headline.code if alike or not found else found[0].code
         told = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
@@ -240,17 +240,17 @@ class Examiner:
 
     def _failing(self, task: Task, wanted: int) -> list[Failing]:
         """The nodes by reason where they do not take so many tasks like one; else nothing."""
-        fitting = self._session.fitting
-        found = [one for one in fitting.failing(task) if one.rows.any()]
+        selection = self._session.node_selection
+        found = [one for one in selection.failing(task) if one.rows.any()]
         off: Mask = np.zeros(len(self._session.nodes), dtype=np.bool_)
         for one in found:
             off |= one.rows
         holders = self._headlines.holders
         if off.all():
             return holders.split(task.job, task, found, filled=False)
-        if wanted < 2 or fitting.room(task).tasks >= wanted:
+        if wanted < 2 or selection.room(task).tasks >= wanted:
             return []
-        found = [one for one in fitting.failing(task, filled=True) if one.rows.any()]
+        found = [one for one in selection.failing(task, filled=True) if one.rows.any()]
         return holders.split(task.job, task, found, filled=True)
 
 

@@ -117,7 +117,7 @@ def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
     ``rows`` is how many of them each node could hold, were they on good terms.
     """
     labels = {task.labels for task in tasks}
-    rooms = (one.most_together(tasks[0].shape, labels, rows) for one in session.plugins.judges.filters)
+    rooms = (one.most_together(tasks[0].shape, labels, rows) for one in session.plugins.node_plugins.filters)
     return min(rooms, default=int(rows.sum()))
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vsched.actions.pools import amount_of
-from vsched.actions.victim_search import RECLAIM, Preempting, Reclaiming, Taking
+from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -28,32 +28,32 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
     if task.shape.best_effort or view.queue not in session.snapshot.queues:
         return
     growing = session.plugins.knows_starving and session.plugins.job_pipelined(view)
-    takings: tuple[Taking, ...] = (Preempting(session, view), Reclaiming(session, view, growing=growing))
-    for taking in takings:
-        action = taking.action
-        if not taking.has_claim:
+    searches: tuple[VictimSearch, ...] = (PreemptSearch(session, view), ReclaimSearch(session, view, growing=growing))
+    for search in searches:
+        action = search.action
+        if not search.has_claim:
             continue
-        rows = _victims(session, taking, task)
+        rows = _victims(session, search, task)
         if not rows:
             continue
         if action not in session.policy.actions:
             if action == RECLAIM and _under_share(session, view):
                 told = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
                 yield Constraint(Code.PROTECTED, told)
-        elif not taking.may_take(task):
+        elif not search.may_take(task):
             yield Constraint(Code.PROTECTED, _may_not(view, task))
         else:
-            yield from _objecting(session, taking, task, rows)
+            yield from _objecting(session, search, task, rows)
 
 
-def _victims(session: Session, taking: Taking, task: Task) -> dict[int, list[Task]]:
+def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, list[Task]]:
     """The running tasks of each node on which they would together make room, the nodes' own attributes allowing."""
-    open_rows = [check.passes for check in session.fitting.static_checks(task)]
+    open_rows = [check.passes for check in session.node_selection.static_checks(task)]
     rows: dict[int, list[Task]] = {}
-    for job in taking.holders():
+    for job in search.holders():
         for victim in job.tasks.values():
             row = session.nodes.statics.row.get(victim.node)
-            if row is not None and victim.status in (Status.RUNNING, Status.BOUND) and taking.takes(task, victim):
+            if row is not None and victim.status in (Status.RUNNING, Status.BOUND) and search.takes(task, victim):
                 rows.setdefault(row, []).append(victim)
     found: dict[int, list[Task]] = {}
     for row in sorted(rows):
@@ -64,7 +64,7 @@ def _victims(session: Session, taking: Taking, task: Task) -> dict[int, list[Tas
     return found
 
 
-def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, list[Task]]) -> Iterator[Constraint]:
+def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[int, list[Task]]) -> Iterator[Constraint]:
     """Who objects on how many of the nodes; nothing where on some node nobody does alone."""
     said: Counter[str] = Counter()
     for row, victims in rows.items():
@@ -78,7 +78,7 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
             task,
             allowed,
             lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
-            taking.purpose,
+            search.purpose,
         )
         if not found:
             return
@@ -86,7 +86,7 @@ def _objecting(session: Session, taking: Taking, task: Task, rows: dict[int, lis
             yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
         said.update(dict.fromkeys((one.because for one in found), 1))
-    where = "other queues" if taking.purpose is Purpose.RECLAIM else "the queue's other jobs"
+    where = "other queues" if search.purpose is Purpose.RECLAIM else "the queue's other jobs"
     reasons = "; ".join(f"{why} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common())
     told = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
     yield Constraint(Code.PROTECTED, told)
@@ -105,7 +105,7 @@ def _under_share(session: Session, view: JobView) -> bool:
     division = session.plugins.division(session.queue(view))
     if division is None or division.overused:
         return False
-    held = session.holdings.queue(view.queue)
+    held = session.usage.queue(view.queue)
     return any(held.get(column, 0) < amount for column, amount in division.deserved.items())
 
 

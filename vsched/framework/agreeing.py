@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.combining import victims
-from vsched.framework.extension import Standing
+from vsched.framework.extension import JobState
 from vsched.framework.victim_points import OwnJob, Purpose, VictimVotes, Votes
 from vsched.model.task import Task
 
@@ -68,14 +68,14 @@ class Agreement:
                     return list(allowed)
         return []
 
-    def rules_out(self, evictor: Task, *, by_tiers: bool) -> Callable[[Standing], bool]:
+    def rules_out(self, evictor: Task, *, by_tiers: bool) -> Callable[[JobState], bool]:
         """Tells of jobs whether it is certain that none of their tasks can be a victim of the evictor, as of now."""
         protectors = [] if by_tiers else [votes.rules_out for votes in self._of(self._protectors, evictor)]
         # A tier where everybody abstains names nobody: it rules all jobs out, and need not be asked.
         opinions = ([votes.rules_out for votes in self._of(tier.all, evictor)] for tier in self._tiers)
         tiers = [tier for tier in opinions if tier]
 
-        def is_out(job: Standing) -> bool:
+        def is_out(job: JobState) -> bool:
             for rules_out in protectors:
                 if rules_out(job):
                     return True

@@ -14,7 +14,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
-from vsched.framework.unschedulable import Headlines, in_sight, refusal_of
+from vsched.framework.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.why import Explanation
 from vsched.model.advice import Advice, advised, headline_of
 from vsched.model.job import STATED, Condition
@@ -37,14 +37,14 @@ NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 def close(session: Session, trace: Trace) -> CycleReport:
     """The report of a session whose actions have run."""
     with trace.span("close", "report"):
-        headlines = Headlines(session)
+        reasons = UnschedulableReasons(session)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
         bound = _bound(session)
         for view in _views(session):
             condition = session.plugins.job_condition(view)
-            jobs[view.key] = job_outcome(headlines, view, condition, session.snapshot.advice.get(view.key))
-            for verdict in _verdicts(headlines, view, jobs[view.key], bound):
+            jobs[view.key] = job_outcome(reasons, view, condition, session.snapshot.advice.get(view.key))
+            for verdict in _verdicts(reasons, view, jobs[view.key], bound):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         for verdict in _verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
@@ -125,7 +125,9 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None, advice: Advice | None) -> JobOutcome:
+def job_outcome(
+    waiting: UnschedulableReasons, view: JobView, condition: Condition | None, advice: Advice | None
+) -> JobOutcome:
     """A job's status as it should be written (reference 1.10)."""
     spec, counts = view.spec, view.job.counts
     stays_over = _stays_over(view)
@@ -135,13 +137,13 @@ def job_outcome(headlines: Headlines, view: JobView, condition: Condition | None
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
-    headline = headlines.of(view)
+    headline = waiting.of(view)
     if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
         # A reason of its own, whatever plugins say: who makes nodes for what waits is to make none for this.
         message = headline.message
         condition = Condition("Unschedulable", "True", UNSUPPORTED, message)
     elif condition is not None and condition.kind == "Unschedulable":
-        headline = headline if headline.message else headlines.otherwise(view, condition.message)
+        headline = headline if headline.message else waiting.otherwise(view, condition.message)
         message = advised(headline.message, advice)
         # The reason stays one of the reference's words, which tools look for.
         condition = msgspec.structs.replace(condition, message=message)
@@ -235,9 +237,11 @@ def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, 
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: set[str]) -> Iterable[Unschedulable]:
+def _verdicts(
+    waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: set[str]
+) -> Iterable[Unschedulable]:
     """What to say of each pending task that was not placed for good."""
-    session = headlines.session
+    session = waiting.session
     if not view.pending_count and not view.waiting:
         return
     refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
@@ -256,11 +260,11 @@ def _verdicts(headlines: Headlines, view: JobView, outcome: JobOutcome, bound: s
         own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
         why = own or refusal
         if isinstance(why, Explanation):
-            told = headlines.holders.explain(view.key, task, why)
-            kept = session.kept.get(view.key)
+            told = waiting.holders.explain(view.key, task, why)
+            kept = session.protected.get(view.key)
             named = told.named(told.why.message)
             why = told.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
-        reason, message, reasons = _told_of_task(headlines, view, outcome, gang, why, fits)
+        reason, message, reasons = _told_of_task(waiting, view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
 
@@ -280,7 +284,7 @@ def no_such_group(key: str) -> str:
 
 
 def _told_of_task(
-    headlines: Headlines,
+    waiting: UnschedulableReasons,
     view: JobView,
     outcome: JobOutcome,
     gang: str,
@@ -292,7 +296,7 @@ def _told_of_task(
         if why.reason == PIPELINED and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
         reason = UNSUPPORTED if why.code is Code.UNSUPPORTED else "Unschedulable"
-        return reason, headlines.refused(view, why).message, {why.reason: 1}
+        return reason, waiting.refused(view, why).message, {why.reason: 1}
     if why is not None:
         return "Unschedulable", why.message, dict(why.reasons)
     if fits:
@@ -310,7 +314,7 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
     """A queue's share of the cluster after the cycle."""
     queue = session.snapshot.queues[name]
     names = session.snapshot.axis.names
-    held = session.holdings.queue(name)
+    held = session.usage.queue(name)
     division = session.plugins.division(queue)
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
@@ -334,8 +338,8 @@ def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
     """What each namespace holds in each queue."""
     names, total = session.snapshot.axis.names, session.snapshot.total
     outcomes: dict[str, NamespaceOutcome] = {}
-    for queue, namespace in session.holdings.namespaces():
-        held = session.holdings.namespace(queue, namespace)
+    for queue, namespace in session.usage.namespaces():
+        held = session.usage.namespace(queue, namespace)
         known = session.snapshot.namespaces.get(namespace)
         share = max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
         outcomes[f"{queue}/{namespace}"] = NamespaceOutcome(

@@ -21,7 +21,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.job import Condition, Job
 from vsched.model.nodes import NodeTable
 from vsched.model.queue import Queue
@@ -33,7 +33,7 @@ from vsched.model.task import Task
 SortKey = float | int | tuple[float | int, ...]
 QueuePart = tuple[Hashable, SortKey]
 """A part of a queue's key, and what it is the standing of."""
-Standing = JobView | Job
+JobState = JobView | Job
 """A job as it stands: the cycle's view where the cycle has touched the job, else the mirror's record."""
 
 
@@ -52,7 +52,7 @@ class Vote(IntEnum):
     PERMIT = 1
 
 
-class Opening(NamedTuple):
+class SessionContext(NamedTuple):
     """What a plugin may look at for the length of one cycle."""
 
     snapshot: Snapshot
@@ -60,9 +60,9 @@ class Opening(NamedTuple):
     """The cycle's own node table; changes as tasks are placed. Read only."""
     jobs: Mapping[str, JobView]
     """The cycle's view of every job that it may do something for; changes as tasks are placed. Read only."""
-    holdings: Holdings
+    usage: SessionUsage
     """What queues and namespaces hold; changes as tasks are placed. Read only."""
-    standing: Callable[[str], Standing | None]
+    standing: Callable[[str], JobState | None]
     """Any job by key as the cycle sees it now, those it has no work for included; None where there is no such job."""
     switches: Switches = Switches()
     """The plugin's own: its modes, and whether it takes part in what another of its decisions may rest on."""
@@ -85,7 +85,7 @@ class Plugin(Levers, Generic[ArgsT]):
     def __init__(self, args: ArgsT) -> None:
         self.args = args
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Take what is needed from the cycle's data."""
 
 

@@ -1,6 +1,6 @@
 """Feasibility and scores of all nodes, worked out once a shape and kept current by the rows that changed.
 
-For each (shape, class of labels, class of queue) there is a ``ShapeFit``: which nodes attributes allow, which have
+For each (shape, class of labels, class of queue) there is a ``ShapeNodes``: which nodes attributes allow, which have
 room, what each scores. The ledger's journal says which rows changed since; only those are worked out again. What
 placements of other pods can change as a whole (ports, pod affinity, spread) and scores on a scale of the candidates are
 asked for anew before each choice, and only for shapes that have such rules.
@@ -30,7 +30,7 @@ FULL_AT_FRACTION = 3
 """When more than a third of the rows changed, all are worked out again."""
 
 
-class Judges(NamedTuple):
+class NodePlugins(NamedTuple):
     """Who has a say in where tasks go, amounts aside."""
 
     filters: Sequence[NodeFilter] = ()
@@ -47,7 +47,7 @@ class Room(NamedTuple):
     """What is in the way of one more."""
 
 
-class ShapeFit:
+class ShapeNodes:
     """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
 
     __slots__ = (
@@ -83,25 +83,27 @@ class ShapeFit:
         """Whether a task found no node in this cycle: only then is it worth counting room."""
 
 
-class Fits:
+class FeasibilityCache:
     """The fits of one cycle's node table."""
 
-    def __init__(self, nodes: NodeTable, journal: list[int], judges: Judges, queue_of: Callable[[Task], str]) -> None:
+    def __init__(
+        self, nodes: NodeTable, journal: list[int], node_plugins: NodePlugins, queue_of: Callable[[Task], str]
+    ) -> None:
         self._nodes = nodes
         # Views on the arrays: an element read through one costs a third of numpy's own indexing.
         self._idle = nodes.idle.data
         self._leaving = nodes.releasing.data
         self._reserved = nodes.pipelined.data
         self._journal = journal
-        self._filters = judges.filters
-        self._scorers = judges.scorers
-        self._placements = judges.placements
-        self._preferences = judges.preferences
-        self._by_queue = bool(judges.placements or judges.preferences)
+        self._filters = node_plugins.filters
+        self._scorers = node_plugins.scorers
+        self._placements = node_plugins.placements
+        self._preferences = node_plugins.preferences
+        self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
         self._queue_of = queue_of
-        self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeFit] = {}
+        self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
-    def current(self, task: Task) -> ShapeFit:
+    def current(self, task: Task) -> ShapeNodes:
         """The fit of a task's shape and classes, as of now."""
         task_class = self._class_of(task)
         key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
@@ -116,7 +118,7 @@ class Fits:
             fit.position = position
         return fit
 
-    def scores(self, fit: ShapeFit) -> Floats:
+    def scores(self, fit: ShapeNodes) -> Floats:
         """What each node scores, whether it has room or not; the caller's to change."""
         total: Floats | None = None
         for scorer in self._scorers:
@@ -127,7 +129,7 @@ class Fits:
             total = np.zeros(len(self._nodes))
         return total if fit.preference is None else np.add(total, fit.preference, out=total)
 
-    def with_relative(self, fit: ShapeFit, task: Task, ranked: Floats) -> Floats:
+    def with_relative(self, fit: ShapeNodes, task: Task, ranked: Floats) -> Floats:
         """The scores with those on a scale of the candidates, where there are any."""
         # Asked every time: a pod placed meanwhile may be the first with preferences that concern this one.
         if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
@@ -139,7 +141,7 @@ class Fits:
                         ranked = ranked + scores
         return ranked
 
-    def dynamic_checks(self, fit: ShapeFit, task: Task) -> list[Check]:
+    def dynamic_checks(self, fit: ShapeNodes, task: Task) -> list[Check]:
         """Checks that placements of this cycle may have changed."""
         task_class = self._class_of(task)
         found = [
@@ -151,7 +153,7 @@ class Fits:
             found += placement.queue_limit_checks(self._queue_of(task), fit.shape, self._nodes)
         return found
 
-    def fits_later(self, fit: ShapeFit, row: int, slots: int = 0) -> bool:
+    def fits_later(self, fit: ShapeNodes, row: int, slots: int = 0) -> bool:
         """By attributes and amounts alone, once what leaves the row has left; ``slots`` more pods count as gone."""
         if fit.allowed is not None and not fit.allowed[row]:
             return False
@@ -184,7 +186,7 @@ class Fits:
 
     # -- keeping a fit current ----------------------------------------------------------------------------------
 
-    def _begin(self, task: Task, task_class: Hashable) -> ShapeFit:
+    def _begin(self, task: Task, task_class: Hashable) -> ShapeNodes:
         shape, nodes = task.shape, self._nodes
         checks = [check for one in self._filters for check in one.static_checks(shape, nodes)]
         dynamic = any(
@@ -203,9 +205,9 @@ class Fits:
         allowed: Mask | None = None
         for check in checks:
             allowed = check.passes if allowed is None else allowed & check.passes
-        return ShapeFit(shape, allowed, checks, dynamic, preference)
+        return ShapeNodes(shape, allowed, checks, dynamic, preference)
 
-    def _refresh(self, fit: ShapeFit) -> None:
+    def _refresh(self, fit: ShapeNodes) -> None:
         if fit.position < 0:
             self._refresh_all(fit)
             return
@@ -220,7 +222,7 @@ class Fits:
         else:
             self._refresh_all(fit)
 
-    def _refresh_all(self, fit: ShapeFit) -> None:
+    def _refresh_all(self, fit: ShapeNodes) -> None:
         total = self.scores(fit)
         room = fit.allowed
         for column, amount in fit.shape.request:
@@ -232,7 +234,7 @@ class Fits:
         """What a task may take now: idle, but for what pipelined tasks count on."""
         return self._nodes.unreserved(column) if self._nodes.in_motion else self._nodes.idle[column]
 
-    def _refresh_rows(self, fit: ShapeFit, rows: list[int]) -> None:
+    def _refresh_rows(self, fit: ShapeNodes, rows: list[int]) -> None:
         nodes, shape = self._nodes, fit.shape
         index = np.array(rows)
         total = np.zeros(len(rows))
@@ -247,7 +249,7 @@ class Fits:
             room &= self._free(column)[index] >= amount
         fit.ranked[index] = np.where(room, total, -np.inf)
 
-    def _refresh_row(self, fit: ShapeFit, row: int) -> None:
+    def _refresh_row(self, fit: ShapeNodes, row: int) -> None:
         if fit.allowed is not None and not fit.allowed[row]:
             return
         idle = self._idle

@@ -97,7 +97,7 @@ class Holders:
 
     def _explained(self, key: str, task: Task, why: Explanation) -> Told:
         filled = why.fits is not None
-        found = self.split(key, task, self._session.fitting.failing(task, filled=filled), filled)
+        found = self.split(key, task, self._session.node_selection.failing(task, filled=filled), filled)
         held = next((one.rows for one in found if one.reason == HELD), None)
         if held is None or not np.logical_or.reduce([one.rows for one in found]).all():
             return Told(why)
@@ -133,9 +133,9 @@ class Holders:
         held &= short
         if not held.any():
             return None
-        fitting, own = self._session.fitting, self._sums(self._by_job.get(key, ()))
+        selection, own = self._session.node_selection, self._sums(self._by_job.get(key, ()))
         for column, amount in task.shape.request:
             others = self._amounts.get(column, 0) - own.get(column, 0)
-            asked = amount * (fitting.rooms(task) + 1) if filled else amount
+            asked = amount * (selection.rooms(task) + 1) if filled else amount
             held &= nodes.future_idle(column) + others >= asked
         return held if held.any() else None

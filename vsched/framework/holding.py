@@ -32,12 +32,12 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
     queue = session.queue(job)
     for task in session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.nominated):
         row = session.nodes.statics.row.get(task.nominated)
-        if row is None or task.gated or not session.fitting.can_hold(task, row):
+        if row is None or task.gated or not session.node_selection.can_hold(task, row):
             continue
         refusal = session.plugins.grantable(queue, task.namespace, task.shape)
         # What the queue deserves, or the namespace may have, may dip while pods come and go: as long as the victims are
         # still leaving, that is no reason to lose what they leave for.
-        if refusal is None or (refusal.passing and session.fitting.is_left(row)):
+        if refusal is None or (refusal.passing and session.node_selection.is_left(row)):
             statement.pipeline(job, task, row)
             held.append((task, row))
     return held

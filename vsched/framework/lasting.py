@@ -74,7 +74,7 @@ def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> st
 
 def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
     """bool[nodes]: open to the task for all that lasts; and what closes nodes."""
-    closing = [check for check in session.fitting.static_checks(task) if _lasts(check)]
+    closing = [check for check in session.node_selection.static_checks(task) if _lasts(check)]
     open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
     for check in closing:
         open_rows &= check.passes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from vsched.framework.jobs import JobView
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.nodes import NodeTable
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -47,10 +47,9 @@ class Entry(NamedTuple):
 
 
 class Ledger:
-    """The books of one cycle: node amounts, jobs, holdings, and the log that undoes them."""
+    """The books of one cycle: node amounts, jobs, usage, and the log that undoes them."""
 
     __slots__ = (
-        "_holdings",
         "_idle",
         "_listeners",
         "_names",
@@ -59,15 +58,16 @@ class Ledger:
         "_releasing",
         "_requested",
         "_scoring",
+        "_usage",
         "evicted",
         "journal",
         "log",
     )
 
-    def __init__(self, nodes: NodeTable, holdings: Holdings, listeners: Sequence[Listener]) -> None:
+    def __init__(self, nodes: NodeTable, usage: SessionUsage, listeners: Sequence[Listener]) -> None:
         self._names = nodes.statics.names
         self._nodes = nodes
-        self._holdings = holdings
+        self._usage = usage
         self._listeners = tuple(listeners)
         # Views on the arrays: an element read or written through one costs a third of numpy's own indexing.
         self._idle = nodes.idle.data
@@ -116,7 +116,7 @@ class Ledger:
         """A task comes to hold, or holds again, what it asks for on the row."""
         self._book(task, row, before if before is Status.RELEASING else status, 1)
         job.move(task, before, status, self._names[row])
-        self._holdings.shift(job.queue, job.namespace, task.shape.request, 1)
+        self._usage.shift(job.queue, job.namespace, task.shape.request, 1)
         for listener in self._listeners:
             listener.on_allocate(job, task, row)
 
@@ -124,7 +124,7 @@ class Ledger:
         """A task no longer holds what it asks for on the row."""
         for listener in reversed(self._listeners):
             listener.on_release(job, task, row)
-        self._holdings.shift(job.queue, job.namespace, task.shape.request, -1)
+        self._usage.shift(job.queue, job.namespace, task.shape.request, -1)
         job.move(task, before, status, "" if status is Status.PENDING else self._names[row])
         self._book(task, row, status if status is Status.RELEASING else before, -1)
 

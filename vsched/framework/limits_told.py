@@ -20,7 +20,7 @@ TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.Q
 NO_REASONS: Mapping[str, int] = {}
 
 
-class Headline(NamedTuple):
+class UnschedulableReason(NamedTuple):
     """What binds, in a word and in a sentence, and the nodes by reason of the task that stopped the job."""
 
     code: str
@@ -30,7 +30,7 @@ class Headline(NamedTuple):
     """The rule that the sentence tells of, alone or besides the nodes."""
 
 
-SILENT = Headline("", "")
+SILENT = UnschedulableReason("", "")
 
 
 class LimitsTold:
@@ -39,44 +39,44 @@ class LimitsTold:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._admitted: Counter[str] | None = None
-        self._shorts: dict[tuple[Refusal, str, bool], Headline] = {}
+        self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """Many jobs of a queue are refused in the same words."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], Bound | None] = {}
 
-    def refused(self, view: JobView, refusal: Refusal) -> Headline:
+    def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """What a rule says of a job."""
         if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
-            return Headline(refusal.code, refusal.message + self._to_come(come), limit=refusal)
+            return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         key = (refusal, view.queue, view.waiting_to_enter)
         told = self._shorts.get(key)
         if told is None:
             told = self._shorts[key] = self._short(*key)._replace(limit=refusal)
         return told
 
-    def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> Headline:
+    def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:
         """What is said of a job of a queue that asks for more than a limit leaves."""
         short = refusal.shortages
         if all(one.is_others for one in short) and waiting_to_enter:
             before = self._admitted_before(refusal.subject)
-            return Headline(Code.ORDER, f"waits behind {before}: {amounts(short, 'held or promised')}")
+            return UnschedulableReason(Code.ORDER, f"waits behind {before}: {amounts(short, 'held or promised')}")
         beyond = self._beyond_limits(refusal, queue)
         if beyond is not None:
             return beyond
         if refusal.code is Code.QUEUE_CAPABILITY:
             bounds = ((one, self.bound(refusal.subject, one.resource)) for one in sorted(short))
             told = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
-            return Headline(refusal.code, told)
+            return UnschedulableReason(refusal.code, told)
         if refusal.code is Code.QUEUE_ADMISSION:
             told = "as much is admitted as the cluster is to be promised"
-            return Headline(refusal.code, f"{told}: {amounts(short, 'held or promised')}")
+            return UnschedulableReason(refusal.code, f"{told}: {amounts(short, 'held or promised')}")
         told = f"queue {refusal.subject} would hold more than it deserves"
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = f"; some of it is kept for {listed('job', kept)}" if kept else ""
-        return Headline(refusal.code, f"{told}: {amounts(short, 'held')}{others}")
+        return UnschedulableReason(refusal.code, f"{told}: {amounts(short, 'held')}{others}")
 
-    def _beyond_limits(self, refusal: Refusal, queue: str) -> Headline | None:
+    def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:
         """That more is asked than could ever be held, and what sets that: what lasts is told alone."""
         found = []
         for one in sorted(refusal.shortages):
@@ -88,9 +88,11 @@ class LimitsTold:
         told = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in found)
         if any(bound.holder or bound.guaranteed for _, bound in found):
             shared = any(bound.guaranteed for _, bound in found)
-            return Headline(Code.QUEUE_SHARE if shared else Code.QUEUE_CAPABILITY, told)
+            return UnschedulableReason(Code.QUEUE_SHARE if shared else Code.QUEUE_CAPABILITY, told)
         told += self._to_come(one.resource for one, _ in found)
-        return Headline(Code.RESOURCES, told) if len(self.session.nodes) else Headline(Code.NO_NODES, NO_NODES_KNOWN)
+        if not len(self.session.nodes):
+            return UnschedulableReason(Code.NO_NODES, NO_NODES_KNOWN)
+        return UnschedulableReason(Code.RESOURCES, told)
 
     def _to_come(self, resources: Iterable[str]) -> str:
         """What nodes have yet to register of these resources, as the end of a sentence."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.feasibility import Fits, Judges, Room, ShapeFit
+from vsched.framework.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
 from vsched.framework.node_points import Check
 from vsched.framework.why import Explanation, Failing, explain, explain_filled, failing, once_filled
 from vsched.model.nodes import Floats, Ints, Mask, NodeTable
@@ -26,21 +26,21 @@ class Choice(NamedTuple):
     """The node has room only once others have left."""
 
 
-class Fitting:
+class NodeSelection:
     """Chooses nodes for tasks over one cycle's node table."""
 
     def __init__(
         self,
         nodes: NodeTable,
         journal: list[int],
-        judges: Judges,
+        node_plugins: NodePlugins,
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
     ) -> None:
         self._nodes = nodes
         self._checkpoint = checkpoint
         self._journal = journal
-        self._fits = Fits(nodes, journal, judges, queue_of)
+        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
         self._looks = 0
 
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
@@ -155,11 +155,11 @@ class Fitting:
         """int64[nodes]: the same of each node."""
         return self._rows(self._fits.current(task))
 
-    def _measure(self, fit: ShapeFit) -> Room:
+    def _measure(self, fit: ShapeNodes) -> Room:
         rows = self._rows(fit)
         return Room(int(rows.sum()), explain_filled(self._nodes, fit.shape, fit.checks, rows))
 
-    def _rows(self, fit: ShapeFit) -> Ints:
+    def _rows(self, fit: ShapeNodes) -> Ints:
         """int64[nodes]: how many tasks of the shape each node could take, now or later."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
@@ -173,7 +173,7 @@ class Fitting:
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
-    def _best(self, fit: ShapeFit, task: Task, ranked: Floats) -> int:
+    def _best(self, fit: ShapeNodes, task: Task, ranked: Floats) -> int:
         """The first row of the highest score, -1 where no row is a candidate."""
         if not len(ranked):
             return -1
@@ -181,10 +181,10 @@ class Fitting:
         row = int(ranked.argmax())
         return row if ranked[row] > -np.inf else -1
 
-    def _dynamic_masks(self, fit: ShapeFit, task: Task) -> Sequence[Mask]:
+    def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:
         return [check.passes for check in self._fits.dynamic_checks(fit, task)] if fit.dynamic else ()
 
-    def _later(self, fit: ShapeFit, masks: Sequence[Mask]) -> Floats:
+    def _later(self, fit: ShapeNodes, masks: Sequence[Mask]) -> Floats:
         """Scores of the nodes that have room once everything on its way back is back."""
         total = self._fits.scores(fit)
         ranked = total if fit.allowed is None else np.where(fit.allowed, total, -np.inf)

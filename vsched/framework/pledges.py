@@ -1,6 +1,6 @@
 """What jobs were admitted for and do not hold yet: the order of admission counts it as if it were held.
 
-While jobs are admitted nobody's holdings change, so an order by these alone would let one queue, or one namespace,
+While jobs are admitted nobody's usage changes, so an order by these alone would let one queue, or one namespace,
 have all the room there is. What was admitted in earlier cycles and still waits for places counts as well: otherwise a
 namespace whose jobs wait would be given the next room again and again. Changed by the action ``enqueue`` only.
 """

@@ -36,7 +36,6 @@ from vsched.framework.extension import (
     JobValid,
     NamespaceLimit,
     NamespaceOrder,
-    Opening,
     Overused,
     PlacementListener,
     Plugin,
@@ -46,10 +45,11 @@ from vsched.framework.extension import (
     QueueDivision,
     QueueOrder,
     QueueScore,
+    SessionContext,
     SortKey,
     TaskOrder,
 )
-from vsched.framework.feasibility import Judges
+from vsched.framework.feasibility import NodePlugins
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Listener
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
@@ -90,7 +90,7 @@ class PluginSet:
             for tier in self._tiers:
                 for plugin, _ in tier:
                     self._measured += [(plugin, name) for name in _measure(plugin, trace)]
-        self.judges = Judges(
+        self.node_plugins = NodePlugins(
             self.taking_part(NodeFilter),
             self.taking_part(NodeScore),
             self.taking_part(QueuePlacement),
@@ -107,16 +107,16 @@ class PluginSet:
         self._bind_decisions()
         self._bind_votes()
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Give every plugin the cycle's data, in tier order."""
-        self.budgets = Budgets(opening.snapshot.budgets)
+        self.budgets = Budgets(context.snapshot.budgets)
         for agreement in self.agreement.values():
             agreement.budgets = self.budgets
-        opening = opening._replace(budgets=self.budgets)
+        context = context._replace(budgets=self.budgets)
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):
-                    plugin.open(opening._replace(switches=switches))
+                    plugin.open(context._replace(switches=switches))
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
         self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
 

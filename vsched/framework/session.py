@@ -9,17 +9,17 @@ import msgspec
 
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, Standing
+from vsched.framework.extension import JobState, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry, Ledger
-from vsched.framework.node_selection import Fitting
+from vsched.framework.node_selection import NodeSelection
 from vsched.framework.obstacles import obstacle
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
@@ -55,7 +55,7 @@ def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
 
 
 class Session:
-    """The cycle's snapshot, jobs, plugins, ledger and fitting, and what has been decided so far."""
+    """The cycle's snapshot, jobs, plugins, ledger and node selection, and what has been decided so far."""
 
     def __init__(
         self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
@@ -63,7 +63,7 @@ class Session:
         self.snapshot = snapshot
         self.policy = policy
         self.nodes = snapshot.nodes.copy()
-        self.holdings = Holdings(snapshot)
+        self.usage = SessionUsage(snapshot)
         self.jobs: dict[str, JobView] = {}
         """Jobs that the cycle may do something for, by key."""
         self.stranded: dict[str, JobView] = {}
@@ -87,22 +87,22 @@ class Session:
         """Rows that were held from the start of the cycle for tasks with a nominated node, by uid."""
         self.task_refusals: dict[str, Explanation | Refusal] = {}
         """Why a task was not placed, by uid; the last word counts."""
-        self.kept: dict[str, Refusal] = {}
+        self.protected: dict[str, Refusal] = {}
         """What protects the only victims that would have made room for a job, by its key."""
         self._shut: dict[str, Refusal | None] = {}
         self.tried: set[str] = set()
         """Tasks that found a place in a try that was given up, by uid."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """A job by key as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
-        self.plugins.open(Opening(snapshot, self.nodes, self.jobs, self.holdings, self.standing, callout=callout))
-        self.ledger = Ledger(self.nodes, self.holdings, self.plugins.listeners)
+        self.plugins.open(SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout))
+        self.ledger = Ledger(self.nodes, self.usage, self.plugins.listeners)
         self.reservations = Reservations(snapshot, self.plugins)
         self.ungated: list[Task] = []
         """Tasks whose gates are to be opened, in the order decided."""
-        self.fitting = Fitting(
+        self.node_selection = NodeSelection(
             self.nodes,
             self.ledger.journal,
-            self.plugins.judges,
+            self.plugins.node_plugins,
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
         )
@@ -126,7 +126,7 @@ class Session:
     def is_left(self, node: str) -> bool:
         """Whether anything is leaving a node."""
         row = self.nodes.statics.row.get(node)
-        return row is not None and self.fitting.is_left(row)
+        return row is not None and self.node_selection.is_left(row)
 
     def shut(self, job: JobView) -> Refusal | None:
         """Why the job's queue takes nothing at all, however little is asked for; None where it takes something."""
@@ -152,10 +152,10 @@ class Session:
 
 def _standings(
     active: Mapping[str, JobView], victimised: Mapping[str, JobView], known: Mapping[str, Job]
-) -> Callable[[str], Standing | None]:
+) -> Callable[[str], JobState | None]:
     """Looks jobs up without the session: plugins that held on to it would keep a whole cycle from being freed."""
 
-    def standing(key: str) -> Standing | None:
+    def standing(key: str) -> JobState | None:
         return active.get(key) or victimised.get(key) or known.get(key)
 
     return standing

@@ -27,7 +27,7 @@ class UsageByQueue(Protocol):
         ...
 
 
-class Holdings:
+class SessionUsage:
     """Allocated amounts by queue and by (queue, namespace): the snapshot's sums plus this cycle's placements.
 
     Sums are copied when they first change, so opening a cycle costs nothing however many queues there are.
@@ -41,7 +41,7 @@ class Holdings:
         self._queues: dict[str, Vector] = {}
         self._shares: dict[tuple[str, str], Vector] = {}
         self.moved: set[str] = set()
-        """Queues whose holdings changed; who wants to know empties it first."""
+        """Queues whose usage changed; who wants to know empties it first."""
         self.pledges = Pledges(snapshot)
         """What was admitted and is not held yet."""
 
@@ -79,21 +79,21 @@ class Holdings:
 
 
 class Admitted:
-    """Holdings with what was admitted counted as held: the books that admission goes by."""
+    """SessionUsage with what was admitted counted as held: the books that admission goes by."""
 
-    __slots__ = ("_holdings",)
+    __slots__ = ("_usage",)
 
-    def __init__(self, holdings: Holdings) -> None:
-        self._holdings = holdings
+    def __init__(self, usage: SessionUsage) -> None:
+        self._usage = usage
 
     def queue(self, name: str) -> Mapping[int, int]:
         """What a queue holds and is pledged."""
-        return _together(self._holdings.queue(name), self._holdings.pledges.queue(name))
+        return _together(self._usage.queue(name), self._usage.pledges.queue(name))
 
     def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
         """What a namespace holds and is pledged in a queue."""
-        held = self._holdings.namespace(queue, namespace)
-        return _together(held, self._holdings.pledges.namespace(queue, namespace))
+        held = self._usage.namespace(queue, namespace)
+        return _together(held, self._usage.pledges.namespace(queue, namespace))
 
 
 def _together(held: Mapping[int, int], pledged: Vector | None) -> Mapping[int, int]:

@@ -8,7 +8,7 @@ from vsched.framework.codes import Code
 from vsched.framework.holders import Holders
 from vsched.framework.jobs import JobView
 from vsched.framework.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
-from vsched.framework.limits_told import SILENT, Headline, LimitsTold
+from vsched.framework.limits_told import SILENT, LimitsTold, UnschedulableReason
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
@@ -31,8 +31,8 @@ class IfEmpty(NamedTuple):
     """How many of them there would be room for at most."""
 
 
-class Headlines:
-    """Makes the headlines of one session whose actions have run."""
+class UnschedulableReasons:
+    """Says why the jobs of a session wait whose actions have run."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -40,12 +40,12 @@ class Headlines:
         self.holders = Holders(session)
         self._if_emptys: dict[tuple[Shape, str], IfEmpty] = {}
 
-    def of(self, view: JobView) -> Headline:
+    def of(self, view: JobView) -> UnschedulableReason:
         """Why a job waits; silent where it does not, or nobody knows."""
         found = self._of_undecided(view)
         return found if found.message or not self.session.snapshot.setbacks else self._set_back(view)
 
-    def _set_back(self, view: JobView) -> Headline:
+    def _set_back(self, view: JobView) -> UnschedulableReason:
         """Of a job that has its places, as far as this scheduler is concerned."""
         setbacks = self.session.snapshot.setbacks
         found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
@@ -53,9 +53,9 @@ class Headlines:
             return SILENT
         first = min(found, key=lambda task: task.name)
         refused = f"the API server does not bind {len(found)} of its pods"
-        return Headline(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
+        return UnschedulableReason(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
 
-    def _of_undecided(self, view: JobView) -> Headline:
+    def _of_undecided(self, view: JobView) -> UnschedulableReason:
         session = self.session
         refusal = session.job_refusals.get(view.key)
         if refusal is not None:
@@ -74,20 +74,20 @@ class Headlines:
             return self.refused(view, why)
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
-    def _leaving(self, view: JobView) -> Headline:
+    def _leaving(self, view: JobView) -> UnschedulableReason:
         """Of a job that others make room for: its minimum is in sight, or only what it wants beyond that is missing."""
         waiting = [task for uid, task in view.job.pending.items() if _has_place(view, uid)]
         left = [task for task in waiting if self.session.is_left(view.moved[task.uid][1])]
         first = min(left or waiting, key=lambda task: (task.created, task.name))
         told = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
-            return Headline(
+            return UnschedulableReason(
                 Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {told}"
             )
         who = counted(len(left), "pod has its place and waits", "pods have their places and wait")
-        return Headline(Code.LEAVING, f"{who} for others to leave: {told}")
+        return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {told}")
 
-    def _out_of_sight(self, view: JobView) -> Headline:
+    def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
         session = self.session
         others = [task for uid, task in view.job.pending.items() if uid not in view.moved and not task.gated]
@@ -95,7 +95,7 @@ class Headlines:
         for task in sorted(others, key=lambda task: (task.created, task.name)):
             firsts.setdefault(task.shape, task)
         for task in firsts.values():
-            why = session.fitting.explain(task)
+            why = session.node_selection.explain(task)
             if why.reasons:
                 return self._unplaced(view, task, why)
             refusal = session.plugins.grantable(session.queue(view), view.namespace, task.shape)
@@ -103,50 +103,52 @@ class Headlines:
                 return self.refused(view, refusal)
         return self._gated(view)
 
-    def _gated(self, view: JobView) -> Headline:
+    def _gated(self, view: JobView) -> UnschedulableReason:
         """Of a job whose tasks were not refused: gates hold some of them back, or it was not tried."""
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
             return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
         if view.is_ready and view.ready >= max(1, view.min_member):
-            return Headline(Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}")
+            return UnschedulableReason(
+                Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
+            )
         told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
             fits = _fitting(self.session, view, None)
             told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
-        return Headline(Code.GATED, told)
+        return UnschedulableReason(Code.GATED, told)
 
-    def _incomplete(self, view: JobView) -> Headline:
+    def _incomplete(self, view: JobView) -> UnschedulableReason:
         """Of a job without a task that waits: its pods were lost, or are not made yet."""
         if view.is_ready or view.phase == Phase.COMPLETED:
             return SILENT
         refusal = self.session.plugins.job_valid(view)
         return SILENT if refusal is None else self.refused(view, refusal)
 
-    def otherwise(self, view: JobView, message: str) -> Headline:
+    def otherwise(self, view: JobView, message: str) -> UnschedulableReason:
         """Why a job is not schedulable that no action had anything to say of."""
         refusal = self.session.plugins.job_valid(view)
-        return Headline(Code.OTHER, message) if refusal is None else self.refused(view, refusal)
+        return UnschedulableReason(Code.OTHER, message) if refusal is None else self.refused(view, refusal)
 
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
-    def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> Headline:
+    def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> UnschedulableReason:
         told = self.holders.explain(view.key, cause, why)
         why = told.why
         code, head = self._scale(view, cause, why)
         if not len(self.session.nodes):
-            return Headline(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
+            return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
         never = self._if_empty(view, cause).told
         said = told.named(on_nodes(why) or why.message)
         message = f"{head}: {'; '.join(one for one in (never, said) if one)}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
-        kept = self.session.kept.get(view.key)
+        kept = self.session.protected.get(view.key)
         if kept is not None:
             code, message = kept.code, f"{kept.message}; {message}"
-        return Headline(code, message, why.reasons, also)
+        return UnschedulableReason(code, message, why.reasons, also)
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
         """What the nodes could do for tasks like this one if they were empty."""
@@ -194,10 +196,10 @@ class Headlines:
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
 
-    def refused(self, view: JobView, refusal: Refusal) -> Headline:
+    def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """What a rule says of a job."""
         if refusal.code is Code.UNSUPPORTED:
-            return Headline(refusal.code, refusal.message, {refusal.reason: 1})
+            return UnschedulableReason(refusal.code, refusal.message, {refusal.reason: 1})
         return self.limits.refused(view, refusal)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar, NamedTuple
 
-from vsched.framework.extension import Point, SortKey, Standing
+from vsched.framework.extension import JobState, Point, SortKey
 from vsched.framework.refusal import Refusal
 from vsched.model.queue import Queue
 from vsched.model.task import Task
@@ -28,7 +28,7 @@ class OwnJob(Enum):
     OWN_JOB = "own job"
 
 
-def rules_out_nobody(job: Standing) -> bool:
+def rules_out_nobody(job: JobState) -> bool:
     """Takes a closer look at every job."""
     return False
 
@@ -48,7 +48,7 @@ class Votes(NamedTuple):
     """
     because: str = ""
     """Why it keeps the others, said of them: ``their priority is not lower``. Where it is empty the plugin is named."""
-    rules_out: Callable[[Standing], bool] = rules_out_nobody
+    rules_out: Callable[[JobState], bool] = rules_out_nobody
     """Whether it can agree to no task of a job, whatever else is asked for. Saves looking at the job's nodes.
 
     Asked once for each job before any node is looked at, so it has to be quick. It must stay True while more tasks are

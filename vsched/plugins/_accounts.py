@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.refusal import Refusal
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
 from vsched.model.nodes import Floats, Mask
@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     """What it may hold and have admitted."""
 
 
-Standing = tuple[float, bool, int]
+QueueRank = tuple[float, bool, int]
 """Share, whether nothing is deserved, and the place by age, then name: smaller goes first."""
 
 
@@ -59,13 +59,13 @@ class Account:
     ) -> None:
         self.name = name
         self._rank = rank
-        self._standing: Standing | None = None
-        self._admission_standing: Standing | None = None
+        self._standing: QueueRank | None = None
+        self._admission_standing: QueueRank | None = None
         self.terms = terms
         self.above = above
         """Accounts of the queues above, nearest first, the root last; none where queues are flat."""
         self.subtree: Vector | None = {} if inner else None
-        """What a queue with children and all below it hold; None where holdings say it."""
+        """What a queue with children and all below it hold; None where the session's usage says it."""
         self.admitted: Vector = {}
         """Admitted but not held yet, less what jobs hold beyond their minimum; all below included."""
         self.pledged: Vector = {}
@@ -75,45 +75,45 @@ class Account:
         self.best_effort = not any(amount for column, amount in terms.deserved.items() if column != PODS)
         """Whether it deserves nothing, pods apart."""
 
-    def held(self, holdings: Holdings) -> Mapping[int, int]:
+    def held(self, usage: SessionUsage) -> Mapping[int, int]:
         """What the queue and all below it hold now."""
-        return holdings.queue(self.name) if self.subtree is None else self.subtree
+        return usage.queue(self.name) if self.subtree is None else self.subtree
 
-    def taken(self, holdings: Holdings) -> Mapping[int, int]:
+    def taken(self, usage: SessionUsage) -> Mapping[int, int]:
         """What the queue and all below it hold, and what is kept there for pods to come."""
-        held = self.held(holdings)
+        held = self.held(usage)
         if not self.reserved:
             return held
         taken = dict(held)
         add(taken, self.reserved.items())
         return taken
 
-    def share(self, holdings: Holdings) -> float:
+    def share(self, usage: SessionUsage) -> float:
         """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""
         if self.best_effort:
             return 1.0
-        held = self.held(holdings)
+        held = self.held(usage)
         return max(ratio(held.get(column, 0), amount) for column, amount in self.terms.deserved.items() if amount)
 
-    def admission_share(self, holdings: Holdings) -> float:
+    def admission_share(self, usage: SessionUsage) -> float:
         """The same with what was admitted counted as held."""
-        pledged = holdings.pledges.queue(self.name) if self.subtree is None else self.pledged
+        pledged = usage.pledges.queue(self.name) if self.subtree is None else self.pledged
         if not pledged or self.best_effort:
-            return self.share(holdings)
-        held = self.held(holdings)
+            return self.share(usage)
+        held = self.held(usage)
         deserved = self.terms.deserved.items()
         return max(ratio(held.get(column, 0) + pledged.get(column, 0), amount) for column, amount in deserved if amount)
 
-    def standing(self, holdings: Holdings) -> Standing:
+    def standing(self, usage: SessionUsage) -> QueueRank:
         """Where the queue stands among those below one parent; remembered until it is told of a change."""
         if self._standing is None:
-            self._standing = self.share(holdings), self.best_effort, self._rank
+            self._standing = self.share(usage), self.best_effort, self._rank
         return self._standing
 
-    def admission_standing(self, holdings: Holdings) -> Standing:
+    def admission_standing(self, usage: SessionUsage) -> QueueRank:
         """The same with what was admitted counted as held."""
         if self._admission_standing is None:
-            self._admission_standing = self.admission_share(holdings), self.best_effort, self._rank
+            self._admission_standing = self.admission_share(usage), self.best_effort, self._rank
         return self._admission_standing
 
     def pledge(self, amounts: Amounts) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from vsched.framework.extension import Opening, Standing
+from vsched.framework.extension import JobState, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.pledges import Pledges
 from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
@@ -42,7 +42,7 @@ class Node:
         self.row = 0
         """Its row in the parent's arrays."""
         self.children: dict[str, Node] = {}
-        self.jobs: list[Standing] = []
+        self.jobs: list[JobState] = []
         """The jobs that are its leaves, as they stood when the tree was built."""
 
     def make_rows(self, width: int) -> None:
@@ -59,24 +59,24 @@ class Node:
 class HierarchyTree:
     """Shares of queues and of the groups above them, as placements change them; with pledges, as admissions do, too."""
 
-    def __init__(self, opening: Opening, pledges: Pledges | None = None) -> None:
-        self._standing = opening.standing
+    def __init__(self, context: SessionContext, pledges: Pledges | None = None) -> None:
+        self._standing = context.standing
         self._pledges = pledges
         """What counts as held besides what is; None where only that counts."""
         self._pledges_seen = 0
         self._epoch = 0
-        self._total: Floats = np.array(opening.snapshot.total, dtype=np.float64)
+        self._total: Floats = np.array(context.snapshot.total, dtype=np.float64)
         self._root = Node(None, 1.0)
         self._paths: dict[str, tuple[Node, ...]] = {}
         """From below the root down to each queue's node, by queue."""
-        for _, queue in sorted(opening.snapshot.queues.items()):
+        for _, queue in sorted(context.snapshot.queues.items()):
             self._paths[queue.name] = tuple(self._hang(queue))
         self._places: dict[str, tuple[Node, int]] = {}
         """The leaf of each job, by key."""
-        self._hang_jobs(opening.snapshot.jobs)
+        self._hang_jobs(context.snapshot.jobs)
         self._taken = np.zeros(len(self._total), dtype=np.int64)
-        for name in opening.snapshot.books.keys() & self._paths.keys():
-            self._take(opening.holdings.queue(name).items(), 1)
+        for name in context.snapshot.books.keys() & self._paths.keys():
+            self._take(context.usage.queue(name).items(), 1)
         self._demanding: Mask = self._taken < self._total
         self._stale_jobs: set[str] = set(self._places)
         self._stale: set[Node] = set(self._nodes())
@@ -105,7 +105,7 @@ class HierarchyTree:
         self._settle()
         return _standing_of(self._paths[queue][-1])[1]
 
-    def goes_before(self, taker: Standing, request: Amounts, giver: Standing, victim: Amounts) -> bool:
+    def goes_before(self, taker: JobState, request: Amounts, giver: JobState, victim: Amounts) -> bool:
         """Whether the taker's queue goes first even when it has the request and the giver's has lost the victim.
 
         Both jobs are leaves of the tree. Paths are compared as far as both go.
@@ -277,7 +277,7 @@ def _standing_of(node: Node) -> tuple[float, float]:
     return float(parent.saturated[node.row]), float(parent.shares[node.row]) / node.weight
 
 
-def _matters(job: Standing) -> bool:
+def _matters(job: JobState) -> bool:
     """Whether a job holds something, asks for something or waits to be admitted."""
     mirrored = job.job if isinstance(job, JobView) else job
     waits = mirrored.spec.phase in (Phase.PENDING, "")

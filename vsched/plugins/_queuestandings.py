@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
-from vsched.framework.session_usage import Holdings
+from vsched.framework.session_usage import SessionUsage
 from vsched.model.queue import Queue
 from vsched.plugins._accounts import Account
 
@@ -17,8 +17,8 @@ LAST: Key = (float("inf"),)
 class QueueStandings:
     """Keys and scores of queues by their accounts. While jobs are admitted, what was admitted counts as held."""
 
-    def __init__(self, holdings: Holdings, accounts: Mapping[str, Account], *, in_a_tree: bool) -> None:
-        self._holdings = holdings
+    def __init__(self, usage: SessionUsage, accounts: Mapping[str, Account], *, in_a_tree: bool) -> None:
+        self._usage = usage
         self._accounts = accounts
         self._in_a_tree = in_a_tree
         self._pledges_seen = 0
@@ -36,7 +36,7 @@ class QueueStandings:
         if account is None:
             yield queue.name, LAST
         elif not self._in_a_tree:
-            share = account.admission_share(self._holdings) if admitting else account.share(self._holdings)
+            share = account.admission_share(self._usage) if admitting else account.share(self._usage)
             yield queue.name, (-queue.priority, share, account.best_effort)
         else:
             first = (-queue.priority, account.subtree is not None)
@@ -44,7 +44,7 @@ class QueueStandings:
             if admitting:
                 self._look_at_pledges()
             for one in (*reversed(account.above[:-1]), account):
-                told = one.admission_standing(self._holdings) if admitting else one.standing(self._holdings)
+                told = one.admission_standing(self._usage) if admitting else one.standing(self._usage)
                 yield one.name, told
 
     def score(self, queue: Queue, *, admitting: bool) -> float:
@@ -52,11 +52,11 @@ class QueueStandings:
         account = self._accounts.get(queue.name)
         if account is None:
             return 0.0
-        return 1.0 - (account.admission_share(self._holdings) if admitting else account.share(self._holdings))
+        return 1.0 - (account.admission_share(self._usage) if admitting else account.share(self._usage))
 
     def _look_at_pledges(self) -> None:
         """Count what was admitted meanwhile for the queue and all above."""
-        made = self._holdings.pledges.made()
+        made = self._usage.pledges.made()
         for pledge in made[self._pledges_seen :]:
             account = self._accounts.get(pledge.queue)
             for one in () if account is None else (account, *account.above):

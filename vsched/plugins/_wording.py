@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from vsched.framework.extension import Opening
+from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
 from vsched.model.queue import Queue
 from vsched.model.shape import PodLabels, Shape
@@ -26,10 +26,10 @@ from vsched.plugins._payloads import (
 class Wording:
     """Turns what a cycle sees into payloads; nodes are kept in words until they change."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._nodes = opening.nodes
-        self._holdings = opening.holdings
-        self._axis = opening.snapshot.axis
+    def __init__(self, context: SessionContext) -> None:
+        self._nodes = context.nodes
+        self._usage = context.usage
+        self._axis = context.snapshot.axis
         self._said: dict[int, msgspec.Raw] = {}
 
     def kind(self, shape: Shape, labels: PodLabels) -> PodKind:
@@ -87,7 +87,7 @@ class Wording:
             capability=render(queue.capability),
             deserved=render(queue.deserved),
             guarantee=render(queue.guarantee),
-            allocated=render(self._holdings.queue(queue.name).items()),
+            allocated=render(self._usage.queue(queue.name).items()),
         )
 
     def job(self, job: JobView, tasks: Iterable[Task] | None = None) -> JobPayload:
@@ -110,12 +110,12 @@ class Wording:
             tasks=msgspec.UNSET if tasks is None else [self.task(one, one.status, one.node) for one in tasks],
         )
 
-    def session(self, opening: Opening) -> SessionRequest:
+    def session(self, context: SessionContext) -> SessionRequest:
         """The cluster at the start of a cycle."""
-        snapshot = opening.snapshot
+        snapshot = context.snapshot
         names = self._nodes.statics.names
         return SessionRequest(
-            jobs={key: self.job(job, job.job.tasks.values()) for key, job in opening.jobs.items()},
+            jobs={key: self.job(job, job.job.tasks.values()) for key, job in context.jobs.items()},
             nodes={name: self.node(row) for row, name in enumerate(names)},
             queues={name: self.queue(queue) for name, queue in snapshot.queues.items()},
             namespace_info={

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import NamespaceLimit, NoArgs, Opening, PlacementListener, Plugin
+from vsched.framework.extension import NamespaceLimit, NoArgs, PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
@@ -33,9 +33,9 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
 
     name = "allocation"
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep the ceilings; what namespaces hold is copied when it first matters."""
-        snapshot = opening.snapshot
+        snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._ceilings = snapshot.ceilings
         self._members: dict[str, list[str]] | None = None

@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from vsched.framework.extension import Opening, Plugin
+from vsched.framework.extension import Plugin, SessionContext
 from vsched.kernels.binpack import Wish
 from vsched.model.shape import Shape
 from vsched.plugins._packing import Packing
@@ -50,9 +50,9 @@ class Binpack(Plugin[BinpackArgs], Packing):
     name = "binpack"
     args_type = BinpackArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the weights by column; amounts are looked at when the first score is asked for."""
-        axis = opening.nodes.axis
+        axis = context.nodes.axis
         columns = ((axis.find(name), weight) for name, weight in self.args.by_resource().items())
         self._weights = {column: weight for column, weight in columns if column is not None}
         self._begin(self.args.weight)

@@ -19,7 +19,7 @@ from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
     JobEnqueued,
-    Opening,
+    JobState,
     PlacementListener,
     Plugin,
     Preemptive,
@@ -29,7 +29,7 @@ from vsched.framework.extension import (
     QueuePart,
     QueueScore,
     Reserving,
-    Standing,
+    SessionContext,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -104,20 +104,20 @@ class Capacity(
     args_type = CapacityArgs
     protects_absolutely = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Work out every queue's terms."""
-        snapshot = opening.snapshot
-        self._level = self.args.normalised().ancestor_reclaim_level if opening.switches.hierarchy else 0
+        snapshot = context.snapshot
+        self._level = self.args.normalised().ancestor_reclaim_level if context.switches.hierarchy else 0
         self._names = snapshot.axis.names
-        self._holdings = opening.holdings
-        self._standing = opening.standing
+        self._usage = context.usage
+        self._standing = context.standing
         self._queues = snapshot.queues
-        self._lacking = Lacking(opening.nodes)
+        self._lacking = Lacking(context.nodes)
         self._snapshot = snapshot
-        self._hierarchy = opening.switches.hierarchy
-        self._accounts, self._problems = (tree_accounts if opening.switches.hierarchy else flat_accounts)(snapshot)
+        self._hierarchy = context.switches.hierarchy
+        self._accounts, self._problems = (tree_accounts if context.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
-        self._standings = QueueStandings(self._holdings, self._accounts, in_a_tree=self._hierarchy)
+        self._standings = QueueStandings(self._usage, self._accounts, in_a_tree=self._hierarchy)
 
     # -- orders -------------------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class Capacity(
         if isinstance(account, Refusal):
             return account
         for one in (account, *account.above):
-            short = shortages(self._names, request, one.terms.limit, one.taken(self._holdings), one.reserved)
+            short = shortages(self._names, request, one.terms.limit, one.taken(self._usage), one.reserved)
             if short:
                 told = f"{_named(one, account)} would hold more than it may of {named(short)}"
                 return Refusal(QUEUE_FULL, told, False, Code.QUEUE_CAPABILITY, one.name, short)
@@ -178,10 +178,10 @@ class Capacity(
         account = self._usable(queue)
         if isinstance(account, Refusal):
             return False
-        if exceeding(self._names, request, account.terms.limit, account.held(self._holdings)):
+        if exceeding(self._names, request, account.terms.limit, account.held(self._usage)):
             return False
         claiming = self._claiming(account)
-        return any(deserves_some(one.held(self._holdings), one.terms.deserved, request) for one in claiming)
+        return any(deserves_some(one.held(self._usage), one.terms.deserved, request) for one in claiming)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """What is held and admitted already, and the job's minimum, fit the queue and all queues above it."""
@@ -192,7 +192,7 @@ class Capacity(
         if wanted is None:
             return Vote.PERMIT
         for one in (account, *account.above):
-            held = one.held(self._holdings)
+            held = one.held(self._usage)
             taken = {column: held.get(column, 0) + one.admitted.get(column, 0) for column, _ in wanted}
             short = shortages(self._names, wanted, one.terms.ceiling, taken, one.admitted)
             if short:
@@ -252,12 +252,12 @@ class Capacity(
             return Votes.none(HOLD_NO_MORE, depends_on=wanted)
         is_deserving = any(is_deserved(wanted, one) for one in self._claiming(ours))
 
-        def rules_out(job: Standing) -> bool:
+        def rules_out(job: JobState) -> bool:
             """The evictor asks for nothing deserved, or the job's queue has nothing to give of what its tasks use."""
             theirs = self._accounts.get(job.spec.queue)
             if theirs is None or not is_deserving:
                 return True
-            looked_at = [(one, one.held(self._holdings)) for one in apart(ours, theirs)]
+            looked_at = [(one, one.held(self._usage)) for one in apart(ours, theirs)]
             return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
 
         return Votes(lambda candidates: self._giving_back(ours, request, candidates), HOLD_NO_MORE, rules_out, wanted)
@@ -273,9 +273,7 @@ class Capacity(
             node, given = task.node, task.shape.request
             if node not in wants:
                 wants[node] = self._to_be_taken(ours, request, self._lacking.of(request, node))
-            looked_at = [
-                (one, left.setdefault(one.name, dict(one.held(self._holdings)))) for one in apart(ours, theirs)
-            ]
+            looked_at = [(one, left.setdefault(one.name, dict(one.held(self._usage)))) for one in apart(ours, theirs)]
             if not all(keeps_guarantee(held, given, one.terms.guarantee) for one, held in looked_at):
                 continue
             if self._may_go(columns_of(given), wants[node], ours, looked_at):
@@ -288,7 +286,7 @@ class Capacity(
         job = self._standing(task.job)
         return None if job is None else self._accounts.get(job.spec.queue)
 
-    def _columns_of(self, job: Standing) -> frozenset[Columns]:
+    def _columns_of(self, job: JobState) -> frozenset[Columns]:
         """What the job's tasks use, each combination of resources once; worked out when first asked for."""
         found = self._columns.get(job.key)
         if found is None:
@@ -305,7 +303,7 @@ class Capacity(
         """
         amounts = dict(request)
         for one in self._claiming(ours):
-            deserved, held = one.terms.deserved, one.held(self._holdings)
+            deserved, held = one.terms.deserved, one.held(self._usage)
             named = [column for column in lacked if column in deserved]
             if named and all(held.get(column, 0) + amounts[column] <= deserved[column] for column in named):
                 return lacked
@@ -340,14 +338,14 @@ class Capacity(
         account = self._accounts.get(queue.name)
         if account is None:
             return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
-        share, limit = account.share(self._holdings), account.terms.limit
+        share, limit = account.share(self._usage), account.terms.limit
         named = {column for column, _ in queue.capability}
         finite = tuple(
             (column, int(value))
             for column, value in limit.items()
             if value < float("inf") and (value or column in named)
         )
-        subtree = account.held(self._holdings) if self._hierarchy else NO_SUBTREE
+        subtree = account.held(self._usage) if self._hierarchy else NO_SUBTREE
         return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
 
     def bound(self, queue: Queue, column: int) -> Bound | None:

@@ -5,7 +5,7 @@ The pod says for how long (``volcano.sh/cooldown-time``, a label or else an anno
 
 from __future__ import annotations
 
-from vsched.framework.extension import NoArgs, Opening, Plugin
+from vsched.framework.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.status import Status
 from vsched.model.task import Task
@@ -17,9 +17,9 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
     name = "cdp"
     protects_absolutely = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the time."""
-        self._now = opening.snapshot.now
+        self._now = context.snapshot.now
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All but those that run and were scheduled a short while ago."""

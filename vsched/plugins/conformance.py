@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.extension import NoArgs, Plugin, Standing
+from vsched.framework.extension import JobState, NoArgs, Plugin
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.task import Task
 
@@ -31,5 +31,5 @@ def _ordinary(candidates: Sequence[Task]) -> list[Task]:
     ]
 
 
-def _is_system(job: Standing) -> bool:
+def _is_system(job: JobState) -> bool:
     return job.spec.namespace == SYSTEM_NAMESPACE

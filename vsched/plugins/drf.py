@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from vsched.framework.extension import (
     JobOrder,
+    JobState,
     NamespaceOrder,
     NoArgs,
-    Opening,
     PlacementListener,
     Plugin,
     QueueOrder,
     QueuePart,
     QueueScore,
-    Standing,
+    SessionContext,
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.session_usage import Admitted, UsageByQueue
@@ -44,14 +44,14 @@ class Drf(
     goes_first = "holds the smaller share"
     hierarchical = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep what shares are made of; the tree is built when something is asked that needs it."""
-        self._opening = opening
-        self._shares = Shares(opening, opening.holdings)
-        self._admitted = Shares(opening, Admitted(opening.holdings))
-        self._standing = opening.standing
-        self._by_namespace = opening.switches.namespace_order
-        self._by_hierarchy = opening.switches.hierarchy
+        self._context = context
+        self._shares = Shares(context, context.usage)
+        self._admitted = Shares(context, Admitted(context.usage))
+        self._standing = context.standing
+        self._by_namespace = context.switches.namespace_order
+        self._by_hierarchy = context.switches.hierarchy
         self._built: HierarchyTree | None = None
         self._built_for_admission: HierarchyTree | None = None
 
@@ -137,7 +137,7 @@ class Drf(
                 if (job := self._standing(victim.job)) is not None and comparison.is_victim(victim, job)
             ]
 
-        def rules_out(job: Standing) -> bool:
+        def rules_out(job: JobState) -> bool:
             """A job, or its namespace, that has less now will have less then.
 
             Of the evictor's namespace only its own job is certain to lose nothing; nothing is certain within a job.
@@ -185,23 +185,23 @@ class Drf(
     @property
     def _tree(self) -> HierarchyTree:
         if self._built is None:
-            self._built = HierarchyTree(self._opening)
+            self._built = HierarchyTree(self._context)
         return self._built
 
     @property
     def _admission_tree(self) -> HierarchyTree:
         if self._built_for_admission is None:
-            self._built_for_admission = HierarchyTree(self._opening, self._opening.holdings.pledges)
+            self._built_for_admission = HierarchyTree(self._context, self._context.usage.pledges)
         return self._built_for_admission
 
 
 class Shares:
     """Dominant shares of the cluster, by what some books say."""
 
-    def __init__(self, opening: Opening, books: UsageByQueue) -> None:
-        self._total = opening.snapshot.total
-        self._holdings = books
-        self._namespaces = opening.snapshot.namespaces
+    def __init__(self, context: SessionContext, books: UsageByQueue) -> None:
+        self._total = context.snapshot.total
+        self._usage = books
+        self._namespaces = context.snapshot.namespaces
 
     def of(self, held: Mapping[int, int], request: Amounts = NOTHING) -> float:
         """The share of what is held, and of a request on top of it."""
@@ -212,7 +212,7 @@ class Shares:
 
     def of_queue(self, queue: Queue) -> float:
         """The share that a queue holds."""
-        return self.of(self._holdings.queue(queue.name))
+        return self.of(self._usage.queue(queue.name))
 
     def of_namespace(self, queue: str, namespace: str, request: Amounts = NOTHING) -> float:
         """The share that a namespace holds in a queue, and of a request on top of it, over its weight."""
@@ -220,7 +220,7 @@ class Shares:
 
     def held(self, queue: str, namespace: str) -> Mapping[int, int]:
         """What a namespace holds in a queue."""
-        return self._holdings.namespace(queue, namespace)
+        return self._usage.namespace(queue, namespace)
 
     def weight(self, namespace: str) -> int:
         """The weight of a namespace."""
@@ -231,7 +231,7 @@ class Shares:
 class Comparison:
     """One preemptor against candidates in turn; each counts as gone for those after it (reference 4.4)."""
 
-    def __init__(self, shares: Shares, own: Standing, preemptor: Task, by_namespace: bool) -> None:
+    def __init__(self, shares: Shares, own: JobState, preemptor: Task, by_namespace: bool) -> None:
         request = preemptor.shape.request
         self._shares = shares
         self._by_namespace = by_namespace
@@ -241,7 +241,7 @@ class Comparison:
         self._jobs: dict[str, Vector] = {}
         self._namespaces: dict[str, Vector] = {}
 
-    def is_victim(self, victim: Task, job: Standing) -> bool:
+    def is_victim(self, victim: Task, job: JobState) -> bool:
         """Whether the preemptor may take from this task of this job."""
         request, namespace = victim.shape.request, victim.namespace
         rest = self._jobs.setdefault(job.key, dict(job.allocated))

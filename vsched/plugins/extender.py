@@ -45,10 +45,10 @@ from vsched.framework.extension import (
     JobEnqueueable,
     JobEnqueued,
     JobReady,
-    Opening,
     Overused,
     PlacementListener,
     Plugin,
+    SessionContext,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -107,12 +107,12 @@ class Extender(
     asks_outside = True
     args_type = ExtenderArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Tell the extender of the session, and ask it about the queues that have work."""
-        args, axis = self.args, opening.nodes.axis
-        self._line = Line(args.endpoint, opening.callout)
-        self._wording = Wording(opening)
-        self._names = opening.nodes.statics.names
+        args, axis = self.args, context.nodes.axis
+        self._line = Line(args.endpoint, context.callout)
+        self._wording = Wording(context)
+        self._names = context.nodes.statics.names
         self._managed = frozenset(axis.find(name) for name in args.managed_resources)
         """Columns; a resource that nothing has named yet is asked for by no pod."""
         self._kinds: dict[PodLabels, PodLabels] = {}
@@ -126,16 +126,16 @@ class Extender(
         self._ready: dict[str, tuple[tuple[int, ...], bool]] = {}
         self._unheard: dict[str, set[str]] = {}
         """Tasks whose placement the extender did not take note of: uids by job."""
-        self._open_session(opening)
+        self._open_session(context)
         if args.queue_overused_verb:
-            for name in sorted({job.queue for job in opening.jobs.values()}):
-                self.overused(opening.snapshot.queues[name])
+            for name in sorted({job.queue for job in context.jobs.values()}):
+                self.overused(context.snapshot.queues[name])
 
-    def _open_session(self, opening: Opening) -> None:
+    def _open_session(self, context: SessionContext) -> None:
         if not self.args.session_open_verb:
             return
         try:
-            self._line.tell(self.args.session_open_verb, self._wording.session(opening))
+            self._line.tell(self.args.session_open_verb, self._wording.session(context))
         except NoAnswer:
             if not self.args.ignorable:
                 self._line.hang_up()

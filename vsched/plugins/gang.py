@@ -12,11 +12,11 @@ from vsched.framework.extension import (
     JobPipelined,
     JobReady,
     JobStarving,
+    JobState,
     JobValid,
     NoArgs,
-    Opening,
     Plugin,
-    Standing,
+    SessionContext,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -44,10 +44,10 @@ class Gang(
     goes_first = "does not have its minimum yet"
     protects_absolutely = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep how jobs stand, to look up what a victim's job has beyond its minimum."""
-        self._standing = opening.standing
-        self._foreign = opening.snapshot.foreign
+        self._standing = context.standing
+        self._foreign = context.snapshot.foreign
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Enough tasks exist for every role's minimum and for the job's."""
@@ -150,7 +150,7 @@ def _gone(job: JobView) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def _has_none_to_spare(job: Standing) -> bool:
+def _has_none_to_spare(job: JobState) -> bool:
     return job.ready <= job.spec.min_member
 
 

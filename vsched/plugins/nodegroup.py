@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, PlacementListener, Plugin
+from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import QueueTerm
 from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
@@ -54,12 +54,12 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     hierarchical = True
     args_type = NodeGroupArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note which queues have limits; what they hold is summed up when it is asked for."""
-        self._hierarchy = opening.switches.hierarchy
-        self._queues = opening.snapshot.queues
-        self._jobs = opening.snapshot.jobs
-        self._statics = opening.nodes.statics
+        self._hierarchy = context.switches.hierarchy
+        self._queues = context.snapshot.queues
+        self._jobs = context.snapshot.jobs
+        self._statics = context.nodes.statics
         self._limits = {name: queue.group_limits for name, queue in self._queues.items() if queue.group_limits}
         self._moved: dict[str, Held] = {name: {} for name in self._limits}
         """What placements and evictions of this cycle added, by queue with limits."""

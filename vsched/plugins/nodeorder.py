@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import Opening, PlacementListener, Plugin
+from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import NodeScore
 from vsched.kernels.allocation import (
@@ -73,11 +73,11 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     name = "nodeorder"
     args_type = NodeOrderArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Look at what of the cluster concerns scores; amounts only when the first score is asked for."""
         args = self.args
-        gpu = opening.nodes.axis.find(GPU)
-        self._gpu = opening.nodes.width if gpu is None else gpu
+        gpu = context.nodes.axis.find(GPU)
+        self._gpu = context.nodes.width if gpu is None else gpu
         """The column of GPUs; past the last one where no object has named them."""
         self._nodes: NodeTable | None = None
         self._asked: dict[Shape, Asked] = {}
@@ -85,8 +85,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._moved: set[int] = set()
         """Rows whose amounts changed since ``_now`` was worked out."""
         self._preferences = Preferences(
-            opening.snapshot,
-            opening.nodes.statics,
+            context.snapshot,
+            context.nodes.statics,
             PreferenceWeights(args.node_affinity, args.pod_affinity, args.taint_toleration, args.pod_topology_spread),
         )
 

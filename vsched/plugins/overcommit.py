@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, Opening, Plugin, Vote
+from vsched.framework.extension import JobEnqueueable, JobEnqueued, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
@@ -41,9 +41,9 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     name = "overcommit"
     args_type = OvercommitArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Work out what is left to promise."""
-        snapshot = opening.snapshot
+        snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._snapshot = snapshot
         factor = self.args.normalised().factor

@@ -7,7 +7,7 @@ in Volcano, where nothing else in that tier has an opinion.
 from __future__ import annotations
 
 from vsched.framework.budgets import SPENT
-from vsched.framework.extension import NoArgs, Opening, Plugin
+from vsched.framework.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.task import Task
 
@@ -18,9 +18,9 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):
     name = "pdb"
     protects_absolutely = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep the budgets."""
-        self._budgets = opening.budgets
+        self._budgets = context.budgets
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Those that every budget about them allows, the first to go first."""

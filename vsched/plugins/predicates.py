@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, PlacementListener, Plugin
+from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter
 from vsched.framework.policy import NO_CLAIMS, NO_VOLUMES, inert
@@ -80,16 +80,16 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     args_type = PredicatesArgs
     heeds = frozenset({"preemptable", "allocatable"})
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Look at the nodes' taints; pods are counted only once a rule asks."""
         args = self.args
-        statics = opening.nodes.statics
-        self._statics, self._namespaces = statics, opening.snapshot.namespaces
-        self._rules = PodRules(opening.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
+        statics = context.nodes.statics
+        self._statics, self._namespaces = statics, context.snapshot.namespaces
+        self._rules = PodRules(context.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
         tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
         self._all_welcome = not tainted and not cordoned(statics).any()
         """No node keeps pods off by itself."""
-        self._blind_in_rehearsals = not (opening.switches.preemptable or opening.switches.allocatable)
+        self._blind_in_rehearsals = not (context.switches.preemptable or context.switches.allocatable)
         self._blind = False
         """Whether what leaves and comes does not count for now."""
         self._switches = (args.node_affinity, args.taint_toleration)

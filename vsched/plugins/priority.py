@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import JobOrder, JobStarving, NoArgs, Opening, Plugin, QueueScore, Standing, TaskOrder
+from vsched.framework.extension import (
+    JobOrder,
+    JobStarving,
+    JobState,
+    NoArgs,
+    Plugin,
+    QueueScore,
+    SessionContext,
+    TaskOrder,
+)
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Preemptable, Purpose, Votes
 from vsched.model.queue import Queue
@@ -17,10 +26,10 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
     name = "priority"
     goes_first = "has the higher priority"
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep the jobs, to look up whose priority a victim has, and what priorities there are."""
-        self._jobs = opening.snapshot.jobs
-        self._range = opening.snapshot.priority_range
+        self._jobs = context.snapshot.jobs
+        self._range = context.snapshot.priority_range
         self._lowest: dict[str, int] = {}
         """The lowest priority of a job's tasks, by job, where it was asked for."""
 
@@ -54,7 +63,7 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
                 and (victim.priority < least if victim.job == key else jobs[victim.job].priority < own)
             ]
 
-        def rules_out(job: Standing) -> bool:
+        def rules_out(job: JobState) -> bool:
             return job.key != key and job.priority >= own
 
         return Votes(agreed, "their priority is not lower", rules_out, self._class_of(evictor))

@@ -16,8 +16,8 @@ from vsched.framework.extension import (
     Allocatable,
     JobEnqueueable,
     JobEnqueued,
+    JobState,
     NoArgs,
-    Opening,
     Overused,
     Plugin,
     Preemptive,
@@ -26,7 +26,7 @@ from vsched.framework.extension import (
     QueueOrder,
     QueueScore,
     Reserving,
-    Standing,
+    SessionContext,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -75,15 +75,15 @@ class Proportion(
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Work out what every queue with jobs deserves."""
-        snapshot = opening.snapshot
+        snapshot = context.snapshot
         self._names = snapshot.axis.names
-        self._holdings = opening.holdings
-        self._admitted_too = Admitted(opening.holdings)
-        self._standing = opening.standing
+        self._usage = context.usage
+        self._admitted_too = Admitted(context.usage)
+        self._standing = context.standing
         self._queues = snapshot.queues
-        self._lacking = Lacking(opening.nodes)
+        self._lacking = Lacking(context.nodes)
         self._snapshot = snapshot
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
@@ -111,7 +111,7 @@ class Proportion(
 
     def share(self, queue: Queue, books: UsageByQueue | None = None) -> float:
         """The largest part the queue holds of anything it deserves, by these books; else by what is held."""
-        held = (books or self._holdings).queue(queue.name)
+        held = (books or self._usage).queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
         return max((ratio(held.get(column, 0), amount) for column, amount in deserved.items()), default=0.0)
 
@@ -133,7 +133,7 @@ class Proportion(
 
     def overused(self, queue: Queue) -> bool:
         """The queue holds all it deserves, of every resource."""
-        held = self._holdings.queue(queue.name)
+        held = self._usage.queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
         return all(amount < held.get(column, 0) + EPSILON for column, amount in deserved.items())
 
@@ -141,7 +141,7 @@ class Proportion(
         """The queue is open, and stays within what it deserves of what is asked for."""
         if not queue.open:
             return not_open(self._queues, queue)
-        held, reserved = self._holdings.queue(queue.name), self._reserved.get(queue.name)
+        held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name)
         if reserved:
             held = dict(held)
             add(held, reserved.items())
@@ -176,10 +176,10 @@ class Proportion(
         request = evictor.shape.request
         asked = asked_for(request)
 
-        def rules_out(job: Standing) -> bool:
+        def rules_out(job: JobState) -> bool:
             """Jobs that hold nothing asked for of which their queue has more than it deserves."""
             queue = job.spec.queue
-            return not self._exceeds(queue, self._holdings.queue(queue), (one for one in job.allocated if one in asked))
+            return not self._exceeds(queue, self._usage.queue(queue), (one for one in job.allocated if one in asked))
 
         return Votes(lambda candidates: self._exceeding(request, candidates), HOLD_NO_MORE, rules_out, asked)
 
@@ -193,7 +193,7 @@ class Proportion(
             if job is None:
                 continue
             queue = job.spec.queue
-            held = left.setdefault(queue, dict(self._holdings.queue(queue)))
+            held = left.setdefault(queue, dict(self._usage.queue(queue)))
             node = victim.node
             if node not in lacked:
                 lacked[node] = self._lacking.of(request, node)
@@ -217,7 +217,7 @@ class Proportion(
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
-        taken = dict(self._holdings.queue(queue.name))
+        taken = dict(self._usage.queue(queue.name))
         admitted = self._admitted[queue.name]
         add(taken, admitted.items())
         short = shortages(self._names, wanted, self._limits[queue.name], taken, admitted)

@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from vsched.framework.extension import Opening, Plugin
+from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.policy import Seconds
 from vsched.framework.victim_points import VictimTasks
 from vsched.kernels.selectors import affinity_mask
@@ -132,11 +132,11 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
     name = "rescheduling"
     args_type = ReschedulingArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """See whether it is time to look; nothing is looked at before somebody asks."""
-        self._snapshot, self._nodes = opening.snapshot, opening.nodes
-        interval, now = self.args.interval, opening.snapshot.now
-        self._due = not interval or now // interval != opening.snapshot.previous // interval
+        self._snapshot, self._nodes = context.snapshot, context.nodes
+        interval, now = self.args.interval, context.snapshot.now
+        self._due = not interval or now // interval != context.snapshot.previous // interval
 
     def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
         """Those that leave high nodes, of tasks in the order in which they would go."""

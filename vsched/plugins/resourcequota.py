@@ -8,7 +8,7 @@ scopes are for certain pods only, and are left to the API server.
 from __future__ import annotations
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Opening, Plugin, Vote
+from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.quota import Quota, QuotaLine
@@ -22,10 +22,10 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
 
     name = "resourcequota"
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Keep the quotas; nothing was admitted in this cycle yet."""
-        self._quotas = opening.snapshot.quotas
-        self._names = opening.snapshot.axis.names
+        self._quotas = context.snapshot.quotas
+        self._names = context.snapshot.axis.names
         self._admitted: dict[str, dict[str, int]] = {}
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:

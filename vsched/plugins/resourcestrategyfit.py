@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, Plugin
+from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.node_points import Check, NodeFilter
 from vsched.kernels.binpack import Wish
 from vsched.model.nodes import Floats, Mask, NodeTable
@@ -111,9 +111,9 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
     name = "resource-strategy-fit"
     args_type = ResourceStrategyFitArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the names; amounts are looked at when the first score or check is asked for."""
-        self._axis = opening.nodes.axis
+        self._axis = context.nodes.axis
         self._begin(self.args.weight)
         self._scarcity: dict[Shape, Floats | None] = {}
         self._kept = self._columns(self.args.proportional.resources if self.args.proportional.enable else ())

@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from vsched.framework.extension import JobEnqueueable, JobOrder, JobPipelined, Opening, Plugin, Vote
+from vsched.framework.extension import JobEnqueueable, JobOrder, JobPipelined, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Seconds
 
@@ -34,9 +34,9 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     goes_first = "is to be served earlier"
     args_type = SlaArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the time."""
-        self._now = opening.snapshot.now
+        self._now = context.snapshot.now
         self._default = self.args.normalised().waiting_time
 
     def job_key(self, job: JobView) -> float:

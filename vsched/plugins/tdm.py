@@ -22,9 +22,9 @@ from vsched.framework.extension import (
     JobOrder,
     JobPipelined,
     JobStarving,
-    Opening,
     PlacementListener,
     Plugin,
+    SessionContext,
     Vote,
 )
 from vsched.framework.jobs import JobView
@@ -79,10 +79,10 @@ class Tdm(
     goes_first = "is not for time windows"
     args_type = TdmArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """See which zones are open now."""
-        snapshot, self._nodes = opening.snapshot, opening.nodes
-        self._standing = opening.standing
+        snapshot, self._nodes = context.snapshot, context.nodes
+        self._standing = context.standing
         self._zones = self.args.normalised().zones
         self._open = frozenset(zone for zone, window in self._zones.items() if is_open(window, snapshot.now))
         period = self.args.evict_period

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Opening, PlacementListener, Plugin
+from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import ArgumentLever
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
@@ -68,14 +68,14 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     name = "usage"
     args_type = UsageArgs
 
-    def open(self, opening: Opening) -> None:
+    def open(self, context: SessionContext) -> None:
         """Note the figures; loads are worked out when the first score is asked for."""
         args = self.args
-        self._snapshot, self._filters = opening.snapshot, opening.switches.predicate
-        self._table = opening.nodes.usage
+        self._snapshot, self._filters = context.snapshot, context.switches.predicate
+        self._table = context.nodes.usage
         self._scale = MAX_SCORE * args.weight if args.cpu or args.memory else 0.0
         self._estimates = Estimates(args)
-        self._coming: Ints = np.zeros((2 * DIMENSIONS, len(opening.nodes)), dtype=np.int64)
+        self._coming: Ints = np.zeros((2 * DIMENSIONS, len(context.nodes)), dtype=np.int64)
         """As estimated for what is placed and not measured; of this cycle alone until the first score is asked for."""
         self._coming_at = self._coming.data
         self._weights: dict[Shape, tuple[float, float]] = {}

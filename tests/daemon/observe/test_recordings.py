@@ -29,7 +29,7 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.framework.extension import JobOrder, NoArgs, Opening, Plugin
+from vsched.framework.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.registry import Registry
 from vsched.model.dump import Recording, decode, report_bytes
@@ -47,7 +47,7 @@ class Tripping(Plugin[NoArgs], JobOrder):
 
     name = "tripping"
 
-    def open(self, opening: Opening) -> None:
+    def open(self, opening: SessionContext) -> None:
         for key in opening.jobs:
             if key.endswith("/stone"):
                 raise LookupError(f"tripped over {key}")
