@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import chdir, suppress
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from tests.guide.conftest import Guided
+from tests.guide.examples import FILES
 from tests.guide.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
 from tests.guide.shell import KUBECTL, Command, command_of, commands, every_command, parse, run
 
@@ -187,6 +189,21 @@ def test_the_first_job_runs(guided: Guided) -> None:
     assert run(Command(wait), b"", guided)[0] == 0
     listed = run(Command(("kubectl", "get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}")), b"", guided)[1]
     assert len(listed.split()) == 3
+
+
+@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+def test_the_larger_copy_of_the_first_job_is_explained(guided: Guided) -> None:
+    text = re.sub(r": 3\b", ": 9", FILES["first-job.yaml"]).replace("train", "big")
+    assert text.count(": 9\n") + text.count(": 9 ") == 3
+    assert run(Command(("kubectl", "apply", "-f", "-")), text.encode(), guided)[0] == 0
+    ends = time.monotonic() + 60
+    told = b""
+    while b"may hold" not in told and time.monotonic() < ends:
+        told = run(Command(("vsched", "explain", "default/big")), b"", guided)[1]
+    lines = told.decode().splitlines()
+    assert lines[0] == "PodGroup default/big cannot start as things are"
+    assert lines[1].startswith("queue research may hold 48 cpu at most: 72 asked")
+    assert "would start with" in lines
 
 
 # -- sentences and tables ----------------------------------------------------------------------------------------------
