@@ -13,7 +13,7 @@ from vsched.kube.deltas import Statistics
 from vsched.kube.paths import ApiResource
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.residents import Residents
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 
 PODS = 2_400
 RESIDENTS = [
@@ -30,7 +30,7 @@ class Slow:
         self.open = asyncio.Event()
         self.open.set()
 
-    async def __call__(self, call: Call) -> None:
+    async def __call__(self, call: ApiRequest) -> None:
         if call.path == "/api/v1/pods" and "continue" in call.query:
             self.pages += 1
             await self.open.wait()

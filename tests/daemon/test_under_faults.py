@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tests.support.running import gang, node, nodes_of, scheduling, until
-from vsched.sim.api.fault_plan import Faults, Kind, plan_of
+from vsched.sim.api.fault_plan import FaultKind, Faults, plan_of
 from vsched.sim.cluster import Cluster
 
-DELAYS = {Kind.SLOW: 50, Kind.TIMEOUT: 100, Kind.WATCH_CUT: 600, Kind.WATCH_EXPIRED: 600}
+DELAYS = {FaultKind.SLOW: 50, FaultKind.TIMEOUT: 100, FaultKind.WATCH_CUT: 600, FaultKind.WATCH_EXPIRED: 600}
 SPOILING = [
     {"fault": kind.value, "percent": 5, **({"delay_ms": DELAYS[kind]} if kind in DELAYS else {})}
-    for kind in Kind
-    if kind is not Kind.WATCH_SILENT
+    for kind in FaultKind
+    if kind is not FaultKind.WATCH_SILENT
 ]
 """All but the watch that says nothing more, which takes minutes to be found out."""
 

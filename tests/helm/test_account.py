@@ -33,7 +33,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.sim.requests.attributes import attributes_of
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 
 LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True)
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
@@ -52,7 +52,7 @@ class Recorder:
     def __init__(self) -> None:
         self.rights: set[Right] = set()
 
-    async def __call__(self, call: Call) -> None:
+    async def __call__(self, call: ApiRequest) -> None:
         wanted = attributes_of(call)
         if call.user is not None and call.user.name == ACCOUNT and not wanted.path:
             self.rights.add(Right(wanted.verb, wanted.group, wanted.combined, wanted.namespace, wanted.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.sim.store.kinds import BUILTIN, Column, Kind
+from vsched.sim.store.kinds import BUILTIN, Kind, PrinterColumn
 
 Obj = dict[str, Any]
 
@@ -21,9 +21,9 @@ WIDGET = Kind(
     storage="example.com/widgets",
     custom=True,
     columns=(
-        Column("Weight", "integer", json_path=".spec.weight"),
-        Column("Ready", "string", json_path='.status.conditions[?(@.type=="Ready")].status'),
-        Column("Since", "date", json_path=".status.since"),
+        PrinterColumn("Weight", "integer", json_path=".spec.weight"),
+        PrinterColumn("Ready", "string", json_path='.status.conditions[?(@.type=="Ready")].status'),
+        PrinterColumn("Since", "date", json_path=".status.since"),
     ),
     schema={
         "type": "object",

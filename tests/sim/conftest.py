@@ -11,7 +11,7 @@ from tests.sim.api_client import Api
 from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.client import LocalClient
 from vsched.sim.store.store import Store
-from vsched.sim.writer import EventLimit, Writer
+from vsched.sim.writer import EventLimit, ObjectWriter
 
 
 @pytest.fixture
@@ -32,17 +32,17 @@ def settings() -> ServerSettings:
 
 
 @pytest.fixture
-def writer(store: Store, events: EventLimit) -> Writer:
-    return Writer(store, seed=1, events=events)
+def writer(store: Store, events: EventLimit) -> ObjectWriter:
+    return ObjectWriter(store, seed=1, events=events)
 
 
 @pytest.fixture
-def client(writer: Writer) -> LocalClient:
+def client(writer: ObjectWriter) -> LocalClient:
     return LocalClient(writer)
 
 
 @pytest.fixture
-async def server(store: Store, writer: Writer, settings: ServerSettings) -> AsyncIterator[ApiServer]:
+async def server(store: Store, writer: ObjectWriter, settings: ServerSettings) -> AsyncIterator[ApiServer]:
     server = ApiServer(store, writer=writer, settings=settings)
     await server.start()
     yield server

@@ -12,13 +12,13 @@ from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 Obj = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
-def seeded(writer: Writer) -> None:
+def seeded(writer: ObjectWriter) -> None:
     seed(writer)
 
 
@@ -40,7 +40,7 @@ def test_a_change_that_changes_nothing_writes_nothing(client: LocalClient, store
     assert store.revision == before
 
 
-def test_seeding_twice_makes_nothing_new(writer: Writer, store: Store) -> None:
+def test_seeding_twice_makes_nothing_new(writer: ObjectWriter, store: Store) -> None:
     before = store.revision
     seed(writer)
     assert store.revision == before
@@ -71,7 +71,7 @@ async def test_a_watch_begins_with_what_is_there_and_goes_on(client: LocalClient
 
 async def test_a_watcher_that_fell_behind_is_told_the_difference() -> None:
     store = Store(history_revisions=5)
-    writer = Writer(store)
+    writer = ObjectWriter(store)
     client = LocalClient(writer)
     kind = store.registry.resource("configmaps")
 

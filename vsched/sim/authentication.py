@@ -21,7 +21,7 @@ import orjson
 from vsched.sim.store.api_errors import Failure, invalid_named, not_found
 from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time, utc_now
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
@@ -37,7 +37,7 @@ _BOUND = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserInfo:
     """Somebody who asks."""
 
     name: str
@@ -52,14 +52,16 @@ class User:
         return {key: value for key, value in shown.items() if value}
 
 
-ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
-ANONYMOUS = User("system:anonymous", (UNAUTHENTICATED,))
+ADMIN = UserInfo("kubernetes-admin", (MASTERS, AUTHENTICATED))
+ANONYMOUS = UserInfo("system:anonymous", (UNAUTHENTICATED,))
 
 
-def account_user(namespace: str, name: str, uid: str = "", more: Sequence[tuple[str, tuple[str, ...]]] = ()) -> User:
+def account_user(
+    namespace: str, name: str, uid: str = "", more: Sequence[tuple[str, tuple[str, ...]]] = ()
+) -> UserInfo:
     """The user that a service account is."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
-    return User(f"{ACCOUNT}{namespace}:{name}", groups, uid, tuple(more))
+    return UserInfo(f"{ACCOUNT}{namespace}:{name}", groups, uid, tuple(more))
 
 
 def account_of(username: str) -> tuple[str, str] | None:
@@ -77,15 +79,15 @@ class BadToken(Exception):
 
 
 @dataclass(slots=True)
-class Tokens:
+class TokenAuthenticator:
     """Every token that is good: those of ``static``, which may be changed at any time, and of service accounts."""
 
     store: Store
     now: Clock = utc_now
-    static: dict[str, User] = field(default_factory=dict)
+    static: dict[str, UserInfo] = field(default_factory=dict)
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
-    def user_of(self, authorization: str) -> User:
+    def user_of(self, authorization: str) -> UserInfo:
         """Who an Authorization header stands for; nobody in particular where it has no token."""
         scheme, _, token = authorization.strip().partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
@@ -95,7 +97,7 @@ class Tokens:
         except BadToken:
             raise unauthorized() from None
 
-    def check(self, token: str, audiences: Sequence[str]) -> tuple[User, list[str]]:
+    def check(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]]:
         """Whom a token stands for, and for which of these audiences; raises BadToken."""
         user = self.static.get(token)
         if user is not None:
@@ -116,7 +118,7 @@ class Tokens:
             raise BadToken("token has expired")
         return claims
 
-    def _holder(self, claims: dict[str, Any]) -> User:
+    def _holder(self, claims: dict[str, Any]) -> UserInfo:
         place = claims[_CLAIM]
         namespace, account = place["namespace"], place["serviceaccount"]
         if self._uid_of("serviceaccounts", namespace, account["name"]) != account["uid"]:
@@ -131,7 +133,7 @@ class Tokens:
         record = self._record(resource, namespace, name)
         return str(record.obj["metadata"]["uid"]) if record is not None else ""
 
-    def _record(self, resource: str, namespace: str, name: str) -> Record | None:
+    def _record(self, resource: str, namespace: str, name: str) -> StoredObject | None:
         return self.store.get(self.store.registry.resource(resource), namespace, name)
 
     def _signature(self, signed: str) -> bytes:
@@ -195,8 +197,8 @@ class Tokens:
                 " The object might have been deleted and then recreated"
             )
             details = {"name": name, "kind": resource.plural}
-            told = f'Operation cannot be fulfilled on {resource.resource} "{name}": {why}'
-            raise Failure(409, "Conflict", told, details=details)
+            message = f'Operation cannot be fulfilled on {resource.resource} "{name}": {why}'
+            raise Failure(409, "Conflict", message, details=details)
         return {kind.lower(): {"name": name, "uid": uid}}
 
 

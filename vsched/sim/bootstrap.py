@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.sim.objects.crds import shipped_definitions
 from vsched.sim.store.kinds import Obj
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = (
@@ -21,7 +21,7 @@ _PRIORITY_CLASSES = (
 )
 
 
-def seed(writer: Writer) -> None:
+def seed(writer: ObjectWriter) -> None:
     """Creates what is missing of it; safe to repeat."""
     for name in NAMESPACES:
         _ensure(writer, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}})
@@ -32,14 +32,14 @@ def seed(writer: Writer) -> None:
     writer.custom.all_used()
 
 
-def _ensure(writer: Writer, obj: Obj) -> None:
+def _ensure(writer: ObjectWriter, obj: Obj) -> None:
     kind = writer.store.registry.of(obj["apiVersion"], obj["kind"])
     assert kind is not None
     if writer.store.get(kind, "", obj["metadata"]["name"]) is None:
         writer.create(kind, "", obj)
 
 
-def _ensure_class(writer: Writer, name: str, value: int, description: str) -> None:
+def _ensure_class(writer: ObjectWriter, name: str, value: int, description: str) -> None:
     """Straight into the store: nobody else may create classes of these values."""
     kind = writer.store.registry.resource("scheduling.k8s.io/priorityclasses")
     if writer.store.get(kind, "", name) is None:

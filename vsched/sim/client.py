@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author
-from vsched.sim.store.store import Behind, Record, key_of
-from vsched.sim.writer import WriteOptions, Writer
+from vsched.sim.store.store import Behind, StoredObject, key_of
+from vsched.sim.writer import ObjectWriter, WriteOptions
 
 Change = tuple[str, Obj, Obj | None]
 """ADDED, MODIFIED or DELETED, the object, and the object before that."""
@@ -20,7 +20,7 @@ Change = tuple[str, Obj, Obj | None]
 class LocalClient:
     """Reads and writes by resource name: ``pods``, ``apps/deployments``, ``scheduling.volcano.sh/queues``."""
 
-    def __init__(self, writer: Writer, manager: str = "kube-controller-manager") -> None:
+    def __init__(self, writer: ObjectWriter, manager: str = "kube-controller-manager") -> None:
         self._writer = writer
         self._store = writer.store
         self.manager = manager
@@ -100,7 +100,7 @@ class LocalClient:
                 continue
 
 
-def _difference(known: dict[str, Obj], records: list[Record]) -> list[Change]:
+def _difference(known: dict[str, Obj], records: list[StoredObject]) -> list[Change]:
     """The changes that lead from what a reader knows to what is there; brings what it knows up to date."""
     current = {key_of(record.obj): record.obj for record in records}
     changes: list[Change] = [("DELETED", known[key], known[key]) for key in known.keys() - current.keys()]

@@ -23,17 +23,17 @@ from vsched.sim.api import metrics_apis
 from vsched.sim.api.fault_plan import Faults
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.server import ApiServer, Gate
-from vsched.sim.auth.access import Access
-from vsched.sim.authentication import ADMIN, Tokens
+from vsched.sim.auth.access import AccessControl
+from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import ControllerSettings, Engine, Meter, Roster, start_engine
+from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, UsageMeter, start_engine
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
-from vsched.sim.fleet.residents import Residents, Settlement, read_residents
+from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 if TYPE_CHECKING:
     import trustme
@@ -82,29 +82,29 @@ class Cluster:
         self._residents = read_residents(residents) if isinstance(residents, Path) else residents
         self._engine: Engine | None = None
         self.store = Store()
-        self._writer = Writer(self.store, now=now, seed=seed)
+        self._writer = ObjectWriter(self.store, now=now, seed=seed)
         self.client = LocalClient(self._writer)
         self._meter = self._new_meter()
         metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
-        self.tokens = Tokens(self.store)
+        self.tokens = TokenAuthenticator(self.store)
         """Who is who, where anybody has to say so; its static ones may be changed at any time."""
         self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
         self._authority = _make_authority() if self._settings.tls else None
         access = None
         if self.admin_token:
             self.tokens.static[self.admin_token] = ADMIN
-            access = Access(self.store, self.tokens)
+            access = AccessControl(self.store, self.tokens)
         self._server = ApiServer(
             self.store, writer=self._writer, gate=gate, now=now, metrics=metrics, access=access, faults=faults
         )
 
-    def _new_meter(self) -> Meter | None:
+    def _new_meter(self) -> UsageMeter | None:
         """What measures usage, with its APIs in discovery; None where nobody does."""
         controllers = self._settings.controllers
         if controllers is None or controllers.usage is None:
             return None
         metrics_apis.serve(self.store.registry)
-        return Meter(self.client, Roster(self.client), controllers.usage)
+        return UsageMeter(self.client, PodIndex(self.client), controllers.usage)
 
     async def __aenter__(self) -> Self:
         try:
@@ -137,7 +137,7 @@ class Cluster:
 
     async def _settle_residents(self) -> None:
         """Before the controllers start: they would only fall behind."""
-        settlement = Settlement(self.store, self._writer, self._nodes, self._writer.now())
+        settlement = ResidentLoader(self.store, self._writer, self._nodes, self._writer.now())
         for residents in self._residents:
             for number, _ in enumerate(settlement.settle(residents)):
                 if not number % _GANGS_A_TURN:

@@ -17,15 +17,15 @@ from vsched.sim.admission.updates import count_generation, is_reset, merge_updat
 from vsched.sim.objects import crds, defaults
 from vsched.sim.objects.body_decoding import decoded, decoded_patch
 from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Cause, Failure, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.api_errors import Failure, StatusCause, already_exists, bad_request, invalid, not_found
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, record_update
 from vsched.sim.store.preconditions import check_target, check_uid, check_version
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time, utc_now
 from vsched.sim.validation import objects as validation
-from vsched.sim.webhooks.validating import Change, Reviews, ReviewWanted, wanted
+from vsched.sim.webhooks.validating import AdmissionRequest, Reviews, ReviewWanted, wanted
 
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
@@ -62,7 +62,7 @@ class WriteOptions:
     force: bool = False
     patch: object = None
     """The patch as refusals repeat it, where they do not repeat what came of it."""
-    books_kept: bool = False
+    has_managed_fields: bool = False
     """The caller has written managedFields itself, as server-side apply does."""
     reviews: Reviews | None = None
     """What webhooks have said so far; None for a write that is not shown to any."""
@@ -76,14 +76,14 @@ class WriteOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteOutcome:
     """An object as a write left it."""
 
     obj: Obj
     created: bool = False
 
 
-class Writer:
+class ObjectWriter:
     """Writes objects of any kind to the store, the way the API server would."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Writer:
         body: Obj,
         options: WriteOptions | None = None,
         subresource: str = "",
-    ) -> Written:
+    ) -> WriteOutcome:
         """Replaces an object, or one subresource of it."""
         options = options or WriteOptions()
         obj = decoded(kind, body, options.field_validation, options.warnings)
@@ -155,10 +155,10 @@ class Writer:
                 raise not_found(kind, name)
             # The resourceVersion such a body may carry means nothing.
             metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-            return Written(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
+            return WriteOutcome(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
         check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
         check_version(kind, name, obj, record.obj)
-        return Written(self._replace(kind, record, obj, options, subresource))
+        return WriteOutcome(self._replace(kind, record, obj, options, subresource))
 
     def change(
         self,
@@ -205,7 +205,7 @@ class Writer:
             self.custom.on_remove(stored)
         return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
 
-    def review(self, changes: Sequence[Change], reviews: Reviews | None) -> None:
+    def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
         """Raises ReviewWanted where webhooks want to see changes that they have not seen."""
         if reviews is None:
             return
@@ -214,11 +214,13 @@ class Writer:
         if questions:
             raise ReviewWanted(questions)
 
-    def review_deletions(self, kind: Kind, records: Sequence[Record], options: DeleteOptions, reviews: Reviews) -> None:
+    def review_deletions(
+        self, kind: Kind, records: Sequence[StoredObject], options: DeleteOptions, reviews: Reviews
+    ) -> None:
         """As review, of a deletion of all these objects: all are seen before the first one goes."""
         self.review([_deletion(kind, record, options) for record in records], reviews)
 
-    def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> Record | None:
+    def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> StoredObject | None:
         """The stored object; a missing one is refused with 404 unless it need not be there."""
         record = self.store.get(kind, namespace, name)
         if record is None and required:
@@ -242,7 +244,7 @@ class Writer:
     def _stored_kind(self, kind: Kind) -> Kind:
         return kind if kind.stored else self.store.registry.stored(kind)
 
-    def _replace(self, kind: Kind, record: Record, body: Obj, options: WriteOptions, subresource: str) -> Obj:
+    def _replace(self, kind: Kind, record: StoredObject, body: Obj, options: WriteOptions, subresource: str) -> Obj:
         """The second half of PUT and PATCH: merges what may change into the stored object and stores that."""
         stored = self._stored_kind(kind)
         old = conversion.to_served(kind, record.obj)
@@ -274,7 +276,7 @@ class Writer:
 
     def _author(self, options: WriteOptions, subresource: str = "") -> Author | None:
         """Whom the write is put down to; nobody where the caller does that itself or is not named."""
-        if options.books_kept or not options.field_manager:
+        if options.has_managed_fields or not options.field_manager:
             return None
         return Author(options.field_manager, subresource or options.written_by, self.now())
 
@@ -284,7 +286,7 @@ class Writer:
         if options.reviews is None:
             return
         namespace, given = obj["metadata"].get("namespace", ""), options.as_object(operation)
-        change = Change(operation, kind, namespace, name, obj, old, given, part, options.dry_run)
+        change = AdmissionRequest(operation, kind, namespace, name, obj, old, given, part, options.dry_run)
         if old is None:
             options.reviews.identity = {field: obj["metadata"][field] for field in _IDENTITY}
         self.review([change], options.reviews)
@@ -315,28 +317,30 @@ class Writer:
     def _generated_name(self, kind: Kind, metadata: Obj) -> str:
         base: str = metadata.get("generateName") or ""
         if not base:
-            cause = Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
+            cause = StatusCause(
+                "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
+            )
             raise invalid(kind, "", [cause])
         return base[:_NAME_BASE_CHARS] + "".join(self._random.choices(_NAME_ALPHABET, k=_NAME_SUFFIX_CHARS))
 
-    def _create_causes(self, kind: Kind, obj: Obj) -> list[Cause]:
+    def _create_causes(self, kind: Kind, obj: Obj) -> list[StatusCause]:
         if kind.custom:
             return [*validation.validate_create(kind, obj), *crds.validate(kind, obj)]
         causes = validation.validate_create(kind, obj)
         return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
-    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[Cause]:
+    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[StatusCause]:
         causes = validation.validate_update(kind, obj, old, subresource)
         if kind.custom:
             return [*causes, *crds.validate(kind, obj, old)]
         return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
-    def _refuse(self, kind: Kind, obj: Obj, causes: list[Cause]) -> None:
+    def _refuse(self, kind: Kind, obj: Obj, causes: list[StatusCause]) -> None:
         if causes:
             raise invalid(kind, obj["metadata"].get("name", ""), causes)
 
 
-def _deletion(kind: Kind, record: Record, options: DeleteOptions) -> Change:
+def _deletion(kind: Kind, record: StoredObject, options: DeleteOptions) -> AdmissionRequest:
     """A deletion as webhooks are shown it."""
     old = conversion.to_served(kind, record.obj)
     metadata = old["metadata"]
@@ -344,4 +348,4 @@ def _deletion(kind: Kind, record: Record, options: DeleteOptions) -> Change:
     given = {field: value for field, value in given.items() if value not in ("", None)}
     given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
     namespace, name = metadata.get("namespace", ""), metadata["name"]
-    return Change("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)
+    return AdmissionRequest("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from vsched.cli import cli
 from vsched.cli.cluster.command import FLEET
 from vsched.errors import VschedError
-from vsched.sim.fleet.nodes import NodeGroup, read_fleet
+from vsched.sim.fleet.nodes import FleetGroup, read_fleet
 
 GUIDE = Path(__file__).parents[3] / "vsched/sim/README.md"
 COMMAND = [sys.executable, "-m", "vsched", "cluster"]
@@ -44,7 +44,7 @@ def test_the_description_of_nodes_that_help_and_guide_show_is_whole_and_good(tmp
     path = tmp_path / "fleet.yaml"
     path.write_text(FLEET)
     assert [node["metadata"]["name"] for node in read_fleet(path)][99:101] == ["cpu-99", "gpu-0"]
-    assert {key for group in yaml.safe_load(FLEET)[:2] for key in group} == {each.name for each in fields(NodeGroup)}
+    assert {key for group in yaml.safe_load(FLEET)[:2] for key in group} == {each.name for each in fields(FleetGroup)}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

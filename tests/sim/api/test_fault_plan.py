@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, pod
 from vsched.errors import BadInput
-from vsched.sim.api.fault_plan import VERBS, Fault, Faults, Kind, plan_of, read_faults
+from vsched.sim.api.fault_plan import VERBS, Fault, FaultKind, Faults, plan_of, read_faults
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 
 SAMPLE = Path(__file__).parents[3] / "config" / "faults.yaml"
 NODES, BINDING = "/api/v1/nodes", f"{PODS}/p/binding"
@@ -34,8 +34,8 @@ def always(kind: str, **more: Any) -> Faults:
     return faults({"fault": kind, "percent": 100, **more})
 
 
-def call(method: str = "GET", path: str = NODES, agent: str = "", **query: str) -> Call:
-    return Call(method, path, query, "", "", agent)
+def call(method: str = "GET", path: str = NODES, agent: str = "", **query: str) -> ApiRequest:
+    return ApiRequest(method, path, query, "", "", agent)
 
 
 @asynccontextmanager
@@ -83,7 +83,7 @@ def test_a_file_that_is_not_there_is_told() -> None:
 
 def test_the_sample_has_every_kind_at_five_percent_and_hits_the_daemon_only() -> None:
     plan = read_faults(SAMPLE).plan
-    assert [rule.fault for rule in plan.rules] == list(Kind)
+    assert [rule.fault for rule in plan.rules] == list(FaultKind)
     assert {rule.percent for rule in plan.rules} == {5.0}
     drawn = read_faults(SAMPLE)
     assert not any(drawn.draw(call(agent="kubectl/v1.32")) for _ in range(200))
@@ -93,7 +93,7 @@ def test_the_sample_has_every_kind_at_five_percent_and_hits_the_daemon_only() ->
 # -- what is drawn
 
 REQUESTS = (("GET", NODES), ("GET", f"{PODS}/p"), ("POST", PODS), ("PATCH", f"{PODS}/p/status"), ("POST", BINDING))
-MIXED = tuple({"fault": kind.value, "percent": 10} for kind in Kind)
+MIXED = tuple({"fault": kind.value, "percent": 10} for kind in FaultKind)
 
 
 @given(st.lists(st.sampled_from(REQUESTS), max_size=40), st.integers(0, 3))
@@ -117,10 +117,10 @@ def test_another_seed_is_another_fate() -> None:
 def test_it_hits_about_as_often_as_it_says_and_counts() -> None:
     drawn = faults({"fault": "error", "percent": 5}, {"fault": "slow", "percent": 20, "verbs": ["list"]})
     hits = Counter(fault.kind for _ in range(4000) if (fault := drawn.draw(call())) is not None)
-    assert 140 < hits[Kind.ERROR] < 270
-    assert 600 < hits[Kind.SLOW] < 920
+    assert 140 < hits[FaultKind.ERROR] < 270
+    assert 600 < hits[FaultKind.SLOW] < 920
     first, second = drawn.tallies()
-    assert (first.requests, first.hits, second.hits) == (4000, hits[Kind.ERROR], hits[Kind.SLOW])
+    assert (first.requests, first.hits, second.hits) == (4000, hits[FaultKind.ERROR], hits[FaultKind.SLOW])
     assert second.requests == 4000 - first.hits, "what has failed already is not drawn for again"
     assert len(list(drawn.lines())) == 3
 
@@ -139,12 +139,12 @@ CONCERNS = [
 
 
 @pytest.mark.parametrize(("rule", "request_", "hit"), CONCERNS)
-def test_what_a_rule_is_about(rule: dict[str, Any], request_: Call, hit: bool) -> None:
+def test_what_a_rule_is_about(rule: dict[str, Any], request_: ApiRequest, hit: bool) -> None:
     assert (always("error", **rule).draw(request_) is not None) is hit
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_fault_happens_only_to_what_it_can_happen_to(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_a_fault_happens_only_to_what_it_can_happen_to(kind: FaultKind) -> None:
     samples = {"list": call(), "create": call("POST", PODS), "watch": call(path=NODES, watch="1")}
     hit = {verb for verb, request in samples.items() if always(kind.value).draw(request) is not None}
     assert hit == set(VERBS.get(kind, samples)) & set(samples)
@@ -157,7 +157,7 @@ def test_a_limit_is_kept_and_faults_can_be_turned_off() -> None:
     other.enabled = False
     assert other.draw(call()) is None
     other.enabled = True
-    assert other.draw(call()) == Fault(Kind.ERROR)
+    assert other.draw(call()) == Fault(FaultKind.ERROR)
 
 
 def test_kinds_of_requests_that_nobody_serves_cannot_fill_the_memory() -> None:

@@ -15,10 +15,10 @@ from tests.sim.api_client import APPLY, CRDS, JSON_PATCH, MERGE, PODS, SCHEDULIN
 from tests.sim.definitions import definition
 from vsched.sim.api.routes import Router
 from vsched.sim.bootstrap import seed
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 Obj = dict[str, Any]
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}
@@ -100,7 +100,7 @@ def damaged(body: Obj, path: tuple[Any, ...], value: Any) -> Obj:
 
 
 def answer(router: Router, method: str, path: str, body: Any, media: str = "application/json") -> int:
-    call = Call(method, path, {"fieldManager": "m"}, "", media, "fuzz", json.dumps(body).encode())
+    call = ApiRequest(method, path, {"fieldManager": "m"}, "", media, "fuzz", json.dumps(body).encode())
     try:
         return getattr(router.answer(call), "code", 200)
     except Failure as failure:
@@ -110,7 +110,7 @@ def answer(router: Router, method: str, path: str, body: Any, media: str = "appl
 @pytest.fixture(scope="module")
 def router() -> Router:
     """One for all: what a damaged body may do to the next one is part of the question."""
-    writer = Writer(Store(), seed=1)
+    writer = ObjectWriter(Store(), seed=1)
     seed(writer)
     router = Router(writer)
     assert answer(router, "POST", PODS, pod("old", labels={"a": "b"})) == 201
@@ -156,4 +156,4 @@ def test_any_request_has_an_answer(
     router: Router, path: str, method: str, query: dict[str, str], body: bytes, media: str
 ) -> None:
     with suppress(Failure):
-        router.answer(Call(method, path, query, "", media, "fuzz", body))
+        router.answer(ApiRequest(method, path, query, "", media, "fuzz", body))

@@ -11,10 +11,10 @@ import pytest
 
 from tests.sim.api_client import APPLY, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, Api, pod, queue
 from vsched.sim.api.server import ApiServer
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import too_many_requests
 from vsched.sim.store.store import Store
-from vsched.sim.writer import EventLimit, Writer
+from vsched.sim.writer import EventLimit, ObjectWriter
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 Obj = dict[str, Any]
@@ -361,8 +361,8 @@ async def test_the_oldest_events_make_room(api: Api) -> None:
     assert (await api.get(path)).names() == ["e2", "e3", "e4", "e5"]
 
 
-async def test_a_request_may_be_held_up_or_refused_at_the_gate(store: Store, writer: Writer) -> None:
-    async def gate(call: Call) -> None:
+async def test_a_request_may_be_held_up_or_refused_at_the_gate(store: Store, writer: ObjectWriter) -> None:
+    async def gate(call: ApiRequest) -> None:
         if call.method == "POST":
             raise too_many_requests("later", retry_after_seconds=1)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.sim.api_client import PODS, SCHEDULING, Api, pod, queue
 from vsched.sim.api.server import ApiServer, ServerSettings
 from vsched.sim.store.store import Store
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 ALL = "/api/v1/pods?watch=1"
 
@@ -167,7 +167,7 @@ async def test_a_client_that_leaves_ends_its_watch(server: ApiServer, api: Api) 
 
 async def test_a_slow_watcher_is_ended_and_nothing_grows_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(history_revisions=50)
-    writer = Writer(store)
+    writer = ObjectWriter(store)
     kind = store.registry.resource("configmaps")
     subscription = store.subscribe(kind)
     for number in range(500):

@@ -21,7 +21,15 @@ from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
 from vsched.kube.connection import Connection
 from vsched.sim.auth.rbac import covers
-from vsched.sim.authentication import ADMIN, AUDIENCE, AUTHENTICATED, Tokens, User, account_of, account_user
+from vsched.sim.authentication import (
+    ADMIN,
+    AUDIENCE,
+    AUTHENTICATED,
+    TokenAuthenticator,
+    UserInfo,
+    account_of,
+    account_user,
+)
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.attributes import Attributes
 from vsched.sim.store.store import Store
@@ -46,7 +54,7 @@ class Locked:
         """A request as a static user of that name, or with no token for None."""
         if who is not None and not any(user.name == who for user in self.cluster.tokens.static.values()):
             account = account_of(who)
-            user = account_user(*account) if account else User(who, (AUTHENTICATED,))
+            user = account_user(*account) if account else UserInfo(who, (AUTHENTICATED,))
             self.cluster.tokens.static[f"token-of-{who}"] = user
         token = {} if who is None else {"Authorization": f"Bearer {self.token(who)}"}
         return await self.api.request(method, path, body, **token, **headers)
@@ -224,7 +232,7 @@ async def test_a_role_of_a_namespace_reaches_no_further(locked: Locked) -> None:
 async def test_a_cluster_role_may_be_given_in_one_namespace(locked: Locked) -> None:
     await locked.role("reader", rule("list", "pods"))
     await locked.bind("reader", group("team"), namespace="default", kind="ClusterRole")
-    locked.cluster.tokens.static["t"] = User("joe", ("team", AUTHENTICATED))
+    locked.cluster.tokens.static["t"] = UserInfo("joe", ("team", AUTHENTICATED))
     assert (await locked.ask("joe", "GET", PODS)).code == 200
     assert (await locked.ask("joe", "GET", "/api/v1/pods")).code == 403
 
@@ -356,7 +364,7 @@ async def test_a_token_is_good_for_its_time_and_its_audience(locked: Locked) -> 
 @given(st.text(max_size=40) | st.from_regex(r"[\w-]{0,9}(\.[\w-]{0,9}){0,3}", fullmatch=True))
 @settings(max_examples=40, deadline=None)
 def test_text_that_is_no_token_is_nobodys(text: str) -> None:
-    tokens = Tokens(Store())
+    tokens = TokenAuthenticator(Store())
     with pytest.raises(Exception, match="invalid bearer token"):
         tokens.check(text, (AUDIENCE,))
 

@@ -15,10 +15,10 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.engine import Engine
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store, key_of
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 
 class Scripted(Controller):
@@ -28,8 +28,10 @@ class Scripted(Controller):
     primary: ClassVar[str] = "pods"
     watches: ClassVar[tuple[str, ...]] = ("pods",)
 
-    def __init__(self, client: LocalClient, roster: Roster, *, failing_looks: int = 0, failing_events: int = 0) -> None:
-        super().__init__(client, roster)
+    def __init__(
+        self, client: LocalClient, pod_index: PodIndex, *, failing_looks: int = 0, failing_events: int = 0
+    ) -> None:
+        super().__init__(client, pod_index)
         self.looks: list[str] = []
         self._failing_looks, self._failing_events = failing_looks, failing_events
 
@@ -49,12 +51,12 @@ class Scripted(Controller):
 
 def make(*numbers: dict[str, int]) -> tuple[Store, LocalClient, Engine, list[Scripted]]:
     store = Store()
-    writer = Writer(store)
+    writer = ObjectWriter(store)
     seed(writer)
     client = LocalClient(writer)
-    roster = Roster(client)
-    engine = Engine(store, roster)
-    controllers = [Scripted(client, roster, **each) for each in numbers]
+    pod_index = PodIndex(client)
+    engine = Engine(store, pod_index)
+    controllers = [Scripted(client, pod_index, **each) for each in numbers]
     for controller in controllers:
         engine.add(controller)
     return store, client, engine, controllers

@@ -12,10 +12,10 @@ from tests.sim.kubectl import bind_everything
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes
-from vsched.sim.controllers.event_messages import Notice
-from vsched.sim.controllers.event_recorder import COMBINED, MOST_ALIKE, Recorder
+from vsched.sim.controllers.event_messages import EventMessage
+from vsched.sim.controllers.event_recorder import COMBINED, MOST_ALIKE, EventRecorder
 from vsched.sim.store.store import Store
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 Obj = dict[str, Any]
 _CONTAINER: Obj = {"name": "c", "image": "i:1"}
@@ -158,25 +158,25 @@ async def test_no_events_unless_they_are_wanted() -> None:
 
 
 @pytest.fixture
-def recorder() -> tuple[Recorder, LocalClient]:
-    client = LocalClient(Writer(Store()))
+def recorder() -> tuple[EventRecorder, LocalClient]:
+    client = LocalClient(ObjectWriter(Store()))
     client.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "d"}})
-    return Recorder(client), client
+    return EventRecorder(client), client
 
 
-def _notice(message: str, uid: str = "u") -> Notice:
+def _notice(message: str, uid: str = "u") -> EventMessage:
     about = {"kind": "Job", "namespace": "d", "name": "j", "uid": uid, "apiVersion": "batch/v1"}
-    return Notice(about, "SuccessfulCreate", message, "job-controller")
+    return EventMessage(about, "SuccessfulCreate", message, "job-controller")
 
 
-def test_the_same_again_is_counted(recorder: tuple[Recorder, LocalClient]) -> None:
+def test_the_same_again_is_counted(recorder: tuple[EventRecorder, LocalClient]) -> None:
     for _ in range(5):
         recorder[0].tell(_notice("m"))
     (event,) = recorder[1].list("events")
     assert (event["count"], event["message"]) == (5, "m")
 
 
-def test_many_of_a_kind_are_combined(recorder: tuple[Recorder, LocalClient]) -> None:
+def test_many_of_a_kind_are_combined(recorder: tuple[EventRecorder, LocalClient]) -> None:
     for number in range(3 * MOST_ALIKE):
         recorder[0].tell(_notice(f"m{number}"))
     recorder[0].tell(_notice("m", uid="other"))
@@ -187,7 +187,7 @@ def test_many_of_a_kind_are_combined(recorder: tuple[Recorder, LocalClient]) -> 
     assert combined["count"] == 2 * MOST_ALIKE
 
 
-def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[Recorder, LocalClient]) -> None:
+def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[EventRecorder, LocalClient]) -> None:
     recorder[0].tell(_notice("m"))
     recorder[1].delete("events", "d", recorder[1].list("events")[0]["metadata"]["name"])
     recorder[0].tell(_notice("m"))
@@ -195,7 +195,7 @@ def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[Recorder, Loc
     assert event["count"] == 1
 
 
-def test_a_namespace_that_is_not_there_is_no_error(recorder: tuple[Recorder, LocalClient]) -> None:
+def test_a_namespace_that_is_not_there_is_no_error(recorder: tuple[EventRecorder, LocalClient]) -> None:
     notice = _notice("m")
-    recorder[0].tell(Notice({**notice.about, "namespace": "gone"}, notice.reason, "m", notice.component))
+    recorder[0].tell(EventMessage({**notice.about, "namespace": "gone"}, notice.reason, "m", notice.component))
     assert recorder[1].list("events") == []

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vsched.sim.controllers.pod_usage import (
     SAMPLES,
-    Load,
-    Stay,
+    PlacedUsage,
+    PodUsage,
     UsageSettings,
     capacity_of,
     node_load,
@@ -101,7 +101,7 @@ def test_a_node_uses_what_its_annotations_say_of_its_capacity() -> None:
     node = {"metadata": {"name": "n", "annotations": annotations}, "status": {"capacity": {"cpu": "32"}}}
     load = node_load(node, capacity_of(node))
     assert (load.cpu, load.memory) == (pytest.approx(3.2), 2 * GI)
-    assert node_load({"metadata": {"name": "n"}}, {"cpu": 32.0, "memory": 0.0}) == Load(0.0, 0.0)
+    assert node_load({"metadata": {"name": "n"}}, {"cpu": 32.0, "memory": 0.0}) == PodUsage(0.0, 0.0)
 
 
 @given(
@@ -109,7 +109,10 @@ def test_a_node_uses_what_its_annotations_say_of_its_capacity() -> None:
     seconds=st.floats(1, 100),
 )
 def test_the_sum_is_that_of_the_loads_that_were_there(spans: list[tuple[float, float, int]], seconds: float) -> None:
-    stays = [Stay("n", Load(1.0 + at, 10.0, 0.5, 0.1 * at), min(a, b), max(a, b)) for at, (a, b, _) in enumerate(spans)]
+    stays = [
+        PlacedUsage("n", PodUsage(1.0 + at, 10.0, 0.5, 0.1 * at), min(a, b), max(a, b))
+        for at, (a, b, _) in enumerate(spans)
+    ]
     times = window(100.0, seconds, 0.0)
     cores, held = sums(stays, [group for *_, group in spans], 3, times, 60.0)
     assert cores.shape == held.shape == (SAMPLES, 3)
@@ -126,7 +129,7 @@ def test_the_sum_is_that_of_the_loads_that_were_there(spans: list[tuple[float, f
 
 
 def test_a_swing_averages_out_over_its_cycle() -> None:
-    stays = [Stay("n", Load(2.0, 0.0, 0.5, 0.3), 0.0)]
+    stays = [PlacedUsage("n", PodUsage(2.0, 0.0, 0.5, 0.3), 0.0)]
     cores, _ = sums(stays, [0], 1, window(120.0, 60.0, 0.0), 60.0)
     assert cores.mean() == pytest.approx(2.0)
     assert cores.std() == pytest.approx(2.0 * 0.5 / 2**0.5, rel=0.01)

@@ -8,7 +8,7 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.sim.controllers.nodes.node_status import is_node_ready
-from vsched.sim.fleet.nodes import NodeGroup, fleet, read_fleet, uniform_fleet
+from vsched.sim.fleet.nodes import FleetGroup, fleet, read_fleet, uniform_fleet
 
 FLEET = """
 - count: 2
@@ -124,5 +124,5 @@ def test_too_many_nodes_are_refused() -> None:
 
 
 def test_groups_go_on_counting_addresses() -> None:
-    nodes = fleet([NodeGroup(1, "a-"), NodeGroup(1, "b-")])
+    nodes = fleet([FleetGroup(1, "a-"), FleetGroup(1, "b-")])
     assert nodes[0]["status"]["addresses"] != nodes[1]["status"]["addresses"]

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tests.sim.catalog import POD, pod
 from vsched.sim.store.field_ownership import compared, owned_paths, path_text, shape_of, value_at
-from vsched.sim.store.managed_fields import ANCIENT, LONGEST_TRAIL, MOST_UPDATERS, Author, ManagedFields, Trail
+from vsched.sim.store.managed_fields import (
+    ANCIENT,
+    MOST_STEPS,
+    MOST_UPDATERS,
+    Author,
+    LazyManagedFields,
+    ManagedFields,
+)
 
 Obj = dict[str, Any]
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,17 +45,17 @@ _AUTHORS = st.one_of(st.none(), st.tuples(st.sampled_from(["m", "n"]), st.sample
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * LONGEST_TRAIL + 2))
+@given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * MOST_STEPS + 2))
 def test_books_worked_out_later_are_those_that_were_kept(writes: list[tuple[tuple[str, str] | None, Obj]]) -> None:
     first = Author("maker", "", _BEGIN)
-    books, trail, obj = ManagedFields(), Trail.begun(first), writes[0][1]
+    books, owners, obj = ManagedFields(), LazyManagedFields.begun(first), writes[0][1]
     books.created(POD, obj, first)
     for number, (named, new) in enumerate(writes):
         author = Author(*named, _BEGIN + timedelta(seconds=number)) if named else None
         books.updated(POD, new, obj, author)
-        trail, obj = trail.extended(POD, author, obj), new
-    assert trail.entries(POD, obj) == books.entries()
-    assert trail.settled(POD, obj).entries(POD, obj) == books.entries()
+        owners, obj = owners.extended(POD, author, obj), new
+    assert owners.entries(POD, obj) == books.entries()
+    assert owners.settled(POD, obj).entries(POD, obj) == books.entries()
 
 
 @given(_PODS, _PODS)

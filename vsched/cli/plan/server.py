@@ -24,7 +24,7 @@ from vsched.sim.controllers.workloads import daemon_sets, deployments, jobs, rep
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 SEED = 7
 MOST_PODS = 20_000
@@ -60,7 +60,7 @@ class PaperServer:
     ) -> None:
         self._now = datetime.fromtimestamp(now, UTC)
         self._store = Store()
-        self._writer = Writer(self._store, now=lambda: self._now, seed=SEED)
+        self._writer = ObjectWriter(self._store, now=lambda: self._now, seed=SEED)
         self._client = LocalClient(self._writer)
         bootstrap.seed(self._writer)
         for node in nodes:

@@ -13,7 +13,7 @@ from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions, check_preconditions, delete
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import matches_label_selector
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import format_time
 
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -110,7 +110,7 @@ def _is_ready(pod: Obj) -> bool:
     return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
 
 
-def _announced(store: Store, kind: Kind, record: Record, now: datetime) -> Record:
+def _announced(store: Store, kind: Kind, record: StoredObject, now: datetime) -> StoredObject:
     """The pod with the condition that says why it goes."""
     obj = record.obj
     condition = {

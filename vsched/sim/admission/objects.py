@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
 from vsched.sim.admission.quota import charge
-from vsched.sim.store.api_errors import Cause, bad_request, forbidden, not_found
+from vsched.sim.store.api_errors import StatusCause, bad_request, forbidden, not_found
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 
@@ -66,7 +66,7 @@ def _check_namespace(kind: Kind, namespace: str, name: str, store: Store) -> Non
     if found is None:
         raise not_found(store.registry.resource("namespaces"), namespace)
     if "deletionTimestamp" in found["metadata"]:
-        cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+        cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         raise forbidden(kind, name, why, [cause])
 

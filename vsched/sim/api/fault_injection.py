@@ -8,10 +8,10 @@ from functools import partial
 import orjson
 from aiohttp import web
 
-from vsched.sim.api.fault_plan import Fault, Kind
+from vsched.sim.api.fault_plan import Fault, FaultKind
 from vsched.sim.requests.answers import Send, Stream
 from vsched.sim.requests.attributes import attributes_of
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import MODIFIED, Failure, expired, internal, too_many_requests
 
 _HALF_EVENT = b'{"type":"MODIFIED","object":{"kind":'
@@ -28,25 +28,25 @@ class Dropped(Exception):
         self.flush = flush
 
 
-async def before(fault: Fault, call: Call) -> None:
+async def before(fault: Fault, call: ApiRequest) -> None:
     """What happens before anything is done: a delay, a refusal, or the end of the connection."""
     match fault.kind:
-        case Kind.ERROR:
+        case FaultKind.ERROR:
             raise internal(f"Internal error occurred: {_INJECTED}")
-        case Kind.UNAVAILABLE:
+        case FaultKind.UNAVAILABLE:
             raise Failure(503, "ServiceUnavailable", _UNAVAILABLE)
-        case Kind.THROTTLED:
-            told = "Too many requests, please try again later."
-            raise too_many_requests(told, retry_after_seconds=fault.retry_after_seconds)
-        case Kind.CONFLICT:
+        case FaultKind.THROTTLED:
+            message = "Too many requests, please try again later."
+            raise too_many_requests(message, retry_after_seconds=fault.retry_after_seconds)
+        case FaultKind.CONFLICT:
             raise _conflict(call)
-        case Kind.DROP_BEFORE:
+        case FaultKind.DROP_BEFORE:
             raise Dropped()
-        case Kind.SLOW:
+        case FaultKind.SLOW:
             await asyncio.sleep(fault.delay_seconds)
 
 
-def _conflict(call: Call) -> Failure:
+def _conflict(call: ApiRequest) -> Failure:
     wanted = attributes_of(call)
     resource = f"{wanted.combined}.{wanted.group}" if wanted.group else wanted.combined
     details = {"name": wanted.name, "group": wanted.group, "kind": wanted.combined}
@@ -57,16 +57,18 @@ def _conflict(call: Call) -> Failure:
 async def after(fault: Fault) -> None:
     """What happens once all is done, instead of an answer."""
     match fault.kind:
-        case Kind.DROP_AFTER:
+        case FaultKind.DROP_AFTER:
             raise Dropped()
-        case Kind.TIMEOUT:
+        case FaultKind.TIMEOUT:
             await asyncio.sleep(fault.delay_seconds)
             raise Failure(504, "Timeout", _TIMED_OUT)
 
 
 def spoiled(fault: Fault, stream: Stream) -> Stream:
     """A watch that goes wrong after a while."""
-    how = {Kind.WATCH_CUT: _cut, Kind.WATCH_EXPIRED: _expire, Kind.WATCH_SILENT: _fall_silent}.get(fault.kind)
+    how = {FaultKind.WATCH_CUT: _cut, FaultKind.WATCH_EXPIRED: _expire, FaultKind.WATCH_SILENT: _fall_silent}.get(
+        fault.kind
+    )
     return Stream(partial(how, stream, fault.delay_seconds)) if how is not None else stream
 
 

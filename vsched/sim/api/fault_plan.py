@@ -20,7 +20,7 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.sim.manifests import read_documents
 from vsched.sim.requests.attributes import Attributes, attributes_of
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ONCE = ("get", "list", *WRITES)
@@ -31,7 +31,7 @@ RULES = 100
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What goes wrong."""
 
     ERROR = "error"
@@ -60,30 +60,30 @@ class Kind(StrEnum):
     """A watch stays open and says nothing more, as when the other side is gone without a word."""
 
 
-VERBS: dict[Kind, tuple[str, ...]] = {
-    Kind.CONFLICT: WRITES,
-    Kind.TIMEOUT: ONCE,
-    Kind.DROP_AFTER: ONCE,
-    Kind.TRUNCATED: ONCE,
-    Kind.WATCH_CUT: ("watch",),
-    Kind.WATCH_EXPIRED: ("watch",),
-    Kind.WATCH_SILENT: ("watch",),
+VERBS: dict[FaultKind, tuple[str, ...]] = {
+    FaultKind.CONFLICT: WRITES,
+    FaultKind.TIMEOUT: ONCE,
+    FaultKind.DROP_AFTER: ONCE,
+    FaultKind.TRUNCATED: ONCE,
+    FaultKind.WATCH_CUT: ("watch",),
+    FaultKind.WATCH_EXPIRED: ("watch",),
+    FaultKind.WATCH_SILENT: ("watch",),
 }
 """The verbs a fault can happen to, where those are not all."""
 DELAYS_MS = {
-    Kind.SLOW: 500.0,
-    Kind.TIMEOUT: 2_000.0,
-    Kind.WATCH_CUT: 10_000.0,
-    Kind.WATCH_EXPIRED: 10_000.0,
-    Kind.WATCH_SILENT: 10_000.0,
+    FaultKind.SLOW: 500.0,
+    FaultKind.TIMEOUT: 2_000.0,
+    FaultKind.WATCH_CUT: 10_000.0,
+    FaultKind.WATCH_EXPIRED: 10_000.0,
+    FaultKind.WATCH_SILENT: 10_000.0,
 }
 """What ``delay_ms`` is where a rule does not say; no other fault has one."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way to fail, and how often."""
 
-    fault: Kind
+    fault: FaultKind
     percent: Annotated[float, msgspec.Meta(ge=0, le=100)]
     """Of the requests it is about."""
     verbs: tuple[Verb, ...] = ()
@@ -112,13 +112,13 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return not self.resources or any(_is_resource(pattern, wanted) for pattern in self.resources)
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A file of faults."""
 
     seed: int = 1
     user_agents: tuple[str, ...] = ()
     """Only clients whose User-Agent begins like one of these have faults; none for all."""
-    rules: Annotated[tuple[Rule, ...], msgspec.Meta(max_length=RULES)] = ()
+    rules: Annotated[tuple[FaultRule, ...], msgspec.Meta(max_length=RULES)] = ()
     """Each is drawn for by itself, in this order; the first that hits is what happens."""
 
 
@@ -126,16 +126,16 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Fault:
     """What happens to one request."""
 
-    kind: Kind
+    kind: FaultKind
     delay_seconds: float = 0.0
     retry_after_seconds: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class FaultTally:
     """How often a rule was drawn for, and how often it hit."""
 
-    rule: Rule
+    rule: FaultRule
     requests: int
     hits: int
 
@@ -143,7 +143,7 @@ class Tally:
 class Faults:
     """Draws the faults of one plan, and counts them."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: FaultPlan) -> None:
         self.plan = plan
         self.enabled = True
         """May be turned off and on at any time; requests meanwhile are not counted."""
@@ -151,7 +151,7 @@ class Faults:
         self._hits: Counter[int] = Counter()
         self._seen: Counter[tuple[str, str]] = Counter()
 
-    def draw(self, call: Call) -> Fault | None:
+    def draw(self, call: ApiRequest) -> Fault | None:
         """What happens to this request; mostly nothing."""
         agents = self.plan.user_agents
         if not self.enabled or (agents and not call.user_agent.startswith(agents)):
@@ -177,9 +177,11 @@ class Faults:
         kind = wanted.verb, f"{wanted.combined}.{wanted.group}"
         return kind if kind in self._seen or len(self._seen) < MOST_KINDS else ("", "")
 
-    def tallies(self) -> list[Tally]:
+    def tallies(self) -> list[FaultTally]:
         """What came of each rule so far."""
-        return [Tally(rule, self._requests[index], self._hits[index]) for index, rule in enumerate(self.plan.rules)]
+        return [
+            FaultTally(rule, self._requests[index], self._hits[index]) for index, rule in enumerate(self.plan.rules)
+        ]
 
     def lines(self) -> Iterator[str]:
         """The same for people."""
@@ -188,7 +190,7 @@ class Faults:
             yield f"{tally.rule.fault:<14} {tally.rule.percent:>7g} {tally.requests:>9,} {tally.hits:>9,}"
 
 
-def _fault(rule: Rule, part: float) -> Fault:
+def _fault(rule: FaultRule, part: float) -> Fault:
     """The fault a rule stands for; a watch goes wrong after a part of the time it may run well."""
     seconds = rule.longest_ms / 1000
     return Fault(rule.fault, seconds * part if rule.can_hit == ("watch",) else seconds, rule.retry_after_seconds)
@@ -208,10 +210,10 @@ def read_faults(path: Path) -> Faults:
     return Faults(plan_of(documents[0].obj, str(path)))
 
 
-def plan_of(content: Any, where: str) -> Plan:
+def plan_of(content: Any, where: str) -> FaultPlan:
     """The plan that a file's content stands for; ``where`` is the file in messages."""
     try:
-        plan = msgspec.convert(content, Plan)
+        plan = msgspec.convert(content, FaultPlan)
     except msgspec.ValidationError as error:
         why, _, place = str(error).partition(" - at `")
         place = place.rstrip("`").removeprefix("$").removeprefix(".")
@@ -221,11 +223,11 @@ def plan_of(content: Any, where: str) -> Plan:
     return plan
 
 
-def _check(rule: Rule, where: str) -> None:
+def _check(rule: FaultRule, where: str) -> None:
     possible = VERBS.get(rule.fault, (*ONCE, "watch"))
     for verb in rule.verbs:
         if verb not in possible:
             raise BadInput(f"{where}.verbs: {rule.fault} cannot happen to {verb!r}: expected {', '.join(possible)}")
     if rule.delay_ms is not None and rule.fault not in DELAYS_MS:
-        told = ", ".join(DELAYS_MS)
-        raise BadInput(f"{where}.delay_ms: {rule.fault} has no delay: expected it with {told} only")
+        delayed = ", ".join(DELAYS_MS)
+        raise BadInput(f"{where}.delay_ms: {rule.fault} has no delay: expected it with {delayed} only")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from vsched.sim.requests.answers import Answer
 from vsched.sim.requests.reads import list_objects
-from vsched.sim.requests.request import Call, Path
+from vsched.sim.requests.request import ApiRequest, Path
 from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, unknown_path
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
 from vsched.sim.store.quantities import canonical
@@ -22,7 +22,7 @@ from vsched.sim.store.store import Store, key_of
 from vsched.sim.store.times import format_time
 
 if TYPE_CHECKING:
-    from vsched.sim.controllers.nodes.usage_meter import Measured, Meter
+    from vsched.sim.controllers.nodes.usage_meter import Measured, UsageMeter
 
 RESOURCE_METRICS, CUSTOM_METRICS = "metrics.k8s.io", "custom.metrics.k8s.io"
 GROUPS = frozenset({RESOURCE_METRICS, CUSTOM_METRICS})
@@ -56,11 +56,11 @@ def serve(registry: KindRegistry) -> None:
 class MetricsApis:
     """Answers requests for figures out of one meter."""
 
-    def __init__(self, store: Store, meter: Meter) -> None:
+    def __init__(self, store: Store, meter: UsageMeter) -> None:
         self._store = store
         self._meter = meter
 
-    def answer(self, call: Call, path: Path) -> Answer:
+    def answer(self, call: ApiRequest, path: Path) -> Answer:
         """The figures a path of one of the groups asks for."""
         if path.version not in self._store.registry.versions(path.group) or path.watch:
             raise unknown_path()
@@ -75,7 +75,7 @@ class MetricsApis:
 
     # -- metrics.k8s.io ------------------------------------------------------------------------------------------
 
-    def _metrics_of_nodes(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _metrics_of_nodes(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         nodes = self._asked("nodes", "", path.name, call)
         measured = self._meter.nodes(nodes, RESOLUTION_SECONDS)
         now = self._now()
@@ -86,7 +86,7 @@ class MetricsApis:
         ]
         return _listed(kind, path.name, items)
 
-    def _of_pods(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _of_pods(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         pods = self._asked("pods", path.namespace, path.name, call)
         measured = self._meter.pods(pods, RESOLUTION_SECONDS)
         now = self._now()
@@ -99,7 +99,7 @@ class MetricsApis:
 
     # -- custom.metrics.k8s.io -----------------------------------------------------------------------------------
 
-    def _custom(self, call: Call, path: Path) -> Answer:
+    def _custom(self, call: ApiRequest, path: Path) -> Answer:
         """``/nodes/NAME/METRIC``, all nodes for the name ``*``."""
         metric, name = path.subresource, path.name
         if not metric:
@@ -110,12 +110,12 @@ class MetricsApis:
         measured = self._meter.nodes(nodes, self._meter.settings.window_seconds)
         if name != _EVERY and name not in measured:
             raise _unknown_metric(metric, f"{path.plural} {name}")
-        told = {"metricName": metric} if path.version == "v1beta1" else {"metric": {"name": metric, "selector": None}}
+        named = {"metricName": metric} if path.version == "v1beta1" else {"metric": {"name": metric, "selector": None}}
         now = self._now()
         items = [
             {
                 "describedObject": {"kind": "Node", "name": node, "apiVersion": "/v1"},
-                **told,
+                **named,
                 "timestamp": now,
                 "value": _quantity(getattr(found, NODE_METRICS[metric]), "0.001"),
             }
@@ -126,7 +126,7 @@ class MetricsApis:
 
     # -- both ----------------------------------------------------------------------------------------------------
 
-    def _asked(self, resource: str, namespace: str, name: str, call: Call) -> list[Obj]:
+    def _asked(self, resource: str, namespace: str, name: str, call: ApiRequest) -> list[Obj]:
         """The objects that figures are asked of: one by name, or those a selector takes."""
         kind = self._store.registry.resource(resource)
         if not name:

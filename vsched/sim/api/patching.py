@@ -7,12 +7,12 @@ from typing import Any
 
 from vsched.sim.apply import patches
 from vsched.sim.objects import request_bodies
-from vsched.sim.requests.request import Call, media_type, read_patch
-from vsched.sim.store.api_errors import Cause, Failure, bad_request, invalid_options, unsupported_media_type
+from vsched.sim.requests.request import ApiRequest, media_type, read_patch
+from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, invalid_options, unsupported_media_type
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
-from vsched.sim.store.store import Record
-from vsched.sim.writer import Writer, Written
+from vsched.sim.store.store import StoredObject
+from vsched.sim.writer import ObjectWriter, WriteOutcome
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -22,7 +22,9 @@ _BUILTIN = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
 _CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 
-def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, subresource: str = "") -> Written:
+def patch(
+    writer: ObjectWriter, kind: Kind, namespace: str, name: str, call: ApiRequest, subresource: str = ""
+) -> WriteOutcome:
     """Applies the patch of a request to an object or a subresource that is part of it."""
     media = checked_media(kind, call)
     body = read_patch(call)
@@ -35,15 +37,15 @@ def patch(writer: Writer, kind: Kind, namespace: str, name: str, call: Call, sub
     change = change_of(kind, media, body)
     if media == JSON_PATCH and b"/metadata/managedFields" in call.body:
         record = writer.record(kind, namespace, name)
-        return Written(
+        return WriteOutcome(
             writer.change(
-                kind, namespace, name, lambda obj: change(_with_books(kind, obj, record)), options, subresource
+                kind, namespace, name, lambda obj: change(_with_managed_fields(kind, obj, record)), options, subresource
             )
         )
-    return Written(writer.change(kind, namespace, name, change, options, subresource))
+    return WriteOutcome(writer.change(kind, namespace, name, change, options, subresource))
 
 
-def checked_media(kind: Kind, call: Call) -> str:
+def checked_media(kind: Kind, call: ApiRequest) -> str:
     media = media_type(call.content_type)
     accepted = _CUSTOM if kind.custom else _BUILTIN
     if media not in accepted:
@@ -66,7 +68,9 @@ def _retyped(patched: Obj, obj: Obj) -> Obj:
     return patched if types.items() <= patched.items() else {**patched, **types}
 
 
-def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, call: Call, subresource: str) -> Written:
+def _apply(
+    writer: ObjectWriter, kind: Kind, namespace: str, name: str, body: Any, call: ApiRequest, subresource: str
+) -> WriteOutcome:
     """Server-side apply, which creates what is not there."""
     manager = call.query.get("fieldManager", "")
     if not manager:
@@ -75,27 +79,27 @@ def _apply(writer: Writer, kind: Kind, namespace: str, name: str, body: Any, cal
         raise bad_request("Object 'Kind' is missing in the applied configuration")
     body, _ = request_bodies.with_metadata(kind, body)
     options = call.write_options()
-    options.books_kept = True
+    options.has_managed_fields = True
     record = writer.record(kind, namespace, name, required=bool(subresource))
     applied = {**body, "metadata": {"name": name, **(body.get("metadata") or {})}}
     if kind.namespaced:
         applied["metadata"]["namespace"] = namespace
 
     def change(obj: Obj | None) -> Obj:
-        obj = obj and _with_books(kind, obj, record)
+        obj = obj and _with_managed_fields(kind, obj, record)
         return patches.apply(kind, obj, applied, manager, options.force, subresource=subresource, now=writer.now())
 
     if record is None:
-        return Written(writer.create(kind, namespace, change(None), options), created=True)
-    return Written(writer.change(kind, namespace, name, change, options, subresource))
+        return WriteOutcome(writer.create(kind, namespace, change(None), options), created=True)
+    return WriteOutcome(writer.change(kind, namespace, name, change, options, subresource))
 
 
-def _with_books(kind: Kind, obj: Obj, record: Record | None) -> Obj:
+def _with_managed_fields(kind: Kind, obj: Obj, record: StoredObject | None) -> Obj:
     """The object with its managedFields, which are worked out for this unless it carries them."""
-    entries = [] if record is None or record.obj["metadata"].get("managedFields") else record.books(kind)
+    entries = [] if record is None or record.obj["metadata"].get("managedFields") else record.managed_fields(kind)
     return with_entries(obj, entries) if entries else obj
 
 
 def _missing_manager() -> Failure:
-    cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+    cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
     return invalid_options("PatchOptions", [cause])

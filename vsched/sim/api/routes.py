@@ -10,16 +10,16 @@ from functools import partial
 
 from vsched.sim.api import patching, subresources
 from vsched.sim.api.metrics_apis import GROUPS, MetricsApis
-from vsched.sim.api.watches import BOOKMARK_SECONDS, Watch, open_watch, run_watch
-from vsched.sim.auth.access import Access
-from vsched.sim.authentication import Tokens
+from vsched.sim.api.watches import BOOKMARK_SECONDS, WatchRequest, open_watch, run_watch
+from vsched.sim.auth.access import AccessControl
+from vsched.sim.authentication import TokenAuthenticator
 from vsched.sim.documents.non_resource import Documents
 from vsched.sim.objects import request_bodies
 from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.answers import Answer, Send, Stream, text
-from vsched.sim.requests.reads import Listing, list_objects, object_bytes, read_object
+from vsched.sim.requests.reads import ObjectList, list_objects, object_bytes, read_object
 from vsched.sim.requests.request import (
-    Call,
+    ApiRequest,
     Path,
     include_object,
     parse_path,
@@ -34,10 +34,10 @@ from vsched.sim.store.deletion import answer as deletion_answer
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.preconditions import check_target
-from vsched.sim.store.store import Record
+from vsched.sim.store.store import StoredObject
 from vsched.sim.tables import rendering as tables
-from vsched.sim.webhooks.validating import Change, GroupVersionKind
-from vsched.sim.writer import Writer, Written
+from vsched.sim.webhooks.validating import AdmissionRequest, GroupVersionKind
+from vsched.sim.writer import ObjectWriter, WriteOutcome
 
 _NOT_FOUND = "404 page not found\n"
 _BINDING = ("", "v1", "Binding")
@@ -52,20 +52,20 @@ class Router:
 
     def __init__(
         self,
-        writer: Writer,
+        writer: ObjectWriter,
         metrics: MetricsApis | None = None,
-        access: Access | None = None,
+        access: AccessControl | None = None,
         bookmark_seconds: float = BOOKMARK_SECONDS,
     ) -> None:
         self._writer = writer
         self._bookmark_seconds = bookmark_seconds
         self._access = access
-        self._tokens = access.tokens if access is not None else Tokens(writer.store, writer.now)
+        self._tokens = access.tokens if access is not None else TokenAuthenticator(writer.store, writer.now)
         self._metrics = metrics
         self._store = writer.store
         self._documents = Documents(writer.store.registry)
 
-    def answer(self, call: Call) -> Answer | Stream:
+    def answer(self, call: ApiRequest) -> Answer | Stream:
         path = parse_path(call.path)
         if path is None or not path.plural:
             return self._documents.answer(call)
@@ -95,7 +95,7 @@ class Router:
             raise unknown_path()
         return text(_NOT_FOUND, 404)
 
-    def _refuse_custom(self, call: Call, path: Path, kind: Kind) -> Answer | None:
+    def _refuse_custom(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | None:
         """What custom resources are refused for before anybody looks at the object."""
         reads_all = not path.name and call.method == "GET"
         if kind.namespaced != bool(path.namespace) and not (kind.namespaced and reads_all):
@@ -111,7 +111,7 @@ class Router:
             raise Failure(405, "MethodNotAllowed", why, details=details)
         return None
 
-    def _collection(self, call: Call, path: Path, kind: Kind) -> Answer | Stream:
+    def _collection(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | Stream:
         if call.method == "GET" and "list" in kind.verbs:
             if path.watch or call.flag("watch"):
                 return self._watch(call, path, kind)
@@ -124,7 +124,7 @@ class Router:
             return self._delete_collection(call, path, kind)
         raise method_not_allowed()
 
-    def _object(self, call: Call, path: Path, kind: Kind) -> Answer | Stream:
+    def _object(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | Stream:
         if kind.namespaced and not path.namespace:
             raise unknown_path()
         match call.method:
@@ -145,24 +145,24 @@ class Router:
                 return Answer(code, obj=body)
         raise method_not_allowed()
 
-    def _watch(self, call: Call, path: Path, kind: Kind) -> Stream:
-        watch: Watch = open_watch(self._store, kind, path.namespace, path.name, call, self._writer.now)
+    def _watch(self, call: ApiRequest, path: Path, kind: Kind) -> Stream:
+        watch: WatchRequest = open_watch(self._store, kind, path.namespace, path.name, call, self._writer.now)
 
         async def run(send: Send) -> None:
             await run_watch(watch, send, self._bookmark_seconds)
 
         return Stream(run)
 
-    def _get(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _get(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         record = read_object(self._store, kind, path.namespace, path.name, call)
         if call.form.kind == "Table":
             return self._shown(call, kind, conversion.to_served(kind, record.obj))
-        if call.form.kind or record.trail is not None:
-            obj = with_entries(record.obj, entries) if (entries := record.books(kind)) else record.obj
+        if call.form.kind or record.owners is not None:
+            obj = with_entries(record.obj, entries) if (entries := record.managed_fields(kind)) else record.obj
             return self._shown(call, kind, conversion.to_served(kind, obj))
         return Answer(raw=object_bytes(kind, record))
 
-    def _list(self, call: Call, kind: Kind, listing: Listing) -> Answer:
+    def _list(self, call: ApiRequest, kind: Kind, listing: ObjectList) -> Answer:
         form = call.form
         if not form.kind:
             return Answer(listing=listing)
@@ -173,7 +173,7 @@ class Router:
         body = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": listing.metadata}
         return Answer(obj={**body, "items": items})
 
-    def _shown(self, call: Call, kind: Kind, obj: Obj, code: int = 200) -> Answer:
+    def _shown(self, call: ApiRequest, kind: Kind, obj: Obj, code: int = 200) -> Answer:
         """An object in the form the client wants it."""
         form = call.form
         if form.kind == "Table":
@@ -183,10 +183,10 @@ class Router:
             )
         return Answer(code, obj=tables.partial(obj) if form.kind else obj)
 
-    def _written(self, call: Call, kind: Kind, written: Written) -> Answer:
+    def _written(self, call: ApiRequest, kind: Kind, written: WriteOutcome) -> Answer:
         return self._shown(call, kind, written.obj, 201 if written.created else 200)
 
-    def _create(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _create(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         body = read_body(call, kind.kind, custom=kind.custom)
         if kind.plural in subresources.REVIEWS:
             if self._access is not None:
@@ -198,15 +198,15 @@ class Router:
         made = self._writer.create(kind, path.namespace, body, call.write_options())
         return self._shown(call, kind, made, 201)
 
-    def _put(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Answer:
+    def _put(self, call: ApiRequest, path: Path, kind: Kind, subresource: str = "") -> Answer:
         body = read_body(call, kind.kind, custom=kind.custom)
         written = self._writer.update(kind, path.namespace, path.name, body, call.write_options(), subresource)
         return self._written(call, kind, written)
 
-    def _patched(self, call: Call, path: Path, kind: Kind, subresource: str = "") -> Written:
+    def _patched(self, call: ApiRequest, path: Path, kind: Kind, subresource: str = "") -> WriteOutcome:
         return patching.patch(self._writer, kind, path.namespace, path.name, call, subresource)
 
-    def _delete_collection(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _delete_collection(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         options = read_delete_options(call)
         listing = list_objects(self._store, kind, path.namespace, "", call)
         self._writer.review_deletions(kind, listing.records, options, call.reviews)
@@ -216,7 +216,7 @@ class Router:
                 self._writer.delete(kind, metadata.get("namespace", ""), metadata["name"], options)
         return self._list(call, kind, listing)
 
-    def _subresource(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _subresource(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         sub = kind.subresource(path.subresource)
         if sub is None or (kind.namespaced and not path.namespace):
             raise unknown_path()
@@ -238,7 +238,7 @@ class Router:
                 return self._token(call, path)
         return Answer(raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain")
 
-    def _part(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _part(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         match call.method:
             case "GET":
                 return self._get(call, path, kind)
@@ -246,31 +246,33 @@ class Router:
                 return self._put(call, path, kind, path.subresource)
         return self._written(call, kind, self._patched(call, path, kind, path.subresource))
 
-    def _bind(self, call: Call, namespace: str, name: str, body: Obj) -> Answer:
+    def _bind(self, call: ApiRequest, namespace: str, name: str, body: Obj) -> Answer:
         options, now = call.write_options(), self._writer.now()
         return Answer(201, obj=subresources.bind(self._store, namespace, name, body, options, now))
 
     def _review(
-        self, call: Call, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
+        self, call: ApiRequest, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
     ) -> None:
         """Has webhooks look at what is done to an object by way of another."""
         operation, options = "CREATE" if old is None else "UPDATE", call.write_options()
         given, part = options.as_object(operation), path.subresource
-        change = Change(operation, kind, path.namespace, path.name, obj, old, given, part, options.dry_run, of)
+        change = AdmissionRequest(
+            operation, kind, path.namespace, path.name, obj, old, given, part, options.dry_run, of
+        )
         self._writer.review([change], call.reviews)
 
-    def _evict(self, call: Call, path: Path, kind: Kind) -> Answer:
+    def _evict(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
         body, options, now = read_body(call, "Eviction"), call.write_options(), self._writer.now()
         self._review(call, path, kind, _EVICTION, body)
         return Answer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
 
-    def _token(self, call: Call, path: Path) -> Answer:
+    def _token(self, call: ApiRequest, path: Path) -> Answer:
         options, body = call.write_options(), read_body(call, "TokenRequest")
         body = decoded(request_bodies.TOKEN_REQUEST, body, options.field_validation, options.warnings)
         return Answer(201, obj=self._tokens.request(path.namespace, path.name, body, dry_run=options.dry_run))
 
-    def _scale(self, call: Call, path: Path, kind: Kind) -> Answer:
-        record: Record = read_object(self._store, kind, path.namespace, path.name, call)
+    def _scale(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+        record: StoredObject = read_object(self._store, kind, path.namespace, path.name, call)
         if call.method == "GET":
             return Answer(obj=subresources.scale_of(kind, record.obj))
         if call.method == "PUT":

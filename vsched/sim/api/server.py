@@ -21,25 +21,25 @@ from multidict import CIMultiDict
 from vsched.errors import BadInput
 from vsched.sim.api import fault_injection
 from vsched.sim.api.fault_plan import Fault, Faults
-from vsched.sim.api.fault_plan import Kind as FaultKind
+from vsched.sim.api.fault_plan import FaultKind as FaultKind
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.routes import Router
 from vsched.sim.api.watches import BOOKMARK_SECONDS
-from vsched.sim.auth.access import Access
+from vsched.sim.auth.access import AccessControl
 from vsched.sim.auth.bootstrap_roles import seed_roles
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.answers import Answer, Stream
-from vsched.sim.requests.request import MAX_BODY_BYTES, Call, parse_query
+from vsched.sim.requests.request import MAX_BODY_BYTES, ApiRequest, parse_query
 from vsched.sim.store.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.webhooks.calls import WebhookCaller
 from vsched.sim.webhooks.validating import ReviewWanted
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 log = logging.getLogger(__name__)
 
-Gate = Callable[[Call], Awaitable[None]]
+Gate = Callable[[ApiRequest], Awaitable[None]]
 """Awaited before each request: may delay it, or refuse it with a Failure."""
 
 _FUTURE_POLL_SECONDS = 0.02
@@ -69,16 +69,16 @@ class ApiServer:
         self,
         store: Store,
         *,
-        writer: Writer | None = None,
+        writer: ObjectWriter | None = None,
         gate: Gate | None = None,
         now: Clock = utc_now,
         metrics: MetricsApis | None = None,
-        access: Access | None = None,
+        access: AccessControl | None = None,
         faults: Faults | None = None,
         settings: ServerSettings | None = None,
     ) -> None:
         self._settings = settings or ServerSettings()
-        self._writer = writer or Writer(store, now=now)
+        self._writer = writer or ObjectWriter(store, now=now)
         seed(self._writer)
         if access is not None:
             seed_roles(self._writer)
@@ -125,7 +125,7 @@ class ApiServer:
         await self._webhooks.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        call: Call | None = None
+        call: ApiRequest | None = None
         try:
             call = await self._read(request)
             if self._access is not None:
@@ -150,7 +150,7 @@ class ApiServer:
             log.exception("request failed: %s %s", request.method, request.raw_path)
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
 
-    async def _spoil(self, fault: Fault, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def _spoil(self, fault: Fault, request: web.BaseRequest, call: ApiRequest) -> web.StreamResponse:
         await fault_injection.before(fault, call)
         answer = await self._routed(call)
         if isinstance(answer, Stream):
@@ -163,7 +163,7 @@ class ApiServer:
             )
         return await self._send(request, call, answer)
 
-    async def _routed(self, call: Call) -> Answer | Stream:
+    async def _routed(self, call: ApiRequest) -> Answer | Stream:
         """The answer; a request for a version of the future is given a while for it to come.
 
         A write that webhooks want to see is done once they have: again from the start, as much may have changed.
@@ -183,16 +183,16 @@ class ApiServer:
                 asked += 1
                 await self._ask(call, wanted)
 
-    async def _ask(self, call: Call, wanted: ReviewWanted) -> None:
+    async def _ask(self, call: ApiRequest, wanted: ReviewWanted) -> None:
         try:
             await self._webhooks.ask(wanted.questions, call.reviews)
         finally:
             call.warnings[:] = call.reviews.warnings
 
-    async def _read(self, request: web.BaseRequest) -> Call:
+    async def _read(self, request: web.BaseRequest) -> ApiRequest:
         path, _, query = request.raw_path.partition("?")
         headers = request.headers
-        call = Call(
+        call = ApiRequest(
             method=request.method,
             path=path,
             query=parse_query(query) if query else {},
@@ -204,7 +204,7 @@ class ApiServer:
             call.body = await _read_body(request)
         return call
 
-    async def _send(self, request: web.BaseRequest, call: Call, answer: Answer) -> web.StreamResponse:
+    async def _send(self, request: web.BaseRequest, call: ApiRequest, answer: Answer) -> web.StreamResponse:
         if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call):
             response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON, **_UNCACHED})
             await response.prepare(request)
@@ -250,7 +250,7 @@ async def _read_body(request: web.BaseRequest) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _encoded(answer: Answer, call: Call) -> tuple[bytes, str]:
+def _encoded(answer: Answer, call: ApiRequest) -> tuple[bytes, str]:
     if answer.listing is not None:
         body = b"".join(answer.listing.chunks(_CHUNK_ITEMS))
     elif answer.raw is not None:
@@ -262,11 +262,11 @@ def _encoded(answer: Answer, call: Call) -> tuple[bytes, str]:
     return body, answer.content_type
 
 
-def _wants_yaml(call: Call) -> bool:
+def _wants_yaml(call: ApiRequest) -> bool:
     return "yaml" in call.accept and call.form.yaml
 
 
-def _warn(call: Call, headers: CIMultiDict[str]) -> None:
+def _warn(call: ApiRequest, headers: CIMultiDict[str]) -> None:
     """One header a warning, as many as fit; what a header may not hold is shown as spaces."""
     room = _WARNING_CHARS
     for warning in call.warnings:
@@ -278,7 +278,7 @@ def _warn(call: Call, headers: CIMultiDict[str]) -> None:
         headers.add("Warning", f'299 - "{quoted}"')
 
 
-def _refusal(failure: Failure, call: Call | None) -> web.Response:
+def _refusal(failure: Failure, call: ApiRequest | None) -> web.Response:
     headers = CIMultiDict({"Content-Type": _JSON, **_UNCACHED, **failure.headers})
     if call is not None:
         _warn(call, headers)

@@ -13,7 +13,7 @@ from vsched.sim.admission.objects import check_open
 from vsched.sim.admission.pod import topology_labels
 from vsched.sim.objects import request_bodies
 from vsched.sim.objects.body_decoding import decoded
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import Failure, bad_request, conflict, not_found, storage_conflict, success
 from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions
@@ -170,7 +170,7 @@ def _selector_text(selector: Obj | None) -> str:
     return label_selector_text({"matchLabels": selector} if plain else selector)
 
 
-def log_of(store: Store, namespace: str, name: str, call: Call) -> bytes:
+def log_of(store: Store, namespace: str, name: str, call: ApiRequest) -> bytes:
     """The log of a container: pods of the embedded cluster run nothing, so it says only since when they run."""
     pods = store.registry.resource("pods")
     record = store.get(pods, namespace, name)

@@ -16,12 +16,12 @@ import orjson
 from vsched.sim.objects.field_decoding import empty_fields
 from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.requests.reads import check_selectors, request_selector
-from vsched.sim.requests.request import Call, Form, include_object
+from vsched.sim.requests.request import ApiRequest, Form, include_object
 from vsched.sim.store import conversion
 from vsched.sim.store.api_errors import Failure, expired
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.selectors import Selector
-from vsched.sim.store.store import Behind, Event, Record, Store, Subscription, key_of
+from vsched.sim.store.selectors import ObjectSelector
+from vsched.sim.store.store import Behind, Event, Store, StoredObject, Subscription, key_of
 from vsched.sim.store.times import Clock
 from vsched.sim.tables import rendering as tables
 
@@ -34,13 +34,13 @@ Send = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Watch:
+class WatchRequest:
     """One watch request, understood."""
 
     store: Store
     kind: Kind
     namespace: str
-    selector: Selector | None
+    selector: ObjectSelector | None
     form: Form
     include_object: str
     now: Clock
@@ -108,7 +108,7 @@ class Watch:
         return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
 
 
-def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, now: Clock) -> Watch:
+def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: ApiRequest, now: Clock) -> WatchRequest:
     """Reads what a watch request asks for; refusals that are no stream are raised here."""
     seconds = call.integer("timeoutSeconds")
     check_selectors(call)
@@ -123,7 +123,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, 
     wants_initial = call.flag("sendInitialEvents")
     from_start = wants_initial or ("sendInitialEvents" not in call.query and not version)
     bookmarks = call.flag("allowWatchBookmarks")
-    return Watch(
+    return WatchRequest(
         store=store,
         kind=kind,
         namespace=namespace,
@@ -139,7 +139,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: Call, 
     )
 
 
-async def run_watch(watch: Watch, send: Send, bookmark_seconds: float = BOOKMARK_SECONDS) -> None:
+async def run_watch(watch: WatchRequest, send: Send, bookmark_seconds: float = BOOKMARK_SECONDS) -> None:
     """Sends the stream until its time is up, the kind goes away or the client is too slow."""
     deadline = monotonic() + watch.timeout_seconds
     try:
@@ -156,7 +156,7 @@ async def run_watch(watch: Watch, send: Send, bookmark_seconds: float = BOOKMARK
         return
 
 
-async def _send_initial(watch: Watch, records: list[Record], send: Send) -> None:
+async def _send_initial(watch: WatchRequest, records: list[StoredObject], send: Send) -> None:
     for start in range(0, len(records), _BATCH_EVENTS):
         batch = records[start : start + _BATCH_EVENTS]
         events = (Event("ADDED", key_of(record.obj), record, None) for record in batch)
@@ -167,7 +167,7 @@ async def _send_initial(watch: Watch, records: list[Record], send: Send) -> None
 
 
 async def _follow(
-    watch: Watch, subscription: Subscription, deadline: float, send: Send, bookmark_seconds: float
+    watch: WatchRequest, subscription: Subscription, deadline: float, send: Send, bookmark_seconds: float
 ) -> None:
     next_bookmark = monotonic() + bookmark_seconds
     while True:

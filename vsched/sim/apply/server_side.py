@@ -16,7 +16,7 @@ from vsched.sim.objects.field_decoding import unknown_fields
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.field_ownership import (
     Path,
-    Shape,
+    ValueSchema,
     item_step,
     owned_paths,
     path_text,
@@ -52,26 +52,26 @@ def apply(
     if obj is None:
         return with_entries(applied, ManagedFields({me: wanted}, {me: format_time(now)}).entries())
     shape = shape_of(kind)
-    books = _books(kind, obj, now)
-    conflicts = _conflicts(books.owned, me, wanted, obj, applied, shape)
+    managed = _managed_fields(kind, obj, now)
+    conflicts = _conflicts(managed.owned, me, wanted, obj, applied, shape)
     if conflicts and not force:
         theirs = last_applied.fields_of(kind, obj) if manager == last_applied.KUBECTL else set()
         if refused := [each for each in conflicts if each[0] not in theirs]:
             raise _conflict(refused)
     for path, other in conflicts:
-        books.owned[other] = books.owned[other] - {path}
-    before = books.owned.get(me, set())
-    merged = _without_dropped(_merged(obj, applied, shape), before - wanted, wanted, books.owned, me, shape)
-    books.owned[me] = wanted
+        managed.owned[other] = managed.owned[other] - {path}
+    before = managed.owned.get(me, set())
+    merged = _without_dropped(_merged(obj, applied, shape), before - wanted, wanted, managed.owned, me, shape)
+    managed.owned[me] = wanted
     if before != wanted or merged != obj:
-        books.times[me] = format_time(now)
+        managed.times[me] = format_time(now)
     if manager == last_applied.KUBECTL:
         merged = last_applied.brought_up_to_date(merged, applied)
-    return with_entries(merged, books.entries())
+    return with_entries(merged, managed.entries())
 
 
 def _without_dropped(
-    merged: Obj, dropped: set[Path], wanted: set[Path], owned: dict[Manager, set[Path]], me: Manager, shape: Shape
+    merged: Obj, dropped: set[Path], wanted: set[Path], owned: dict[Manager, set[Path]], me: Manager, shape: ValueSchema
 ) -> Obj:
     """The object without the fields that ``me`` no longer wants and nobody else owns."""
     kept = wanted.union(*(paths for other, paths in owned.items() if other != me))
@@ -96,16 +96,16 @@ def _check_applied(kind: Kind, applied: Obj) -> None:
         raise Failure(500, "", message)
 
 
-def _books(kind: Kind, obj: Obj, now: datetime) -> ManagedFields:
-    books = ManagedFields.of(entries_of(obj))
-    if not books.owned:
+def _managed_fields(kind: Kind, obj: Obj, now: datetime) -> ManagedFields:
+    managed = ManagedFields.of(entries_of(obj))
+    if not managed.owned:
         visible = {key: value for key, value in obj.items() if key != "status"}
-        books.created(kind, visible, Author(_BEFORE, "", now))
-    return books
+        managed.created(kind, visible, Author(_BEFORE, "", now))
+    return managed
 
 
 def _conflicts(
-    managers: dict[Manager, set[Path]], me: Manager, wanted: set[Path], obj: Obj, applied: Obj, shape: Shape
+    managers: dict[Manager, set[Path]], me: Manager, wanted: set[Path], obj: Obj, applied: Obj, shape: ValueSchema
 ) -> list[tuple[Path, Manager]]:
     found = []
     for other, paths in managers.items():
@@ -147,7 +147,7 @@ def _conflict(conflicts: list[tuple[Path, Manager]]) -> Failure:
     return Failure(409, "Conflict", message, details={"causes": causes})
 
 
-def _merged(live: Any, applied: Any, shape: Shape, root: bool = True) -> Any:
+def _merged(live: Any, applied: Any, shape: ValueSchema, root: bool = True) -> Any:
     """The live value with the applied one laid over it."""
     if isinstance(applied, dict) and isinstance(live, dict) and (root or not shape.atomic):
         result = dict(live)
@@ -162,7 +162,7 @@ def _merged(live: Any, applied: Any, shape: Shape, root: bool = True) -> Any:
     return applied
 
 
-def _merged_items(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
+def _merged_items(live: list[Any], applied: list[Any], shape: ValueSchema) -> list[Any]:
     items = {item_step(item, shape.keys): item for item in live}
     for item in applied:
         step = item_step(item, shape.keys)
@@ -170,7 +170,7 @@ def _merged_items(live: list[Any], applied: list[Any], shape: Shape) -> list[Any
     return list(items.values())
 
 
-def _without(value: Any, path: Path, shape: Shape) -> Any:
+def _without(value: Any, path: Path, shape: ValueSchema) -> Any:
     """The value with what stands at the path taken out; an object emptied by that goes, too."""
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and step.startswith("f:"):

@@ -13,7 +13,7 @@ from typing import Any
 from vsched.sim.objects.field_decoding import json_type
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.schema import Field, Type, schema_table
+from vsched.sim.store.schema import SchemaField, Type, schema_table
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"
@@ -54,7 +54,7 @@ def _merge_map(original: Obj, patch: Obj, one: Type | None) -> Obj:
     return result
 
 
-def _field_of(one: Type | None, name: str) -> Field | None:
+def _field_of(one: Type | None, name: str) -> SchemaField | None:
     return one.fields.get(name) if one is not None else None
 
 
@@ -84,7 +84,7 @@ def _retained(original: Obj, patch: Obj) -> Obj:
     return {key: value for key, value in original.items() if key in retained}
 
 
-def _merge_list(original: list[Any], patch: list[Any], item: Field, nested: Type | None) -> list[Any]:
+def _merge_list(original: list[Any], patch: list[Any], item: SchemaField, nested: Type | None) -> list[Any]:
     key = item.merge_key or ""
     if not key:
         if any(isinstance(entry, (dict, list)) for entry in patch):
@@ -126,7 +126,7 @@ def _special(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any]
     return kept, additions, replaced
 
 
-def _key_of(item: Field | None) -> Callable[[Any], Any] | None:
+def _key_of(item: SchemaField | None) -> Callable[[Any], Any] | None:
     """What an item of a list is told apart by; None for plain values."""
     key = item.merge_key if item is not None else None
     return (lambda one: one.get(key) if isinstance(one, dict) else one) if key else None

@@ -17,14 +17,14 @@ from vsched.sim.authentication import (
     AUDIENCE,
     AUTHENTICATED,
     BadToken,
-    Tokens,
-    User,
+    TokenAuthenticator,
+    UserInfo,
     account_of,
     account_user,
 )
 from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.attributes import Attributes, attributes_of
-from vsched.sim.requests.request import Call, Path
+from vsched.sim.requests.request import ApiRequest, Path
 from vsched.sim.store.api_errors import internal, invalid
 from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
@@ -34,25 +34,25 @@ Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 _AS_USER, _AS_GROUP, _AS_UID, _AS_EXTRA = (f"Impersonate-{part}" for part in ("User", "Group", "Uid", "Extra-"))
 
 
-class Access:
+class AccessControl:
     """Lets requests in or refuses them, and tells who may do what."""
 
-    def __init__(self, store: Store, tokens: Tokens) -> None:
+    def __init__(self, store: Store, tokens: TokenAuthenticator) -> None:
         self.tokens = tokens
         self._authorizer = Authorizer(store)
 
-    def admit(self, call: Call, headers: Headers) -> None:
+    def admit(self, call: ApiRequest, headers: Headers) -> None:
         """Say whose the request is; raises a 401 or 403 Failure where it may not go on."""
         user = self._impersonated(self.tokens.user_of(headers.get("Authorization", "")), headers)
         self._demand(user, attributes_of(call))
         call.user = user
 
-    def _demand(self, user: User, wanted: Attributes) -> None:
+    def _demand(self, user: UserInfo, wanted: Attributes) -> None:
         decision = self._authorizer.decide(user, wanted)
         if not decision.allowed:
             raise forbidden(user, wanted, decision.reason)
 
-    def _impersonated(self, user: User, headers: Headers) -> User:
+    def _impersonated(self, user: UserInfo, headers: Headers) -> UserInfo:
         """The user that somebody acts as, which is a right of its own."""
         if not any(name.lower().startswith("impersonate-") for name in headers):
             return user
@@ -66,7 +66,7 @@ class Access:
             self._demand(user, Attributes("impersonate", "", "users", name=name))
         for group in groups:
             self._demand(user, Attributes("impersonate", "", "groups", name=group))
-        acting = account_user(*account) if account is not None and not groups else User(name, groups)
+        acting = account_user(*account) if account is not None and not groups else UserInfo(name, groups)
         if name != ANONYMOUS.name and AUTHENTICATED not in acting.groups:
             acting = replace(acting, groups=(*acting.groups, AUTHENTICATED))
         for header in (_AS_UID, *(each for each in headers if each.startswith(_AS_EXTRA))):
@@ -78,7 +78,7 @@ class Access:
 
     # -- reviews
 
-    def review(self, call: Call, path: Path, kind: Kind, body: Obj) -> Obj:
+    def review(self, call: ApiRequest, path: Path, kind: Kind, body: Obj) -> Obj:
         """The answer to a review: the same with a status."""
         options = call.write_options()
         body = decoded(kind, body, options.field_validation, options.warnings)
@@ -108,7 +108,7 @@ class Access:
             return {"user": {}, "error": f"[{error}]" if str(error) != "invalid bearer token" else str(error)}
         return {"authenticated": True, "user": user.to_dict(), "audiences": audiences}
 
-    def _of_right(self, user: User, path: Path, kind: Kind, spec: Obj) -> Obj:
+    def _of_right(self, user: UserInfo, path: Path, kind: Kind, spec: Obj) -> Obj:
         resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
         causes = Causes()
         if (resource is None) == (other is None):
@@ -117,7 +117,7 @@ class Access:
         if not kind.plural.startswith("self"):
             if not spec.get("user") and not spec.get("groups"):
                 causes.invalid("spec.user", "", "at least one of user or group must be specified")
-            user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
+            user = UserInfo(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
         if kind.namespaced and (resource or {}).get("namespace") != path.namespace:
             where = "spec.resourceAttributes.namespace"
             causes.invalid(where, (resource or {}).get("namespace", ""), "must match metadata.namespace")

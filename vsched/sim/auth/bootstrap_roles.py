@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from vsched.sim.auth.rbac import ALL, GROUP
 from vsched.sim.authentication import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from vsched.sim.store.kinds import Obj
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 _API_VERSION = f"{GROUP}/v1"
 _HEALTH = ("/healthz", "/livez", "/readyz", "/version", "/version/")
@@ -22,7 +22,7 @@ _MARKED = {
 }
 
 
-def seed_roles(writer: Writer) -> None:
+def seed_roles(writer: ObjectWriter) -> None:
     """Creates the roles and their bindings."""
     for obj in _objects():
         writer.create(writer.store.registry.resource(f"{GROUP}/{obj['kind'].lower()}s"), "", obj)

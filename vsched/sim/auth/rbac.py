@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsched.sim.authentication import MASTERS, User, account_of
+from vsched.sim.authentication import MASTERS, UserInfo, account_of
 from vsched.sim.requests.attributes import Attributes
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.label_selectors import matches_label_selector
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.store import Store, StoredObject
 
 GROUP = "rbac.authorization.k8s.io"
 ALL = "*"
@@ -25,7 +25,7 @@ _MOST_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AccessDecision:
     """Whether, and why or why not; the reason is often empty, as in the real server."""
 
     allowed: bool
@@ -58,17 +58,17 @@ class Authorizer:
         self._kept: dict[tuple[str, tuple[str, ...], str], Given] = {}
         self._kept_at: tuple[int, ...] = ()
 
-    def decide(self, user: User, wanted: Attributes) -> Decision:
+    def decide(self, user: UserInfo, wanted: Attributes) -> AccessDecision:
         """Whether this user may do that."""
         if MASTERS in user.groups:
-            return Decision(True)
+            return AccessDecision(True)
         given = self.given(user, wanted.namespace)
         for grant in given.grants:
             if any(covers(rule, wanted) for rule in grant.rules):
-                return Decision(True, f"RBAC: allowed by {grant.source}")
-        return Decision(False, f"RBAC: {_aggregate(given.problems)}" if given.problems else "")
+                return AccessDecision(True, f"RBAC: allowed by {grant.source}")
+        return AccessDecision(False, f"RBAC: {_aggregate(given.problems)}" if given.problems else "")
 
-    def given(self, user: User, namespace: str) -> Given:
+    def given(self, user: UserInfo, namespace: str) -> Given:
         """What a user may do in a namespace, or with no namespace cluster-wide."""
         now = tuple(self._store.shelf(kind).history.end for kind in self._kinds.values())
         if now != self._kept_at or len(self._kept) >= _MOST_KEPT:
@@ -80,7 +80,7 @@ class Authorizer:
             found = self._kept[key] = self._gathered(user, namespace)
         return found
 
-    def _gathered(self, user: User, namespace: str) -> Given:
+    def _gathered(self, user: UserInfo, namespace: str) -> Given:
         grants: list[Grant] = []
         problems: list[str] = []
         for binding, where in self._bindings(namespace):
@@ -107,7 +107,7 @@ class Authorizer:
     def _role(self, reference: Obj, namespace: str) -> Obj | None:
         wide = reference["kind"] == "ClusterRole"
         kind = self._kinds["clusterroles" if wide else "roles"]
-        record: Record | None = self._store.get(kind, "" if wide else namespace, reference["name"])
+        record: StoredObject | None = self._store.get(kind, "" if wide else namespace, reference["name"])
         return record.obj if record is not None else None
 
     def _rules(self, role: Obj, seen: set[str]) -> Iterator[Obj]:
@@ -149,7 +149,7 @@ def _is_path(pattern: str, path: str) -> bool:
     return pattern in (ALL, path) or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
 
 
-def _is(subject: Obj, user: User, namespace: str) -> bool:
+def _is(subject: Obj, user: UserInfo, namespace: str) -> bool:
     match subject["kind"]:
         case "User":
             return bool(subject["name"] == user.name)
@@ -174,7 +174,7 @@ def _aggregate(problems: tuple[str, ...]) -> str:
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
 
 
-def forbidden(user: User, wanted: Attributes, reason: str = "") -> Failure:
+def forbidden(user: UserInfo, wanted: Attributes, reason: str = "") -> Failure:
     """The refusal of a request, word for word as the real server's."""
     if wanted.path:
         text = f'User "{user.name}" cannot {wanted.verb} path "{wanted.path}"'

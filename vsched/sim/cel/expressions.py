@@ -54,7 +54,7 @@ class TooExpensive(NotEvaluated):
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class CelExpression:
     """An expression that can be evaluated."""
 
     text: str
@@ -89,7 +89,7 @@ class Expression:
 
 
 @lru_cache(maxsize=1024)
-def compiled(text: str, variables: tuple[str, ...]) -> Expression:
+def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
     """The expression, in which these variables may be mentioned; raises NotCompiled."""
     if len(text) > MOST_CHARS:
         raise NotCompiled(
@@ -108,7 +108,7 @@ def compiled(text: str, variables: tuple[str, ...]) -> Expression:
     for name in program.variables():
         if name not in known:
             raise NotCompiled(_undeclared(bare, name))
-    return Expression(
+    return CelExpression(
         text=text,
         bare=bare,
         names=frozenset(program.variables()),
@@ -118,7 +118,7 @@ def compiled(text: str, variables: tuple[str, ...]) -> Expression:
     )
 
 
-def paths_of(expression: Expression, variable: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+def paths_of(expression: CelExpression, variable: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The chains of fields that are plainly read of a variable, each with where it starts; calls are left out."""
     for match in re.finditer(rf"(?<![\w.]){variable}((?:\s*\.\s*[A-Za-z_]\w*)+)\s*(\(?)", expression.bare):
         fields = tuple(part.strip() for part in match[1].split(".")[1:])

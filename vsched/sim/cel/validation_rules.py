@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vsched.sim.cel import expressions as cel
-from vsched.sim.cel.expressions import Expression, NotEvaluated, TooExpensive
+from vsched.sim.cel.expressions import CelExpression, NotEvaluated, TooExpensive
 from vsched.sim.cel.functions import NO_OVERLOAD
-from vsched.sim.store.api_errors import Cause
+from vsched.sim.store.api_errors import StatusCause
 from vsched.sim.store.kinds import Obj
 
 RULES = "x-kubernetes-validations"
@@ -36,12 +36,12 @@ _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ValidationRule:
     """One rule, ready to be asked."""
 
     given: Obj
-    expression: Expression
-    message: Expression | None
+    expression: CelExpression
+    message: CelExpression | None
     path: str
     """What of the value is to blame, as it follows the path of the value."""
 
@@ -56,7 +56,7 @@ class RuleTree:
 
     schema: Obj
     root: bool
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()
     properties: Mapping[str, RuleTree] = field(default_factory=dict)
     items: RuleTree | None = None
     additional: RuleTree | None = None
@@ -77,9 +77,9 @@ def _branch(schema: Any) -> RuleTree | None:
     return rule_tree(schema, root=is_embedded(schema)) if isinstance(schema, dict) else None
 
 
-def _rule(given: Obj) -> Rule:
+def _rule(given: Obj) -> ValidationRule:
     message = given.get("messageExpression")
-    return Rule(
+    return ValidationRule(
         given=given,
         expression=cel.compiled(given["rule"], VARIABLES),
         message=cel.compiled(message, VARIABLES) if message else None,
@@ -91,11 +91,11 @@ def is_embedded(schema: Obj) -> bool:
     return bool(schema.get("x-kubernetes-embedded-resource"))
 
 
-def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[Cause]) -> list[Cause]:
+def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[StatusCause]) -> list[StatusCause]:
     """What the rules have against an object, after what its schema has ``found``."""
     if any(cause.reason in _BLOCKING for cause in found):
         why = "some validation rules were not checked because the object was invalid; correct the existing errors"
-        return [Cause("FieldValueInvalid", f"Invalid value: null: {why} to complete validation", "<nil>")]
+        return [StatusCause("FieldValueInvalid", f"Invalid value: null: {why} to complete validation", "<nil>")]
     return list(_Asking().ask(tree, obj, _MISSING if old is None else old, ""))
 
 
@@ -105,7 +105,7 @@ class _Asking:
     def __init__(self) -> None:
         self._left = MOST_STEPS
 
-    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool = False) -> Iterator[Cause]:
+    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool = False) -> Iterator[StatusCause]:
         """Complaints about a value and what is in it; ``old`` is _MISSING where there is nothing to compare with."""
         if value is None or self._left <= 0:
             return
@@ -120,7 +120,7 @@ class _Asking:
                 before = keyed.get(_key(tree.schema, item), _MISSING)
                 yield from self.ask(tree.items, item, before, f"{path}[{index}]", unchanged)
 
-    def _ask_object(self, tree: RuleTree, value: Obj, old: Any, path: str, unchanged: bool) -> Iterator[Cause]:
+    def _ask_object(self, tree: RuleTree, value: Obj, old: Any, path: str, unchanged: bool) -> Iterator[StatusCause]:
         known = old if isinstance(old, dict) else {}
         for name, item in value.items():
             below = tree.properties.get(name)
@@ -130,7 +130,7 @@ class _Asking:
             elif tree.additional is not None:
                 yield from self.ask(tree.additional, item, known.get(name, _MISSING), f"{path}[{name}]", unchanged)
 
-    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool) -> Iterator[Cause]:
+    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool) -> Iterator[StatusCause]:
         variables = {"self": visible(tree.schema, value, root=tree.root)}
         if old is not _MISSING and old is not None:
             variables["oldSelf"] = visible(tree.schema, old, root=tree.root)
@@ -230,11 +230,11 @@ def _by_key(schema: Obj, old: Any) -> Mapping[tuple[str, ...], Any]:
     return {_key(schema, item): item for item in old}
 
 
-def _invalid(path: str, shown: str, why: str) -> Cause:
-    return Cause("FieldValueInvalid", f'Invalid value: "{shown}": {why}', path or "<nil>")
+def _invalid(path: str, shown: str, why: str) -> StatusCause:
+    return StatusCause("FieldValueInvalid", f'Invalid value: "{shown}": {why}', path or "<nil>")
 
 
-def _not_evaluated(rule: Rule, error: NotEvaluated) -> str:
+def _not_evaluated(rule: ValidationRule, error: NotEvaluated) -> str:
     named = (rule.given.get("message") or rule.given["rule"]).strip()
     if isinstance(error, TooExpensive):
         return f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {named}"
@@ -244,21 +244,21 @@ def _not_evaluated(rule: Rule, error: NotEvaluated) -> str:
     return f"{error} evaluating rule: {named}"
 
 
-def _broken(rule: Rule, variables: Mapping[str, Any], path: str, shown: str) -> Cause:
+def _broken(rule: ValidationRule, variables: Mapping[str, Any], path: str, shown: str) -> StatusCause:
     """The complaint of a rule that does not hold."""
     detail = _message(rule, variables)
     where = f"{path}{rule.path}".lstrip(".") or "<nil>"
     match rule.given.get("reason"):
         case "FieldValueForbidden":
-            return Cause("FieldValueForbidden", f"Forbidden: {detail}", where)
+            return StatusCause("FieldValueForbidden", f"Forbidden: {detail}", where)
         case "FieldValueRequired":
-            return Cause("FieldValueRequired", f"Required value: {detail}", where)
+            return StatusCause("FieldValueRequired", f"Required value: {detail}", where)
         case "FieldValueDuplicate":
-            return Cause("FieldValueDuplicate", f'Duplicate value: "{shown}"', where)
+            return StatusCause("FieldValueDuplicate", f'Duplicate value: "{shown}"', where)
     return _invalid(where, shown, detail)
 
 
-def _message(rule: Rule, variables: Mapping[str, Any]) -> str:
+def _message(rule: ValidationRule, variables: Mapping[str, Any]) -> str:
     """What the rule's own expression says, else its message; one that says nothing sensible is passed over."""
     if rule.message is not None:
         try:

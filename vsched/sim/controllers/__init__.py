@@ -12,13 +12,13 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
-from vsched.sim.controllers.event_recorder import Recorder
+from vsched.sim.controllers.event_recorder import EventRecorder
 from vsched.sim.controllers.garbage import GarbageCollector
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes.kubelet import Addresses, Kubelets, NodeAgents
 from vsched.sim.controllers.nodes.lifecycle import NodeLifecycle, OrphanedPods, TaintEviction
-from vsched.sim.controllers.nodes.usage_meter import Meter
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.nodes.usage_meter import UsageMeter
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.pod_lifecycle import PodTimes
 from vsched.sim.controllers.pod_usage import UsageSettings
 from vsched.sim.controllers.quotas import Quotas
@@ -34,7 +34,16 @@ from vsched.sim.controllers.workloads.jobs import JobTimes
 from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.store import Store
 
-__all__ = ["ControllerSettings", "Engine", "JobTimes", "Meter", "PodTimes", "Roster", "UsageSettings", "start_engine"]
+__all__ = [
+    "ControllerSettings",
+    "Engine",
+    "JobTimes",
+    "PodIndex",
+    "PodTimes",
+    "UsageMeter",
+    "UsageSettings",
+    "start_engine",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class ControllerSettings:
 
 def every_controller(
     client: LocalClient,
-    roster: Roster,
+    pod_index: PodIndex,
     registry: KindRegistry,
     settings: ControllerSettings,
     catch_up: Callable[[], None],
@@ -65,31 +74,33 @@ def every_controller(
     kubelet = client.named("kubelet")
     node_ip = Addresses(172, 16, 16)
     return [
-        Kubelets(kubelet, roster, settings.pods),
-        NodeAgents(kubelet, roster, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
-        NodeLifecycle(client, roster),
-        TaintEviction(client, roster),
-        OrphanedPods(client, roster, settings.orphan_quarantine),
-        ReplicaSets(client, roster),
-        Deployments(client, roster),
-        StatefulSets(client, roster),
-        DaemonSets(client, roster),
-        Jobs(client, roster, settings.jobs),
-        CronJobs(client, roster),
-        DisruptionBudgets(client, roster),
-        Quotas(client, roster),
-        GarbageCollector(client, roster, registry, catch_up),
-        Namespaces(client, roster, registry),
+        Kubelets(kubelet, pod_index, settings.pods),
+        NodeAgents(kubelet, pod_index, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
+        NodeLifecycle(client, pod_index),
+        TaintEviction(client, pod_index),
+        OrphanedPods(client, pod_index, settings.orphan_quarantine),
+        ReplicaSets(client, pod_index),
+        Deployments(client, pod_index),
+        StatefulSets(client, pod_index),
+        DaemonSets(client, pod_index),
+        Jobs(client, pod_index, settings.jobs),
+        CronJobs(client, pod_index),
+        DisruptionBudgets(client, pod_index),
+        Quotas(client, pod_index),
+        GarbageCollector(client, pod_index, registry, catch_up),
+        Namespaces(client, pod_index, registry),
     ]
 
 
-def start_engine(store: Store, client: LocalClient, settings: ControllerSettings, meter: Meter | None = None) -> Engine:
+def start_engine(
+    store: Store, client: LocalClient, settings: ControllerSettings, meter: UsageMeter | None = None
+) -> Engine:
     """Starts all controllers, with the meter where there is one; the caller closes the engine."""
-    roster = Roster(client) if meter is None else meter.roster
-    engine = Engine(store, roster, Recorder(client) if settings.events else None)
+    pod_index = PodIndex(client) if meter is None else meter.pod_index
+    engine = Engine(store, pod_index, EventRecorder(client) if settings.events else None)
     if meter is not None:
         engine.add(meter)
-    for controller in every_controller(client, roster, store.registry, settings, engine.catch_up):
+    for controller in every_controller(client, pod_index, store.registry, settings, engine.catch_up):
         engine.add(controller)
     engine.start()
     return engine

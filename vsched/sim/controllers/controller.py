@@ -12,7 +12,7 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.objects import split_key
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.queue import WorkQueue
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
@@ -34,9 +34,9 @@ class Controller(ABC):
     settle_seconds: ClassVar[float] = 0.0
     """How long changes are collected before it looks: for controllers whose look is a long one."""
 
-    def __init__(self, client: LocalClient, roster: Roster) -> None:
+    def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
         self.client = client
-        self.roster = roster
+        self.pod_index = pod_index
         self.queue = WorkQueue()
         self.retries: dict[str, int] = {}
 

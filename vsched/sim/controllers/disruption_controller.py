@@ -50,7 +50,7 @@ class DisruptionBudgets(Controller):
         budget = self.find(key)
         if budget is None or is_deleting(budget):
             return ()
-        pods = [pod for pod in self.roster.in_namespace(budget["metadata"]["namespace"]) if _selected(budget, pod)]
+        pods = [pod for pod in self.pod_index.in_namespace(budget["metadata"]["namespace"]) if _selected(budget, pod)]
         return disruption_budgets.reconcile(budget, pods, self._scale, utc_now())
 
     def _scale(self, reference: Obj) -> int | None:

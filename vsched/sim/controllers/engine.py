@@ -15,9 +15,9 @@ from time import monotonic
 from vsched.errors import BadObject
 from vsched.sim.controllers.actions import After, Create, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
-from vsched.sim.controllers.event_messages import Deed, of_failure, of_success
-from vsched.sim.controllers.event_recorder import Recorder
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.event_messages import Write, of_failure, of_success
+from vsched.sim.controllers.event_recorder import EventRecorder
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Behind, Event, Store, Subscription
@@ -37,9 +37,9 @@ RESTART_SECONDS, RESTART_LIMIT_SECONDS = 0.1, 10.0
 class Engine:
     """Owns the controllers' tasks from start to close."""
 
-    def __init__(self, store: Store, roster: Roster, recorder: Recorder | None = None) -> None:
+    def __init__(self, store: Store, pod_index: PodIndex, recorder: EventRecorder | None = None) -> None:
         self._store = store
-        self._roster = roster
+        self._pod_index = pod_index
         self._recorder = recorder
         self._controllers: list[Controller] = []
         self._sinks: dict[str, list[Controller]] = defaultdict(list)
@@ -147,7 +147,7 @@ class Engine:
             obj, gone = event.obj, event.type == "DELETED"
             old = event.previous.obj if event.previous is not None else None
             if resource == "pods":
-                self._roster.note(obj, gone=gone)
+                self._pod_index.note(obj, gone=gone)
             for controller in sinks:
                 for key in controller.affected(resource, obj, old, gone=gone):
                     controller.queue.add_after(key, controller.settle_seconds)
@@ -177,7 +177,7 @@ class Engine:
                     continue
                 made = self._perform(controller, action)
                 if made is not None and isinstance(action, Create) and action.resource == "pods":
-                    self._roster.note(made, gone=False)
+                    self._pod_index.note(made, gone=False)
         except Failure as failure:
             log.debug("%s: %s: %s", controller.name, key, failure)
             self._retry(controller, key)
@@ -189,7 +189,7 @@ class Engine:
         else:
             controller.retries.pop(key, None)
 
-    def _perform(self, controller: Controller, action: Deed) -> Obj | None:
+    def _perform(self, controller: Controller, action: Write) -> Obj | None:
         """Carries an action out, and says so where Events are told."""
         recorder = self._recorder if controller.component else None
         if recorder is None:

@@ -21,13 +21,13 @@ _COMPONENTS = {
     "CronJob": "cronjob-controller",
 }
 KUBELET = "kubelet"
-Deed = Create | Update | SetStatus | Delete
+Write = Create | Update | SetStatus | Delete
 _COUNTED = ("ReplicaSet", "DaemonSet", "Job")
 """Owners that speak of their pods in the same words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class EventMessage:
     """An Event to be: about whom, what, and who says it."""
 
     about: Obj
@@ -39,7 +39,7 @@ class Notice:
     warning: bool = False
 
 
-def of_success(component: str, action: Deed, before: Obj | None, made: Obj | None) -> list[Notice]:
+def of_success(component: str, action: Write, before: Obj | None, made: Obj | None) -> list[EventMessage]:
     """What the component says once the action is done; ``made`` is the object that a creation led to."""
     if isinstance(action, Create):
         return list(_created(component, action.resource, made or action.obj))
@@ -52,7 +52,7 @@ def of_success(component: str, action: Deed, before: Obj | None, made: Obj | Non
     return list(_scaled(component, action.obj, before)) if action.resource == "apps/replicasets" else []
 
 
-def of_failure(component: str, action: Deed, before: Obj | None, why: str) -> list[Notice]:
+def of_failure(component: str, action: Write, before: Obj | None, why: str) -> list[EventMessage]:
     """What the component says of an object that it could not make or delete."""
     obj = action.obj if isinstance(action, Create) else before
     owner = _owner(component, obj) if obj is not None else None
@@ -68,7 +68,7 @@ def of_failure(component: str, action: Deed, before: Obj | None, why: str) -> li
     return [_by(owner, reason, message, warning=True)]
 
 
-def _created(component: str, resource: str, obj: Obj) -> Iterator[Notice]:
+def _created(component: str, resource: str, obj: Obj) -> Iterator[EventMessage]:
     owner, name = _owner(component, obj), obj["metadata"].get("name", "")
     if owner is None:
         return
@@ -83,14 +83,14 @@ def _created(component: str, resource: str, obj: Obj) -> Iterator[Notice]:
         yield _by(owner, "ScalingReplicaSet", f"Scaled up replica set {name} from 0 to {replicas_of(obj)}")
 
 
-def _killed(pod: Obj) -> Iterator[Notice]:
+def _killed(pod: Obj) -> Iterator[EventMessage]:
     """A kubelet lets a pod go when its containers are at their end."""
     if not is_finished(pod) and (pod.get("status") or {}).get("containerStatuses"):
         for each in pod["spec"].get("containers") or ():
             yield _by_kubelet(pod, each["name"], "Killing", f"Stopping container {each['name']}")
 
 
-def _deleted(component: str, resource: str, before: Obj) -> Iterator[Notice]:
+def _deleted(component: str, resource: str, before: Obj) -> Iterator[EventMessage]:
     owner, name = _owner(component, before), before["metadata"]["name"]
     if owner is None:
         return
@@ -102,14 +102,14 @@ def _deleted(component: str, resource: str, before: Obj) -> Iterator[Notice]:
         yield _by(owner, "SuccessfulDelete", f"Deleted job {name}")
 
 
-def _scaled(component: str, wanted: Obj, before: Obj) -> Iterator[Notice]:
+def _scaled(component: str, wanted: Obj, before: Obj) -> Iterator[EventMessage]:
     owner, new, old = _owner(component, before), replicas_of(wanted), replicas_of(before)
     if owner is not None and owner["kind"] == "Deployment" and new != old:
         way, name = ("up" if new > old else "down"), before["metadata"]["name"]
         yield _by(owner, "ScalingReplicaSet", f"Scaled {way} replica set {name} from {old} to {new}")
 
 
-def _changed(component: str, action: SetStatus, before: Obj) -> Iterator[Notice]:
+def _changed(component: str, action: SetStatus, before: Obj) -> Iterator[EventMessage]:
     if action.resource == "pods" and component == KUBELET:
         yield from _killed(before) if is_deleting(before) else _ran(action.status, before)
     elif action.resource == "batch/jobs" and component == _COMPONENTS["Job"]:
@@ -118,7 +118,7 @@ def _changed(component: str, action: SetStatus, before: Obj) -> Iterator[Notice]
         yield from _of_cron_job(action.status, before)
 
 
-def _ran(status: Obj, before: Obj) -> Iterator[Notice]:
+def _ran(status: Obj, before: Obj) -> Iterator[EventMessage]:
     """Containers that have come up, for the first time or once more."""
     was = {each["name"]: each for each in _containers(before.get("status") or {})}
     images = {each["name"]: each.get("image", "") for each in _specs(before)}
@@ -135,7 +135,7 @@ def _ran(status: Obj, before: Obj) -> Iterator[Notice]:
                 yield _by_kubelet(before, name, reason, message)
 
 
-def _of_job(status: Obj, before: Obj) -> Iterator[Notice]:
+def _of_job(status: Obj, before: Obj) -> Iterator[EventMessage]:
     about = reference(before, "batch/v1", "Job")
     component = _COMPONENTS["Job"]
     for each in status.get("conditions") or ():
@@ -144,22 +144,22 @@ def _of_job(status: Obj, before: Obj) -> Iterator[Notice]:
             continue
         match each["type"], each["status"]:
             case "Complete", "True":
-                yield Notice(about, "Completed", "Job completed", component)
+                yield EventMessage(about, "Completed", "Job completed", component)
             case "Failed", "True":
-                yield Notice(about, each.get("reason", ""), each.get("message", ""), component, warning=True)
+                yield EventMessage(about, each.get("reason", ""), each.get("message", ""), component, warning=True)
             case "Suspended", "True":
-                yield Notice(about, "Suspended", "Job suspended", component)
+                yield EventMessage(about, "Suspended", "Job suspended", component)
             case "Suspended", "False":
-                yield Notice(about, "Resumed", "Job resumed", component)
+                yield EventMessage(about, "Resumed", "Job resumed", component)
 
 
-def _of_cron_job(status: Obj, before: Obj) -> Iterator[Notice]:
+def _of_cron_job(status: Obj, before: Obj) -> Iterator[EventMessage]:
     """Jobs that are no longer active."""
     left = {each["name"] for each in status.get("active") or ()}
     for each in (before.get("status") or {}).get("active") or ():
         if each["name"] not in left:
             about = reference(before, "batch/v1", "CronJob")
-            yield Notice(about, "SawCompletedJob", f"Saw completed job: {each['name']}", _COMPONENTS["CronJob"])
+            yield EventMessage(about, "SawCompletedJob", f"Saw completed job: {each['name']}", _COMPONENTS["CronJob"])
 
 
 def _containers(status: Obj) -> list[Obj]:
@@ -192,12 +192,12 @@ def _owner(component: str, obj: Obj) -> Obj | None:
     return {**kept, "namespace": obj["metadata"]["namespace"]}
 
 
-def _by(owner: Obj, reason: str, message: str, *, warning: bool = False) -> Notice:
-    return Notice(owner, reason, message, _COMPONENTS[owner["kind"]], warning=warning)
+def _by(owner: Obj, reason: str, message: str, *, warning: bool = False) -> EventMessage:
+    return EventMessage(owner, reason, message, _COMPONENTS[owner["kind"]], warning=warning)
 
 
-def _by_kubelet(pod: Obj, container: str, reason: str, message: str) -> Notice:
+def _by_kubelet(pod: Obj, container: str, reason: str, message: str) -> EventMessage:
     first = any(each["name"] == container for each in pod["spec"].get("initContainers") or ())
     path = f"spec.{'initContainers' if first else 'containers'}{{{container}}}"
     about = {**reference(pod, "v1", "Pod"), "fieldPath": path}
-    return Notice(about, reason, message, KUBELET, pod["spec"].get("nodeName", ""))
+    return EventMessage(about, reason, message, KUBELET, pod["spec"].get("nodeName", ""))

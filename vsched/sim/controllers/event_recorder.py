@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import count
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.event_messages import Notice
+from vsched.sim.controllers.event_messages import EventMessage
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import format_time, utc_now
@@ -28,7 +28,7 @@ _Group = tuple[str, str, str, str, str]
 _GONE = 404
 
 
-class Recorder:
+class EventRecorder:
     """Takes notices, and writes each at once."""
 
     def __init__(self, client: LocalClient) -> None:
@@ -39,11 +39,11 @@ class Recorder:
         """The messages of a group since when."""
         self._numbers = count(1)
 
-    def tell_all(self, notices: Iterable[Notice]) -> None:
+    def tell_all(self, notices: Iterable[EventMessage]) -> None:
         for notice in notices:
             self.tell(notice)
 
-    def tell(self, notice: Notice) -> None:
+    def tell(self, notice: EventMessage) -> None:
         """Events are news and no more: one that is refused, as in a namespace that goes away, is left untold."""
         now = utc_now()
         group = _group(notice)
@@ -90,7 +90,7 @@ class Recorder:
             return False
         return True
 
-    def _made(self, notice: Notice, message: str, now: datetime) -> tuple[str, str]:
+    def _made(self, notice: EventMessage, message: str, now: datetime) -> tuple[str, str]:
         about = {field: value for field, value in notice.about.items() if value}
         namespace, moment = about.get("namespace", "default"), format_time(now)
         name = f"{about['name']}.{int(now.timestamp() * 1e6):x}{next(self._numbers):x}"
@@ -116,6 +116,6 @@ class Recorder:
         return namespace, name
 
 
-def _group(notice: Notice) -> _Group:
+def _group(notice: EventMessage) -> _Group:
     about = notice.about
     return notice.component, about.get("uid", ""), about.get("fieldPath", ""), notice.reason, notice.host

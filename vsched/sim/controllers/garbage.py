@@ -15,14 +15,14 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting, split_key, with_owners, without_finalizer
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.kinds import KindRegistry, Obj
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 
 
-class Owner(Enum):
+class OwnerState(Enum):
     """What became of the object an owner reference names."""
 
     SOLID = "there"
@@ -44,7 +44,7 @@ def finalizers_of(obj: Obj) -> tuple[str, ...]:
 
 
 def decide(
-    resource: str, obj: Obj, dependents: Sequence[Dependent], owners: Callable[[Obj], Owner], has_dependents: bool
+    resource: str, obj: Obj, dependents: Sequence[Dependent], owners: Callable[[Obj], OwnerState], has_dependents: bool
 ) -> list[Action]:
     """What to do with an object: on its way out it lets its dependents go, else it must still have an owner."""
     if is_deleting(obj) and ORPHAN in finalizers_of(obj):
@@ -56,14 +56,14 @@ def decide(
         return []
     references = obj["metadata"].get("ownerReferences") or ()
     states = [(reference, owners(reference)) for reference in references]
-    if not states or any(state is Owner.UNKNOWN for _, state in states):
+    if not states or any(state is OwnerState.UNKNOWN for _, state in states):
         return []
-    solid = [reference for reference, state in states if state is Owner.SOLID]
+    solid = [reference for reference, state in states if state is OwnerState.SOLID]
     if len(solid) == len(states):
         return []
     if solid:
         return [Update(resource, with_owners(obj, solid))]
-    waited_for = any(state is Owner.WAITING for _, state in states)
+    waited_for = any(state is OwnerState.WAITING for _, state in states)
     propagation = "Foreground" if (waited_for and has_dependents) or FOREGROUND in finalizers_of(obj) else "Background"
     return [delete(resource, obj, propagation=propagation)]
 
@@ -88,9 +88,9 @@ class GarbageCollector(Controller):
     watches: ClassVar[tuple[str, ...]] = (EVERYTHING,)
 
     def __init__(
-        self, client: LocalClient, roster: Roster, registry: KindRegistry, catch_up: Callable[[], None]
+        self, client: LocalClient, pod_index: PodIndex, registry: KindRegistry, catch_up: Callable[[], None]
     ) -> None:
-        super().__init__(client, roster)
+        super().__init__(client, pod_index)
         self._registry = registry
         self._catch_up = catch_up
         self._dependents: dict[str, dict[str, None]] = defaultdict(dict)
@@ -161,15 +161,15 @@ class GarbageCollector(Controller):
                 found.append(f"{kind.path}|{namespace}/{reference['name']}")
         return found
 
-    def _owner(self, reference: Obj, namespace: str) -> Owner:
+    def _owner(self, reference: Obj, namespace: str) -> OwnerState:
         kind = self._registry.of(reference["apiVersion"], reference["kind"])
         if kind is None:
-            return Owner.UNKNOWN
+            return OwnerState.UNKNOWN
         owner = self.client.get(kind.path, namespace if kind.namespaced else "", reference["name"])
         if owner is None or owner["metadata"]["uid"] != reference["uid"]:
-            return Owner.ABSENT
+            return OwnerState.ABSENT
         waiting = is_deleting(owner) and FOREGROUND in finalizers_of(owner) and reference.get("blockOwnerDeletion")
-        return Owner.WAITING if waiting else Owner.SOLID
+        return OwnerState.WAITING if waiting else OwnerState.SOLID
 
     def _read(self, key: str) -> Obj | None:
         resource, _, path = key.partition("|")

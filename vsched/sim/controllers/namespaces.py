@@ -10,7 +10,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.objects import is_deleting
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.kinds import KindRegistry, Obj
 
 BURST = 200
@@ -34,8 +34,8 @@ class Namespaces(Controller):
     primary: ClassVar[str] = "namespaces"
     watches: ClassVar[tuple[str, ...]] = (EVERYTHING,)
 
-    def __init__(self, client: LocalClient, roster: Roster, registry: KindRegistry) -> None:
-        super().__init__(client, roster)
+    def __init__(self, client: LocalClient, pod_index: PodIndex, registry: KindRegistry) -> None:
+        super().__init__(client, pod_index)
         self._registry = registry
         self._ending: set[str] = set()
 

@@ -15,7 +15,7 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 
-class Roster:
+class PodIndex:
     """Kept current by the engine from the watch of pods."""
 
     def __init__(self, client: LocalClient) -> None:

@@ -38,7 +38,7 @@ class PodTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class NodeFacts:
     """What a pod's status tells of its node."""
 
     ip: str
@@ -81,7 +81,7 @@ def may_act(pod: Obj, times: PodTimes) -> bool:
 
 
 def next_steps(
-    pod: Obj, host: Host | None, elapsed: float, now: datetime, times: PodTimes, new_ip: Callable[[], str]
+    pod: Obj, host: NodeFacts | None, elapsed: float, now: datetime, times: PodTimes, new_ip: Callable[[], str]
 ) -> list[Action]:
     """What the kubelet does for a pod ``elapsed`` seconds into its stage; that of a node that is down does nothing."""
     if host is None or not host.ready:
@@ -96,7 +96,7 @@ def next_steps(
     return []
 
 
-def _start(pod: Obj, host: Host, wait: float, now: datetime, new_ip: Callable[[], str]) -> list[Action]:
+def _start(pod: Obj, host: NodeFacts, wait: float, now: datetime, new_ip: Callable[[], str]) -> list[Action]:
     if wait > 0:
         return [After(wait)]
     pod_ip = host.ip if pod["spec"].get("hostNetwork") else new_ip()

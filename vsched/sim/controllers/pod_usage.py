@@ -54,7 +54,7 @@ class UsageSettings:
     seed: int = 1
 
 
-class Load(NamedTuple):
+class PodUsage(NamedTuple):
     """What one pod uses: cores and bytes on average, and how its cpu moves about that."""
 
     cpu: float
@@ -65,23 +65,23 @@ class Load(NamedTuple):
 
 
 @dataclass(slots=True)
-class Stay:
+class PlacedUsage:
     """A load that was on a node for a time; seconds since the epoch."""
 
     node: str
-    load: Load
+    load: PodUsage
     began: float
     ended: float = math.inf
 
 
-def pod_load(pod: Obj, settings: UsageSettings) -> Load:
+def pod_load(pod: Obj, settings: UsageSettings) -> PodUsage:
     """What a pod uses; an annotation that cannot be read counts as not there."""
     annotations = pod["metadata"].get("annotations") or {}
     draw = random.Random(f"{settings.seed}/{pod['metadata']['uid']}")
     share, phase = draw.uniform(settings.low, settings.high), draw.random()
     request = requested(pod)
     swing = _readable(annotations, SWING, _share)
-    return Load(
+    return PodUsage(
         _used(annotations, CPU_USAGE, request["cpu"], share),
         _used(annotations, MEMORY_USAGE, request["memory"], share),
         settings.swing if swing is None else swing,
@@ -89,18 +89,18 @@ def pod_load(pod: Obj, settings: UsageSettings) -> Load:
     )
 
 
-def node_load(node: Obj, capacity: Mapping[str, float]) -> Load:
+def node_load(node: Obj, capacity: Mapping[str, float]) -> PodUsage:
     """What a node uses besides its pods."""
     annotations = node["metadata"].get("annotations") or {}
-    return Load(
+    return PodUsage(
         _used(annotations, CPU_USAGE, capacity["cpu"], 0.0), _used(annotations, MEMORY_USAGE, capacity["memory"], 0.0)
     )
 
 
 def capacity_of(node: Obj) -> dict[str, float]:
     """Cores and bytes; zero where the node does not say."""
-    told = node.get("status", {}).get("capacity") or {}
-    return {name: float(amount(told.get(name, "0"))) for name in ("cpu", "memory")}
+    capacity = node.get("status", {}).get("capacity") or {}
+    return {name: float(amount(capacity.get(name, "0"))) for name in ("cpu", "memory")}
 
 
 def requested(pod: Obj) -> dict[str, float]:
@@ -133,11 +133,11 @@ def window(now: float, seconds: float, began: float) -> Floats:
 
 
 def sums(
-    stays: Sequence[Stay], groups: Sequence[int], count: int, times: Floats, cycle_seconds: float
+    stays: Sequence[PlacedUsage], groups: Sequence[int], count: int, times: Floats, cycle_seconds: float
 ) -> tuple[Floats, Floats]:
     """float64[times, groups] of cores and of bytes: what each group of stays used at each moment; one group a stay."""
-    told = chain.from_iterable((stay.began, stay.ended, *stay.load) for stay in stays)
-    began, ended, cpu, memory, swing, phase = np.fromiter(told, float).reshape(-1, 6).T.copy()
+    rows = chain.from_iterable((stay.began, stay.ended, *stay.load) for stay in stays)
+    began, ended, cpu, memory, swing, phase = np.fromiter(rows, float).reshape(-1, 6).T.copy()
     place = np.array(groups, int)
     cores, held = np.zeros((len(times), count)), np.zeros((len(times), count))
     for at, time in enumerate(times):

@@ -12,7 +12,7 @@ import orjson
 
 from vsched.sim.documents import discovery, openapi
 from vsched.sim.requests.answers import Answer, text
-from vsched.sim.requests.request import ACCEPTED, Call
+from vsched.sim.requests.request import ACCEPTED, ApiRequest
 from vsched.sim.store.api_errors import method_not_allowed, not_acceptable
 from vsched.sim.store.kinds import KindRegistry, Obj
 
@@ -49,7 +49,7 @@ class Documents:
         self._rendered: dict[str, bytes] = {}
         self._rendered_at = -1
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: ApiRequest) -> Answer:
         parts = call.path.strip("/").split("/")
         if parts[0] not in _TOPS or (parts[0] == "" and call.path != "/"):
             return text(_NOT_FOUND, 404)
@@ -65,7 +65,7 @@ class Documents:
             return text(_NOT_FOUND, 404)
         return Answer(obj=VERSION if parts == ["version"] else {"paths": self._paths()})
 
-    def _discovery(self, call: Call, parts: list[str]) -> Answer:
+    def _discovery(self, call: ApiRequest, parts: list[str]) -> Answer:
         if not any(media in call.accept for media in _JSON_MEDIA) and call.accept:
             raise not_acceptable(ACCEPTED)
         core = parts[0] == "api"
@@ -85,7 +85,7 @@ class Documents:
         body = self._kept(f"{group}/{version}", lambda: discovery.resources(self._registry, group, version))
         return Answer(raw=body)
 
-    def _openapi(self, call: Call, parts: list[str]) -> Answer:
+    def _openapi(self, call: ApiRequest, parts: list[str]) -> Answer:
         if parts == ["v3"]:
             return Answer(raw=self._kept("v3", lambda: openapi.index(self._registry)))
         if parts == ["v2"]:
@@ -134,7 +134,7 @@ def _group_version(parts: list[str]) -> tuple[str, str]:
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "apis" else ("", "")
 
 
-def _health(call: Call, parts: list[str]) -> Answer:
+def _health(call: ApiRequest, parts: list[str]) -> Answer:
     if len(parts) == 2 and parts[1] in _CHECKS:
         return text("ok")
     if len(parts) > 1:

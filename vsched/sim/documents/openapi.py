@@ -13,7 +13,7 @@ import orjson
 
 from vsched.sim.documents.openapi_paths import paths_of
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.schema import OBJECT_META, Field, SchemaTable, Type, schema_table, type_name
+from vsched.sim.store.schema import OBJECT_META, SchemaField, SchemaTable, Type, schema_table, type_name
 
 _TITLE = {"title": "Kubernetes", "version": "v1.36.2"}
 _MACHINERY = "io.k8s.apimachinery.pkg"
@@ -187,7 +187,7 @@ class _Writer:
         if one.atomic:
             schema["x-kubernetes-map-type"] = "atomic"
 
-    def _property(self, item: Field) -> Obj:
+    def _property(self, item: SchemaField) -> Obj:
         value = self._value(item.of)
         if item.wrapped:
             value = {"type": "array", "items": value}
@@ -210,7 +210,7 @@ class _Writer:
         return self._reference(component_name(of))
 
 
-def _list_rules(item: Field) -> Obj:
+def _list_rules(item: SchemaField) -> Obj:
     """How patches and server-side apply treat a list, in the extensions clients read."""
     rules: Obj = {}
     if item.map_keys:

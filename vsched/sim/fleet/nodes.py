@@ -31,7 +31,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
-class NodeGroup:
+class FleetGroup:
     """Nodes that are alike but for name and zone."""
 
     count: int
@@ -53,10 +53,10 @@ def uniform_fleet(count: int) -> list[Obj]:
     """So many default nodes."""
     if not 0 <= count <= MAX_NODES:
         raise BadInput(f"{count} nodes: expected 0 to {MAX_NODES}")
-    return fleet([NodeGroup(count)])
+    return fleet([FleetGroup(count)])
 
 
-def fleet(groups: list[NodeGroup], now: datetime | None = None) -> list[Obj]:
+def fleet(groups: list[FleetGroup], now: datetime | None = None) -> list[Obj]:
     """The Node manifests of all groups, with their kubelets up."""
     moment, address = now or utc_now(), Addresses(172, 16, 16)
     return [_node(group, index, address(), moment) for group in groups for index in range(group.count)]
@@ -91,8 +91,8 @@ def _entries(document: Manifest) -> Iterator[tuple[str, Obj]]:
         yield where, entry
 
 
-def _group(where: str, entry: Obj) -> NodeGroup:
-    known = {each.name for each in fields(NodeGroup)}
+def _group(where: str, entry: Obj) -> FleetGroup:
+    known = {each.name for each in fields(FleetGroup)}
     for name in entry:
         if name not in known:
             raise BadInput(f"{where}: unknown key {name!r}: expected some of {', '.join(sorted(known))}")
@@ -112,7 +112,7 @@ def _group(where: str, entry: Obj) -> NodeGroup:
     if problem := usage_problem({"metadata": {"annotations": maps["annotations"]}}):
         raise BadInput(f"{where}: {problem}")
     taints = [_taint(f"{where}: taints[{index}]", each) for index, each in enumerate(_list(where, entry.get("taints")))]
-    return NodeGroup(count, str(entry.get("prefix", "node-")), start, taints=taints, zones=zones, **maps)
+    return FleetGroup(count, str(entry.get("prefix", "node-")), start, taints=taints, zones=zones, **maps)
 
 
 def _texts(where: str, value: Any) -> dict[str, str]:
@@ -146,7 +146,7 @@ def _taint(where: str, value: Any) -> Obj:
     return taint
 
 
-def _node(group: NodeGroup, index: int, address: str, now: datetime) -> Obj:
+def _node(group: FleetGroup, index: int, address: str, now: datetime) -> Obj:
     name = f"{group.prefix}{group.start + index}"
     labels = {
         "kubernetes.io/hostname": name,

@@ -34,7 +34,7 @@ from vsched.sim.store.field_ownership import owned_paths, to_fields
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import format_time
-from vsched.sim.writer import WriteOptions, Writer
+from vsched.sim.writer import ObjectWriter, WriteOptions
 
 MOST = 1_000_000
 
@@ -82,10 +82,10 @@ def read_residents(path: Path) -> list[Residents]:
     return found
 
 
-class Settlement:
+class ResidentLoader:
     """Puts residents into a store; nobody need be looking yet."""
 
-    def __init__(self, store: Store, writer: Writer, nodes: Sequence[Obj], now: datetime) -> None:
+    def __init__(self, store: Store, writer: ObjectWriter, nodes: Sequence[Obj], now: datetime) -> None:
         self._store, self._writer, self._now = store, writer, now
         self._nodes = nodes
         self._placed = 0
@@ -99,7 +99,7 @@ class Settlement:
             raise BadInput(f"residents {residents.prefix}*: they run, and there is no node (expected some)")
         for number in range(min(residents.namespaces, residents.gangs)):
             self._open_namespace(residents.namespace_of(number))
-        likenesses: dict[str, Likeness] = {}
+        likenesses: dict[str, PodCopier] = {}
         for gang in range(residents.gangs):
             namespace = residents.namespace_of(gang)
             if namespace not in likenesses:
@@ -112,16 +112,16 @@ class Settlement:
         if self._store.get(kind, "", name) is None:
             self._writer.create(kind, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
-    def _likeness(self, residents: Residents, namespace: str) -> Likeness:
+    def _likeness(self, residents: Residents, namespace: str) -> PodCopier:
         try:
             admitted = self._writer.create(
                 self._pods, namespace, _body(residents, namespace), WriteOptions(dry_run=True)
             )
         except Failure as failure:
             raise BadInput(f"residents {residents.prefix}*: {failure.message}") from None
-        return Likeness(self._pods, admitted, residents.running, self._now)
+        return PodCopier(self._pods, admitted, residents.running, self._now)
 
-    def _settle_gang(self, residents: Residents, likeness: Likeness, gang: int) -> None:
+    def _settle_gang(self, residents: Residents, likeness: PodCopier, gang: int) -> None:
         first = gang * residents.gang
         size = min(residents.gang, residents.count - first)
         group = f"{residents.prefix}{gang}" if residents.gang > 1 else ""
@@ -139,19 +139,19 @@ class Settlement:
         return self._nodes[self._placed % len(self._nodes)]
 
 
-class Likeness:
+class PodCopier:
     """An admitted pod, and others made like it; what is equal in all of them is shared."""
 
     def __init__(self, kind: Kind, admitted: Obj, running: bool, now: datetime) -> None:
         self._moment = format_time(now)
         self._admitted = admitted
-        books = [_books(kind, admitted, "kube-controller-manager", self._moment)]
+        entries = [_managed_fields(kind, admitted, "kube-controller-manager", self._moment)]
         self._status: Obj = admitted["status"]
         if running:
             self._status = running_status(admitted, "", "", now)
             of_status = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": self._status}
-            books.append({**_books(kind, of_status, "kubelet", self._moment), "subresource": "status"})
-        self._books = books
+            entries.append({**_managed_fields(kind, of_status, "kubelet", self._moment), "subresource": "status"})
+        self._entries = entries
 
     def pod(self, name: str, group: str, node: Obj | None, new_ip: Any) -> Obj:
         """One more pod, on a node where there is one."""
@@ -162,7 +162,7 @@ class Likeness:
             "uid": uid,
             "creationTimestamp": self._moment,
             "labels": {**admitted["metadata"]["labels"], "app.kubernetes.io/instance": group or name},
-            "managedFields": self._books,
+            "managedFields": self._entries,
         }
         if group:
             metadata["annotations"] = {**metadata["annotations"], GROUP_NAME: group}
@@ -174,18 +174,20 @@ class Likeness:
 
     def _status_on(self, node: Obj, uid: str, pod_ip: str) -> Obj:
         address = next((each["address"] for each in node.get("status", {}).get("addresses") or ()), "")
-        told = [{**each, "containerID": f"sim://{uid}/{each['name']}"} for each in self._status["containerStatuses"]]
+        containers = [
+            {**each, "containerID": f"sim://{uid}/{each['name']}"} for each in self._status["containerStatuses"]
+        ]
         return {
             **self._status,
             "hostIP": address,
             "hostIPs": [{"ip": address}],
             "podIP": pod_ip,
             "podIPs": [{"ip": pod_ip}],
-            "containerStatuses": told,
+            "containerStatuses": containers,
         }
 
 
-def _books(kind: Kind, obj: Obj, manager: str, moment: str) -> Obj:
+def _managed_fields(kind: Kind, obj: Obj, manager: str, moment: str) -> Obj:
     """An entry of metadata.managedFields: pods of a real cluster have them, and they are a good part of their size."""
     return {
         "manager": manager,

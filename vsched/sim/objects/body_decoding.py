@@ -10,9 +10,9 @@ import json
 import orjson
 
 from vsched.sim.objects import crds, request_bodies
-from vsched.sim.objects.field_decoding import Malformed, cannot_decode, conform, decode, json_type
+from vsched.sim.objects.field_decoding import DecodingError, cannot_decode, conform, decode, json_type
 from vsched.sim.objects.json_errors import summary
-from vsched.sim.store.api_errors import Cause, Failure, bad_request, invalid, invalid_named
+from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, invalid, invalid_named
 from vsched.sim.store.field_errors import invalid_value
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import schema_table, type_name
@@ -42,7 +42,7 @@ def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[s
     else:
         try:
             obj, unknown = decode(kind, _typed_patch(kind, body))
-        except Malformed as error:
+        except DecodingError as error:
             raise _bad_patch(body, patch, str(error)) from None
     if unknown and field_validation != "Ignore":
         texts = _texts(unknown)
@@ -119,7 +119,7 @@ def _typed_patch(kind: Kind, body: Obj) -> Obj:
         return body if body.get("kind") and body.get("apiVersion") else typed(kind, body)
     why = _conversion_problem(kind, str(given_kind), str(given_version))
     if why:
-        raise Malformed(why)
+        raise DecodingError(why)
     return {**body, "kind": kind.kind, "apiVersion": kind.api_version}
 
 
@@ -144,4 +144,4 @@ def _texts(unknown: list[str]) -> list[str]:
 def _bad_patch(body: Obj, patch: object, why: str) -> Failure:
     shown = orjson.dumps(body).decode() if patch is None else show_as_go(patch)
     quoted = json.dumps(shown, ensure_ascii=False)
-    return invalid_named("", "", "", "", [Cause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])
+    return invalid_named("", "", "", "", [StatusCause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])

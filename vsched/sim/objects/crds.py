@@ -17,17 +17,17 @@ import yaml
 from vsched.sim.cel import validation_rules
 from vsched.sim.cel.rule_compilation import rule_causes
 from vsched.sim.objects import structural_schema
-from vsched.sim.store.api_errors import Cause, Failure
+from vsched.sim.store.api_errors import Failure, StatusCause
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_preconditions, delete
-from vsched.sim.store.kinds import Column, Kind, Obj, Subresource
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.kinds import Kind, Obj, PrinterColumn, Subresource
+from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED_GROUPS = ("k8s.io", "kubernetes.io")
 _READ_WRITE = ("get", "patch", "update")
-_AGE = Column("Age", "date", json_path=".metadata.creationTimestamp")
+_AGE = PrinterColumn("Age", "date", json_path=".metadata.creationTimestamp")
 _PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
@@ -53,7 +53,7 @@ def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     return structural_schema.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
 
 
-def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[Cause]:
+def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[StatusCause]:
     """What the schema of a custom kind and its rules have against an object that replaces ``old``."""
     if not kind.schema:
         return []
@@ -83,11 +83,11 @@ def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
     return {**prepared, "status": status}
 
 
-def definition_causes(obj: Obj) -> list[Cause]:
+def definition_causes(obj: Obj) -> list[StatusCause]:
     """What is wrong with a definition beyond the types of its fields."""
     spec = obj["spec"]
     causes = [
-        Cause("FieldValueRequired", "Required value", path)
+        StatusCause("FieldValueRequired", "Required value", path)
         for path, given in (
             ("spec.group", spec.get("group")),
             ("spec.names.kind", spec["names"].get("kind")),
@@ -100,33 +100,33 @@ def definition_causes(obj: Obj) -> list[Cause]:
     name = obj["metadata"]["name"]
     if name != f"{plural}.{group}":
         text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        causes.append(Cause("FieldValueInvalid", text, "metadata.name"))
+        causes.append(StatusCause("FieldValueInvalid", text, "metadata.name"))
     versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
         text = 'Invalid value: "array": must have exactly one version marked as storage version'
-        causes.append(Cause("FieldValueInvalid", text, "spec.versions"))
+        causes.append(StatusCause("FieldValueInvalid", text, "spec.versions"))
     for index, version in enumerate(versions):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             where = f"spec.versions[{index}].schema.openAPIV3Schema"
-            causes.append(Cause("FieldValueRequired", "Required value: schemas are required", where))
+            causes.append(StatusCause("FieldValueRequired", "Required value: schemas are required", where))
     if spec.get("scope") not in ("Cluster", "Namespaced"):
         text = f'Unsupported value: "{spec.get("scope", "")}": supported values: "Cluster", "Namespaced"'
-        causes.append(Cause("FieldValueNotSupported", text, "spec.scope"))
+        causes.append(StatusCause("FieldValueNotSupported", text, "spec.scope"))
     return causes + rule_causes(spec) + _approval_causes(obj)
 
 
-def _approval_causes(obj: Obj) -> list[Cause]:
+def _approval_causes(obj: Obj) -> list[StatusCause]:
     if not _is_protected(obj["spec"].get("group", "")):
         return []
     path = f"metadata.annotations[{APPROVAL}]"
     text = (obj["metadata"].get("annotations") or {}).get(APPROVAL, "")
     if not text:
         why = f'protected groups must have approval annotation "{APPROVAL}", see {_PULL_REQUEST}'
-        return [Cause("FieldValueRequired", f"Required value: {why}", path)]
+        return [StatusCause("FieldValueRequired", f"Required value: {why}", path)]
     if text.startswith("unapproved") or "://" in text:
         return []
     why = f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with'
-    return [Cause("FieldValueInvalid", f'Invalid value: "{text}": {why} "unapproved", see {_PULL_REQUEST}', path)]
+    return [StatusCause("FieldValueInvalid", f'Invalid value: "{text}": {why} "unapproved", see {_PULL_REQUEST}', path)]
 
 
 def _is_protected(group: str) -> bool:
@@ -197,8 +197,8 @@ def _kind(spec: Obj, version: Obj) -> Kind:
     )
 
 
-def _column(given: Obj) -> Column:
-    return Column(
+def _column(given: Obj) -> PrinterColumn:
+    return PrinterColumn(
         name=given["name"],
         type=given.get("type", "string"),
         format=given.get("format", ""),
@@ -245,7 +245,7 @@ class CustomKinds:
         record = self._definition(kind)
         return record is not None and bool(record.obj["metadata"].get("deletionTimestamp"))
 
-    def _definition(self, kind: Kind) -> Record | None:
+    def _definition(self, kind: Kind) -> StoredObject | None:
         definitions = self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions")
         return self._store.get(definitions, "", f"{kind.plural}.{kind.group}")
 
@@ -257,7 +257,7 @@ class CustomKinds:
         if record is not None and record.obj["metadata"].get("deletionTimestamp"):
             self._retire(self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions"), record)
 
-    def delete_definition(self, definitions: Kind, record: Record, options: DeleteOptions) -> Deleted:
+    def delete_definition(self, definitions: Kind, record: StoredObject, options: DeleteOptions) -> Deleted:
         """Deletes a definition: first its objects, then, when their finalizers allow, itself."""
         check_preconditions(definitions, record.obj, options)
         marked = record.obj if record.obj["metadata"].get("deletionTimestamp") else self._terminating(record.obj)
@@ -290,7 +290,7 @@ class CustomKinds:
         status = {**status, "conditions": [*(status.get("conditions") or ()), condition]}
         return {**obj, "metadata": metadata, "status": status}
 
-    def _retire(self, definitions: Kind, record: Record) -> None:
+    def _retire(self, definitions: Kind, record: StoredObject) -> None:
         """Takes the cleanup finalizer off, and with no other left the definition and its kinds go."""
         metadata = dict(record.obj["metadata"])
         metadata["finalizers"] = [each for each in metadata.get("finalizers") or () if each != CLEANUP]

@@ -15,7 +15,7 @@ from typing import Any
 from vsched.sim.store import quantities
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj, without
-from vsched.sim.store.schema import Field, Type, schema_table
+from vsched.sim.store.schema import SchemaField, Type, schema_table
 
 Path = tuple[str | int, ...]
 Walk = Callable[[Any, Path, list[str]], Any]
@@ -28,7 +28,7 @@ _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 
 
-class Malformed(ValueError):
+class DecodingError(ValueError):
     """A value that does not decode; the text is what the server says about it."""
 
 
@@ -37,7 +37,7 @@ def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     if a field has the wrong type."""
     try:
         return decode(kind, obj)
-    except Malformed as error:
+    except DecodingError as error:
         raise cannot_decode(kind, str(error)) from None
 
 
@@ -103,7 +103,7 @@ class _Entry:
 
     __slots__ = ("fast", "keeps_empty", "keeps_null", "walk")
 
-    def __init__(self, fast: type | None, walk: Walk, item: Field | None) -> None:
+    def __init__(self, fast: type | None, walk: Walk, item: SchemaField | None) -> None:
         self.fast = fast
         self.walk = walk
         # What Go leaves out when empty, and what it writes all the same.
@@ -188,7 +188,7 @@ def _emitted(one: Type) -> list[tuple[str, Any]]:
     return zeros
 
 
-def _walk_of_field(owner: Type, item: Field) -> tuple[type | None, Walk]:
+def _walk_of_field(owner: Type, item: SchemaField) -> tuple[type | None, Walk]:
     fast, walk = _walk_of_value(owner, item.of)
     element = "string" if item.of == "string" else item.of.rpartition("/")[2]
     named = item.go_type
@@ -292,12 +292,12 @@ class _MapKey(str):
     __slots__ = ()
 
 
-def _mismatch(value: Any, path: Path, struct: str, wanted: str) -> Malformed:
+def _mismatch(value: Any, path: Path, struct: str, wanted: str) -> DecodingError:
     where = ".".join(step for step in path if step.__class__ is str)
     shown = json_type(value)
     if shown == "number" and wanted.startswith(("int", "uint")):
         shown = f"number {value}"
-    return Malformed(f"json: cannot unmarshal {shown} into Go struct field {struct}.{where} of type {wanted}")
+    return DecodingError(f"json: cannot unmarshal {shown} into Go struct field {struct}.{where} of type {wanted}")
 
 
 def _scalar(struct: str, wanted: str, types: tuple[type, ...]) -> Walk:
@@ -332,11 +332,11 @@ def _anything(value: Any, path: Path, unknown: list[str]) -> Any:
 
 def _quantity(value: Any, path: Path, unknown: list[str]) -> Any:
     if value.__class__ not in (str, int, float):
-        raise Malformed(quantities.WRONG_FORMAT)
+        raise DecodingError(quantities.WRONG_FORMAT)
     try:
         text = quantities.canonical(value)
     except quantities.NotAQuantity as error:
-        raise Malformed(str(error)) from None
+        raise DecodingError(str(error)) from None
     return value if text == value else text
 
 
@@ -344,7 +344,7 @@ def _int_or_string(value: Any, path: Path, unknown: list[str]) -> Any:
     if value.__class__ is int and -_INT32 <= value < _INT32:
         return value
     if value.__class__ is not str:
-        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type int32")
+        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type int32")
     return value
 
 
@@ -356,33 +356,33 @@ def _moment(match: re.Match[str], text: str, layout: str) -> datetime:
         return datetime(*map(int, parts), tzinfo=zone)  # type: ignore[misc,arg-type]
     except ValueError as error:
         field = str(error).split(" ", 1)[0]
-        raise Malformed(f'parsing time "{text}": {field} out of range') from None
+        raise DecodingError(f'parsing time "{text}": {field} out of range') from None
 
 
 def _time(value: Any, path: Path, unknown: list[str]) -> Any:
     if value.__class__ is not str:
-        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
     if len(value) == 20 and value[-1] == "Z" and _TIME.match(value):
         return value
     match = _TIME.match(value)
     if match is None:
-        raise Malformed(f'parsing time "{value}" as "{_TIME_LAYOUT}": cannot parse "{value}" as "2006"')
+        raise DecodingError(f'parsing time "{value}" as "{_TIME_LAYOUT}": cannot parse "{value}" as "2006"')
     return _moment(match, value, _TIME_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _micro_time(value: Any, path: Path, unknown: list[str]) -> Any:
     if value.__class__ is not str:
-        raise Malformed(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
     match = _TIME.match(value)
     if match is None:
-        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{value}" as "2006"')
+        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{value}" as "2006"')
     fraction = match[7] or ""
     if len(fraction) < 7:
         rest = value[19:]
-        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
+        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
     if len(fraction) > 7:
         rest = value[26:]
-        raise Malformed(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "Z07:00"')
+        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "Z07:00"')
     if value[-1] == "Z":
         return value
     return _moment(match, value, _MICRO_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"

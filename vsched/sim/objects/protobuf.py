@@ -16,7 +16,7 @@ import orjson
 
 from vsched.sim.store.api_errors import bad_request
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.schema import Field, Type, schema_table, type_name
+from vsched.sim.store.schema import SchemaField, Type, schema_table, type_name
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DEEPEST = 64
 
 
-class Malformed(ValueError):
+class ProtobufError(ValueError):
     """Bytes that are not what they should be."""
 
 
@@ -37,13 +37,13 @@ def decode(body: bytes) -> Obj:
     """The object in an envelope; a 400 Failure for bytes that make none."""
     try:
         return _decode(body)
-    except (Malformed, UnicodeDecodeError, struct.error, orjson.JSONDecodeError, OverflowError) as error:
+    except (ProtobufError, UnicodeDecodeError, struct.error, orjson.JSONDecodeError, OverflowError) as error:
         raise bad_request(f"the protobuf body cannot be decoded: {error}") from None
 
 
 def _decode(body: bytes) -> Obj:
     if body[:4] != _MAGIC:
-        raise Malformed("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+        raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     envelope = dict(_fields(body[4:]))
     meta = {number: _text(value) for number, value in _fields(_message(envelope.get(1, b"")))}
     api_version, kind = meta.get(1, ""), meta.get(2, "")
@@ -57,7 +57,7 @@ def _type_of(api_version: str, kind: str) -> Type:
     # Options are spoken in the version of the request rather than their own.
     found = schema_table().get(type_name(group, version, kind)) or schema_table().get(f"meta/v1.{kind}")
     if found is None or not found.wire:
-        raise Malformed(f'no kind "{kind}" is registered for version "{api_version}" in protobuf')
+        raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}" in protobuf')
     return found
 
 
@@ -65,7 +65,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
-            raise Malformed("unexpected end of a number")
+            raise ProtobufError("unexpected end of a number")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -91,21 +91,21 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif wire == _FIXED32:
             size = 4
         else:
-            raise Malformed(f"unknown wire type {wire}")
+            raise ProtobufError(f"unknown wire type {wire}")
         if at + size > end:
-            raise Malformed("unexpected end of data")
+            raise ProtobufError("unexpected end of data")
         yield key >> 3, data[at : at + size]
         at += size
 
 
 def _object(data: bytes, one: Type, depth: int) -> Obj:
     if depth > _DEEPEST:
-        raise Malformed("nested too deeply")
+        raise ProtobufError("nested too deeply")
     result: Obj = {}
     for number, value in _fields(data):
         item = one.wire.get(number)
         if item is None:
-            raise Malformed(f"{one.short} has a field with number {number} that is not known here")
+            raise ProtobufError(f"{one.short} has a field with number {number} that is not known here")
         if item.inline:
             result.update(_object(_message(value), schema_table()[item.of], depth + 1))
         elif item.shape == "[]":
@@ -120,12 +120,12 @@ def _object(data: bytes, one: Type, depth: int) -> Obj:
     return result
 
 
-def _keeps_zero(item: Field) -> bool:
+def _keeps_zero(item: SchemaField) -> bool:
     """Go writes every plain field; only behind a pointer, or where JSON always shows it, does zero say something."""
     return item.pointer or item.required or item.emitted or not item.scalar or item.of in _STRUCTS
 
 
-def _items(value: int | bytes, item: Field, depth: int) -> list[Any]:
+def _items(value: int | bytes, item: SchemaField, depth: int) -> list[Any]:
     if isinstance(value, bytes) and item.of in _NUMBERS:
         values, at = [], 0
         while at < len(value):
@@ -135,7 +135,7 @@ def _items(value: int | bytes, item: Field, depth: int) -> list[Any]:
     return [_value(value, item, depth)]
 
 
-def _entry(data: bytes, item: Field, depth: int) -> tuple[str, Any]:
+def _entry(data: bytes, item: SchemaField, depth: int) -> tuple[str, Any]:
     entry = dict(_fields(data))
     key = _text(entry.get(1, b""))
     raw = entry.get(2, 0 if item.of in _NUMBERS or item.of == "bool" else b"")
@@ -144,7 +144,7 @@ def _entry(data: bytes, item: Field, depth: int) -> tuple[str, Any]:
     return key, _value(raw, item, depth)
 
 
-def _value(value: int | bytes, item: Field, depth: int) -> Any:
+def _value(value: int | bytes, item: SchemaField, depth: int) -> Any:
     read = _READERS.get(item.of)
     if read is not None:
         return read(value)
@@ -153,7 +153,7 @@ def _value(value: int | bytes, item: Field, depth: int) -> Any:
 
 def _message(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise Malformed("a number where a message was expected")
+        raise ProtobufError("a number where a message was expected")
     return value
 
 
@@ -163,7 +163,7 @@ def _text(value: int | bytes) -> str:
 
 def _number(value: int | bytes) -> int:
     if not isinstance(value, int):
-        raise Malformed("bytes where a number was expected")
+        raise ProtobufError("bytes where a number was expected")
     return value - (1 << 64) if value >= 1 << 63 else value
 
 

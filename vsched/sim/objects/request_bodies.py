@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.sim.objects.field_decoding import Malformed, cannot_decode, conform, decode, json_type
+from vsched.sim.objects.field_decoding import DecodingError, cannot_decode, conform, decode, json_type
 from vsched.sim.store.api_errors import bad_request
 from vsched.sim.store.kinds import Kind, Obj
 
@@ -46,7 +46,7 @@ def with_metadata(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
         raise cannot_decode(kind, f"json: cannot unmarshal {json_type(given)} into {field}")
     try:
         metadata, unknown = decode(_METADATA, given)
-    except Malformed as error:
+    except DecodingError as error:
         raise cannot_decode(kind, str(error)) from None
     decoded = obj if metadata is given else {**obj, "metadata": metadata}
     return decoded, [f"metadata.{path}" for path in unknown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from vsched.sim.requests.reads import Listing
+from vsched.sim.requests.reads import ObjectList
 from vsched.sim.store.kinds import Obj
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -18,7 +18,7 @@ class Answer:
     code: int = 200
     obj: Obj | None = None
     raw: bytes | None = None
-    listing: Listing | None = None
+    listing: ObjectList | None = None
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from vsched.sim.requests.request import Call, parse_path
+from vsched.sim.requests.request import ApiRequest, parse_path
 from vsched.sim.store.name_formats import path_segment_problems
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -33,7 +33,7 @@ class Attributes:
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
-def attributes_of(call: Call) -> Attributes:
+def attributes_of(call: ApiRequest) -> Attributes:
     """What this request wants to do."""
     path = parse_path(call.path)
     if path is None or not path.plural:
@@ -52,7 +52,7 @@ def attributes_of(call: Call) -> Attributes:
     return Attributes(verb, path.group, path.plural, path.subresource, namespace, name)
 
 
-def _named_by_selector(call: Call) -> str:
+def _named_by_selector(call: ApiRequest) -> str:
     """A list or watch of one name is about that name."""
     for term in call.query.get("fieldSelector", "").split(","):
         if term.startswith(_NAMED):

@@ -5,7 +5,7 @@ Nothing is read here; the refusals carry every cause at once, as the real server
 
 from __future__ import annotations
 
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import bad_request, invalid_options
 from vsched.sim.store.field_errors import Causes
 
@@ -13,11 +13,11 @@ _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
 
 
-def version_match(call: Call) -> str:
+def version_match(call: ApiRequest) -> str:
     return call.query.get("resourceVersionMatch", "")
 
 
-def asked_version(call: Call) -> int | None:
+def asked_version(call: ApiRequest) -> int | None:
     """The resourceVersion of the query as a number; None where there is none."""
     given = call.query.get("resourceVersion", "")
     if not given:
@@ -36,7 +36,7 @@ def not_a_version(text: str) -> str:
     return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
 
 
-def check_list_options(call: Call) -> None:
+def check_list_options(call: ApiRequest) -> None:
     """What a list may not combine."""
     causes = Causes()
     match, version = version_match(call), call.query.get("resourceVersion", "")
@@ -56,7 +56,7 @@ def check_list_options(call: Call) -> None:
     _refuse(causes)
 
 
-def check_watch_options(call: Call) -> None:
+def check_watch_options(call: ApiRequest) -> None:
     """What a watch may not combine."""
     causes = Causes()
     match, initial = version_match(call), "sendInitialEvents" in call.query

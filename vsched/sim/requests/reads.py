@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import orjson
 
 from vsched.sim.requests.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
-from vsched.sim.requests.request import Call
+from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store import conversion
 from vsched.sim.store.api_errors import Failure, bad_request, expired, future_version, not_found
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.label_selectors import parse_labels
-from vsched.sim.store.selectors import Selector, parse_fields, selector_for
-from vsched.sim.store.store import Behind, Record, Store
+from vsched.sim.store.selectors import ObjectSelector, parse_fields, selector_for
+from vsched.sim.store.store import Behind, Store, StoredObject
 
 TOO_OLD_TOKEN = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -31,12 +31,12 @@ TOO_OLD_LIST = "The resourceVersion for the provided list is too old."
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ObjectList:
     """The outcome of a list: its metadata, and the records still to be written out."""
 
     kind: Kind
     metadata: Obj
-    records: Sequence[Record]
+    records: Sequence[StoredObject]
 
     def chunks(self, size: int) -> Iterator[bytes]:
         """The JSON of the list in pieces of so many items."""
@@ -51,7 +51,7 @@ class Listing:
         return [conversion.to_served(self.kind, record.obj) for record in self.records]
 
 
-def item_bytes(kind: Kind, record: Record) -> bytes:
+def item_bytes(kind: Kind, record: StoredObject) -> bytes:
     """An object as a list item: those of built-in kinds do not repeat kind and apiVersion."""
     if not kind.stored:
         obj = conversion.to_served(kind, record.obj)
@@ -63,11 +63,11 @@ def item_bytes(kind: Kind, record: Record) -> bytes:
     return b"{" + record.raw[len(f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",') :]
 
 
-def object_bytes(kind: Kind, record: Record) -> bytes:
+def object_bytes(kind: Kind, record: StoredObject) -> bytes:
     return record.raw if kind.stored else orjson.dumps(conversion.to_served(kind, record.obj))
 
 
-def read_object(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Record:
+def read_object(store: Store, kind: Kind, namespace: str, name: str, call: ApiRequest) -> StoredObject:
     given = call.query.get("resourceVersion", "")
     if given and not is_version(given):
         raise Failure(500, "", not_a_version(given))
@@ -80,7 +80,7 @@ def read_object(store: Store, kind: Kind, namespace: str, name: str, call: Call)
     return record
 
 
-def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: Call) -> Listing:
+def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: ApiRequest) -> ObjectList:
     """A list, or a page of one."""
     limit = max(call.integer("limit") or 0, 0)
     call.integer("timeoutSeconds")
@@ -103,13 +103,13 @@ def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: Call
         raise expired(TOO_OLD_LIST) from None
 
 
-def check_selectors(call: Call) -> None:
+def check_selectors(call: ApiRequest) -> None:
     """The grammar of both selectors, which is looked at before anything else the query says."""
     parse_labels(call.query.get("labelSelector", ""))
     parse_fields(call.query.get("fieldSelector", ""))
 
 
-def request_selector(kind: Kind, name: str, call: Call) -> Selector | None:
+def request_selector(kind: Kind, name: str, call: ApiRequest) -> ObjectSelector | None:
     fields = call.query.get("fieldSelector", "")
     if name:
         fields = f"{fields},metadata.name={name}" if fields else f"metadata.name={name}"
@@ -117,8 +117,8 @@ def request_selector(kind: Kind, name: str, call: Call) -> Selector | None:
 
 
 def _next_page(
-    store: Store, kind: Kind, namespace: str, token: str, limit: int, selector: Selector | None, call: Call
-) -> Listing:
+    store: Store, kind: Kind, namespace: str, token: str, limit: int, selector: ObjectSelector | None, call: ApiRequest
+) -> ObjectList:
     version, start = read_token(token)
     if call.query.get("resourceVersion", "0") not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -132,11 +132,11 @@ def _next_page(
 
 
 def _page(
-    store: Store, kind: Kind, namespace: str, version: int, start: str, limit: int, selector: Selector | None
-) -> Listing:
+    store: Store, kind: Kind, namespace: str, version: int, start: str, limit: int, selector: ObjectSelector | None
+) -> ObjectList:
     keys, found = store.page(kind, namespace, version, start)
     metadata: Obj = {"resourceVersion": str(version)}
-    records: list[Record] = []
+    records: list[StoredObject] = []
     for index, key in enumerate(keys):
         record = found[key]
         if selector is not None and not selector.matches(record.obj):
@@ -148,7 +148,7 @@ def _page(
             if selector is None:
                 metadata["remainingItemCount"] = len(keys) - index - 1
             break
-    return Listing(kind, metadata, records)
+    return ObjectList(kind, metadata, records)
 
 
 def make_token(version: int, start: str) -> str:

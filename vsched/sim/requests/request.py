@@ -14,14 +14,14 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
-from vsched.sim.authentication import User
+from vsched.sim.authentication import UserInfo
 from vsched.sim.objects import protobuf, request_bodies
 from vsched.sim.objects.body_decoding import unrecognized
 from vsched.sim.objects.field_decoding import json_type
 from vsched.sim.objects.json_errors import syntax_error
 from vsched.sim.store.api_errors import (
-    Cause,
     Failure,
+    StatusCause,
     bad_request,
     invalid_options,
     not_acceptable,
@@ -71,7 +71,7 @@ class Path:
 
 
 @dataclass(slots=True)
-class Call:
+class ApiRequest:
     """One request: what the path, the query and the headers say."""
 
     method: str
@@ -83,7 +83,7 @@ class Call:
     body: bytes = b""
     warnings: list[str] = field(default_factory=list)
     reviews: Reviews = field(default_factory=Reviews)
-    user: User | None = None
+    user: UserInfo | None = None
     """Who asks, where anybody has to say so."""
 
     def flag(self, name: str) -> bool:
@@ -124,7 +124,7 @@ class Call:
         if "force" in self.query:
             raise self._invalid_options([forbidden("force", "may not be specified for non-apply patch")])
 
-    def _invalid_options(self, causes: list[Cause]) -> Failure:
+    def _invalid_options(self, causes: list[StatusCause]) -> Failure:
         return invalid_options(_OPTIONS.get(self.method, "CreateOptions"), causes)
 
     def integer(self, name: str) -> int | None:
@@ -191,7 +191,7 @@ def wanted_form(accept: str) -> Form:
     raise not_acceptable(ACCEPTED)
 
 
-def include_object(call: Call) -> str:
+def include_object(call: ApiRequest) -> str:
     """What the rows of a table shall carry."""
     given = call.query.get("includeObject", "")
     if given not in ("", "None", "Metadata", "Object"):
@@ -205,7 +205,7 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def read_body(call: Call, expected: str, *, custom: bool = False) -> Obj:
+def read_body(call: ApiRequest, expected: str, *, custom: bool = False) -> Obj:
     """The body as an object of the expected kind: JSON, YAML or, but not for custom kinds, protobuf."""
     value = _decoded(call, expected, custom)
     if value.__class__ is not dict:
@@ -220,7 +220,7 @@ _KIND_TYPE = (
 )
 
 
-def read_patch(call: Call) -> Any:
+def read_patch(call: ApiRequest) -> Any:
     """The body of a PATCH; apply patches may be YAML."""
     try:
         return orjson.loads(call.body)
@@ -233,7 +233,7 @@ def read_patch(call: Call) -> Any:
     return _read_yaml(call.body)
 
 
-def _decoded(call: Call, expected: str, custom: bool) -> Any:
+def _decoded(call: ApiRequest, expected: str, custom: bool) -> Any:
     media = media_type(call.content_type)
     if media in ("", "application/json"):
         try:
@@ -259,13 +259,13 @@ def _read_yaml(body: bytes) -> Any:
         raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
 
 
-def dry_run_causes(given: list[str]) -> list[Cause]:
+def dry_run_causes(given: list[str]) -> list[StatusCause]:
     if all(one == _ALL for one in given):
         return []
     return [not_supported("dryRun", given, (_ALL,))]
 
 
-def read_delete_options(call: Call) -> DeleteOptions:
+def read_delete_options(call: ApiRequest) -> DeleteOptions:
     """Delete options from the body; the query says them only where there is no body."""
     body = (
         request_bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
@@ -275,7 +275,7 @@ def read_delete_options(call: Call) -> DeleteOptions:
     return options
 
 
-def _queried_delete_options(call: Call) -> Obj:
+def _queried_delete_options(call: ApiRequest) -> Obj:
     given = {name: call.query[name] for name in ("propagationPolicy",) if call.query.get(name)}
     options: Obj = {**given, "gracePeriodSeconds": call.integer("gracePeriodSeconds")}
     if "orphanDependents" in call.query:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vsched.sim.store.api_errors import Cause, Failure, forbidden, invalid_options, object_details, success
+from vsched.sim.store.api_errors import Failure, StatusCause, forbidden, invalid_options, object_details, success
 from vsched.sim.store.field_errors import invalid_value, not_supported
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.store import Record, Store
+from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import format_time, parse_time
 
 ORPHAN = "orphan"
@@ -57,9 +57,9 @@ class Deleted:
     gone: bool
 
 
-def check_options(options: DeleteOptions, causes: Sequence[Cause] = ()) -> None:
+def check_options(options: DeleteOptions, causes: Sequence[StatusCause] = ()) -> None:
     """Refuses options that contradict themselves; ``causes`` is what is wrong with the rest of them."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if options.propagation and options.orphan_dependents is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
         found.append(invalid_value("propagationPolicy", options.propagation, why))
@@ -70,7 +70,7 @@ def check_options(options: DeleteOptions, causes: Sequence[Cause] = ()) -> None:
         raise invalid_options("DeleteOptions", found)
 
 
-def delete(store: Store, kind: Kind, record: Record, options: DeleteOptions, now: datetime) -> Deleted:
+def delete(store: Store, kind: Kind, record: StoredObject, options: DeleteOptions, now: datetime) -> Deleted:
     """Deletes one object as far as its grace period and finalizers let it."""
     obj = record.obj
     check_preconditions(kind, obj, options)
@@ -214,7 +214,7 @@ def _orphans(kind: Kind, current: list[str], options: DeleteOptions) -> bool:
     return FOREGROUND not in current and kind.storage in _ORPHANS_BY_DEFAULT
 
 
-def _delete_namespace(store: Store, kind: Kind, record: Record, options: DeleteOptions, now: datetime) -> Deleted:
+def _delete_namespace(store: Store, kind: Kind, record: StoredObject, options: DeleteOptions, now: datetime) -> Deleted:
     obj = record.obj
     name = obj["metadata"]["name"]
     if name in _PROTECTED_NAMESPACES:

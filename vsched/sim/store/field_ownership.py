@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.schema import OBJECT_META, Field, Type, schema_table
+from vsched.sim.store.schema import OBJECT_META, SchemaField, Type, schema_table
 
 Path = tuple[str, ...]
 
@@ -34,39 +34,39 @@ _KEY_DEFAULTS = {"protocol": "TCP"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueSchema:
     """How a value divides into owned parts; one for built-in types, read from the schema for custom ones."""
 
     type: Type | None = None
-    field: Field | None = None
+    field: SchemaField | None = None
     schema: Obj | None = None
     values: bool = False
     """The value of a map or the item of a list of ``field``, rather than the field itself."""
 
-    def child(self, name: str) -> Shape:
+    def child(self, name: str) -> ValueSchema:
         if self.schema is not None:
             if name == "metadata" and self.type is not None:
-                return Shape(type=schema_table()[OBJECT_META])
+                return ValueSchema(type=schema_table()[OBJECT_META])
             properties = self.schema.get("properties") or {}
             inner = properties.get(name, self.schema.get("additionalProperties"))
-            return Shape(schema=inner if isinstance(inner, dict) else {})
+            return ValueSchema(schema=inner if isinstance(inner, dict) else {})
         if self.field is not None and self.field.shape == "{}" and not self.values:
-            return Shape(type=self._element, field=self.field, values=True)
+            return ValueSchema(type=self._element, field=self.field, values=True)
         item = self.type.fields.get(name) if self.type is not None else None
         if item is None:
-            return Shape()
+            return ValueSchema()
         nested = schema_table()[item.of] if not item.scalar else None
-        return Shape(type=nested if not item.shape else None, field=item)
+        return ValueSchema(type=nested if not item.shape else None, field=item)
 
     @property
     def _element(self) -> Type | None:
         return schema_table()[self.field.of] if self.field is not None and not self.field.scalar else None
 
     @property
-    def item(self) -> Shape:
+    def item(self) -> ValueSchema:
         if self.schema is not None:
-            return Shape(schema=self.schema.get("items") or {})
-        return Shape(type=self._element, field=self.field, values=True)
+            return ValueSchema(schema=self.schema.get("items") or {})
+        return ValueSchema(type=self._element, field=self.field, values=True)
 
     @property
     def atomic(self) -> bool:
@@ -96,10 +96,10 @@ class Shape:
         return self.field is not None and not self.values and self.field.is_set
 
 
-def shape_of(kind: Kind) -> Shape:
+def shape_of(kind: Kind) -> ValueSchema:
     if kind.custom:
-        return Shape(type=schema_table()[OBJECT_META], schema=kind.schema or {})
-    return Shape(type=schema_table().of_kind(kind))
+        return ValueSchema(type=schema_table()[OBJECT_META], schema=kind.schema or {})
+    return ValueSchema(type=schema_table().of_kind(kind))
 
 
 def item_step(item: Any, keys: tuple[str, ...]) -> str:
@@ -117,7 +117,7 @@ def owned_paths(kind: Kind, obj: Obj) -> set[Path]:
     return {path for path in _paths(obj, shape_of(kind), ()) if path not in _NEVER_OWNED}
 
 
-def _paths(value: Any, shape: Shape, path: Path) -> Iterator[Path]:
+def _paths(value: Any, shape: ValueSchema, path: Path) -> Iterator[Path]:
     if isinstance(value, dict) and value and not (path and shape.atomic):
         for key, inner in value.items():
             yield from _paths(inner, shape.child(key), (*path, f"f:{key}"))
@@ -144,7 +144,7 @@ def compared(kind: Kind, new: Obj, old: Obj) -> tuple[set[Path], set[Path]]:
     return changed - _NEVER_OWNED, gone - _NEVER_OWNED
 
 
-def _compare(new: Any, old: Any, shape: Shape, path: Path, changed: set[Path], gone: set[Path]) -> None:
+def _compare(new: Any, old: Any, shape: ValueSchema, path: Path, changed: set[Path], gone: set[Path]) -> None:
     if new is old or new == old:
         return
     if isinstance(new, dict) and isinstance(old, dict) and new and old and not (path and shape.atomic):
@@ -167,7 +167,9 @@ def _compare(new: Any, old: Any, shape: Shape, path: Path, changed: set[Path], g
         gone |= before_paths - after_paths
 
 
-def _compare_part(new: Obj, old: Obj, key: str, shape: Shape, path: Path, changed: set[Path], gone: set[Path]) -> None:
+def _compare_part(
+    new: Obj, old: Obj, key: str, shape: ValueSchema, path: Path, changed: set[Path], gone: set[Path]
+) -> None:
     if key not in old:
         changed.update(_paths(new[key], shape, path))
     elif key not in new:
@@ -176,7 +178,7 @@ def _compare_part(new: Obj, old: Obj, key: str, shape: Shape, path: Path, change
         _compare(new[key], old[key], shape, path, changed, gone)
 
 
-def value_at(obj: Obj, path: Path, shape: Shape) -> Any:
+def value_at(obj: Obj, path: Path, shape: ValueSchema) -> Any:
     """What stands at a path; None if nothing does."""
     value: Any = obj
     for step in path:

@@ -13,29 +13,29 @@ from operator import attrgetter
 import orjson
 
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.managed_fields import Trail, entries_of
+from vsched.sim.store.managed_fields import LazyManagedFields, entries_of
 
 _REVISION = attrgetter("revision")
 
 
-class Record:
+class StoredObject:
     """An object as it is stored, with its JSON once somebody has needed it."""
 
-    __slots__ = ("_raw", "obj", "revision", "trail")
+    __slots__ = ("_raw", "obj", "owners", "revision")
 
-    def __init__(self, obj: Obj, revision: int, trail: Trail | None) -> None:
+    def __init__(self, obj: Obj, revision: int, owners: LazyManagedFields | None) -> None:
         self.obj = obj
         self.revision = revision
-        self.trail = trail
+        self.owners = owners
         """Who wrote it; None if it carries its own books, or nobody knows."""
         self._raw: bytes | None = None
 
-    def books(self, kind: Kind) -> list[Obj]:
+    def managed_fields(self, kind: Kind) -> list[Obj]:
         """Its managedFields."""
-        if self.trail is None:
+        if self.owners is None:
             return entries_of(self.obj)
-        self.trail = self.trail.settled(kind, self.obj)
-        return self.trail.entries(kind, self.obj)
+        self.owners = self.owners.settled(kind, self.obj)
+        return self.owners.entries(kind, self.obj)
 
     @property
     def raw(self) -> bytes:
@@ -50,7 +50,7 @@ class Event:
 
     __slots__ = ("_line", "key", "previous", "record", "revision", "type")
 
-    def __init__(self, type_: str, key: str, record: Record, previous: Record | None) -> None:
+    def __init__(self, type_: str, key: str, record: StoredObject, previous: StoredObject | None) -> None:
         self.type = type_
         self.key = key
         self.record = record
@@ -77,7 +77,7 @@ class Behind(Exception):
         super().__init__(f"too old resource version: {asked} ({oldest})")
 
 
-class History:
+class EventHistory:
     """The events of one kind after ``floor``: what happened up to that revision is forgotten."""
 
     def __init__(self, floor: int = 0) -> None:
@@ -155,7 +155,7 @@ class History:
 class Subscription:
     """One reader's place in a history."""
 
-    def __init__(self, history: History, cursor: int) -> None:
+    def __init__(self, history: EventHistory, cursor: int) -> None:
         self._history = history
         self._cursor = cursor
 

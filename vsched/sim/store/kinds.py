@@ -33,7 +33,7 @@ class Subresource:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """A printer column; priority 0 is always shown, above that only with ``-o wide``."""
 
     name: str
@@ -60,7 +60,7 @@ class Kind:
     subresources: tuple[Subresource, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     custom: bool = False
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrinterColumn, ...] = ()
     list_kind: str = ""
     schema: Obj | None = None
     """The structural schema of a custom kind."""

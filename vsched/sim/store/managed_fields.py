@@ -1,8 +1,7 @@
-"""The books on who owns which field of an object: metadata.managedFields as values that can be reckoned with.
+"""metadata.managedFields: who owns which field of an object.
 
-Pure. ``Trail`` keeps them for objects that nobody has asked about: hardly anybody ever asks who owns the fields of a
-pod, so a write only remembers its author and the version before it, and the books come of comparing these when they
-are wanted.
+Pure. Few clients ever ask who owns the fields of a pod. So an object without managedFields has ``LazyManagedFields``:
+each write only remembers its author and the version before it. The entries are worked out when somebody asks.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from vsched.sim.store.times import format_time
 Manager = tuple[str, str, str, str]
 """Name, operation (Apply or Update), apiVersion, subresource."""
 
-LONGEST_TRAIL = 8
-"""Versions that are kept of an object; then the books are made of them, and the next ones are compared with that."""
+MOST_STEPS = 8
+"""Versions of an object that are kept; at more than these, its managed fields are worked out."""
 MOST_UPDATERS = 10
 ANCIENT = "ancient-changes"
-"""Who has what came of the oldest managers, where there are more than that."""
+"""The manager that the oldest ones are merged into, where there are more than that."""
 
 
 class Author(NamedTuple):
@@ -43,23 +42,23 @@ class ManagedFields:
 
     @classmethod
     def of(cls, entries: list[Obj]) -> ManagedFields:
-        books = cls()
+        managed = cls()
         for entry in entries:
             manager = _manager(entry)
-            books.owned[manager] = from_fields(entry.get("fieldsV1") or {})
-            books.times[manager] = entry.get("time") or ""
-        return books
+            managed.owned[manager] = from_fields(entry.get("fieldsV1") or {})
+            managed.times[manager] = entry.get("time") or ""
+        return managed
 
     def copied(self) -> ManagedFields:
         return ManagedFields({manager: set(paths) for manager, paths in self.owned.items()}, dict(self.times))
 
     def created(self, kind: Kind, obj: Obj, author: Author) -> None:
-        """A new object belongs to whoever made it, all but a status that came by itself."""
+        """The author owns all fields of a new object but its status."""
         visible = {name: value for name, value in obj.items() if name != "status" or not kind.has_status}
         self._take(_updater(kind, author), owned_paths(kind, visible), author)
 
     def updated(self, kind: Kind, new: Obj, old: Obj, author: Author | None) -> None:
-        """What is changed belongs to its author alone, what is gone to nobody; a change without one moves nothing."""
+        """The author becomes the only owner of what changed. A change without an author changes no owner."""
         if author is None:
             return
         changed, gone = compared(kind, new, old)
@@ -98,7 +97,7 @@ class ManagedFields:
             self.times[ancient] = max(self.times.get(ancient, ""), time)
 
     def entries(self) -> list[Obj]:
-        """As metadata.managedFields has them."""
+        """In the form of metadata.managedFields."""
         return [
             {
                 "manager": name,
@@ -114,49 +113,49 @@ class ManagedFields:
         ]
 
 
-class Trail:
-    """The books of an object that carries none: as of some version, and who wrote those since."""
+class LazyManagedFields:
+    """The managed fields of an object as of some version, and who wrote the versions since."""
 
-    __slots__ = ("_books", "_steps")
+    __slots__ = ("_managed", "_steps")
 
-    def __init__(self, books: ManagedFields, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
-        self._books = books
+    def __init__(self, managed: ManagedFields, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
+        self._managed = managed
         self._steps = steps
-        """Author, and the object before; None for the one that made it."""
+        """The author of each version, and the object before it; None for the first version."""
 
     @classmethod
-    def begun(cls, author: Author) -> Trail:
+    def begun(cls, author: Author) -> LazyManagedFields:
         return cls(_EMPTY, ((author, None),))
 
-    def extended(self, kind: Kind, author: Author | None, before: Obj) -> Trail:
-        """The trail of the next version; ``before`` is the one that this trail leads to."""
-        trail = self if len(self._steps) < LONGEST_TRAIL else self.settled(kind, before)
-        return Trail(trail._books, (*trail._steps, (author, before)))
+    def extended(self, kind: Kind, author: Author | None, before: Obj) -> LazyManagedFields:
+        """The same for the next version of the object; ``before`` is the present one."""
+        short = self if len(self._steps) < MOST_STEPS else self.settled(kind, before)
+        return LazyManagedFields(short._managed, (*short._steps, (author, before)))
 
-    def settled(self, kind: Kind, obj: Obj) -> Trail:
-        """The same with the books made, so that asking again costs little; ``obj`` is what this trail leads to."""
+    def settled(self, kind: Kind, obj: Obj) -> LazyManagedFields:
+        """The same with the entries worked out, so that asking again costs little; ``obj`` is the present version."""
         if not self._steps:
             return self
-        books = self._books.copied()
+        managed = self._managed.copied()
         states = [*(before for _, before in self._steps[1:]), obj]
         for (author, before), after in zip(self._steps, states, strict=True):
             assert after is not None
             if before is not None:
-                books.updated(kind, after, before, author)
+                managed.updated(kind, after, before, author)
             elif author is not None:
-                books.created(kind, after, author)
-        return Trail(books, ())
+                managed.created(kind, after, author)
+        return LazyManagedFields(managed, ())
 
     def entries(self, kind: Kind, obj: Obj) -> list[Obj]:
-        """managedFields of the object this trail leads to."""
-        return self.settled(kind, obj)._books.entries()
+        """The managedFields of ``obj``, the present version."""
+        return self.settled(kind, obj)._managed.entries()
 
 
 _EMPTY = ManagedFields()
 
 
 def entries_of(obj: Mapping[str, Any]) -> list[Obj]:
-    """The books an object carries."""
+    """The managedFields that an object carries itself."""
     return obj["metadata"].get("managedFields") or []
 
 
@@ -165,13 +164,13 @@ def with_entries(obj: Obj, entries: list[Obj]) -> Obj:
 
 
 def record_update(kind: Kind, new: Obj, old: Obj, author: Author) -> Obj:
-    """``new`` with the books it carries corrected for a change by the author; without any it stays without."""
+    """``new`` with its managedFields brought up to date after a change by the author, if it has any."""
     carried = entries_of(new) or entries_of(old)
     if not carried:
         return new
-    books = ManagedFields.of(carried)
-    books.updated(kind, new, old, author)
-    entries = books.entries()
+    managed = ManagedFields.of(carried)
+    managed.updated(kind, new, old, author)
+    entries = managed.entries()
     return new if entries == entries_of(new) else with_entries(new, entries)
 
 

@@ -25,7 +25,7 @@ OBJECT_META = "meta/v1.ObjectMeta"
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SchemaField:
     """One field of a type; ``of`` is a scalar or the full name of a type, ``shape`` is ``""``, ``[]`` or ``{}``."""
 
     number: int
@@ -61,8 +61,8 @@ class Type:
 
     name: str
     atomic: bool = False
-    fields: dict[str, Field] = field(default_factory=dict)
-    wire: dict[int, Field] = field(default_factory=dict)
+    fields: dict[str, SchemaField] = field(default_factory=dict)
+    wire: dict[int, SchemaField] = field(default_factory=dict)
 
     @property
     def short(self) -> str:
@@ -97,7 +97,7 @@ def type_name(group: str, version: str, kind: str) -> str:
 @cache
 def schema_table() -> SchemaTable:
     """The table, read once."""
-    declared: dict[str, tuple[list[str], list[Field]]] = {}
+    declared: dict[str, tuple[list[str], list[SchemaField]]] = {}
     for entry in resources.files("vsched.sim.store.schemas").iterdir():
         if entry.name.endswith(".txt"):
             group, version = entry.name.removesuffix(".txt").split(".")
@@ -111,17 +111,17 @@ def schema_table() -> SchemaTable:
     return SchemaTable(types)
 
 
-def _read(package: str, text: str, declared: dict[str, tuple[list[str], list[Field]]]) -> None:
+def _read(package: str, text: str, declared: dict[str, tuple[list[str], list[SchemaField]]]) -> None:
     for line in text.splitlines():
         words = line.split()
         if not line.startswith(" "):
-            fields: list[Field] = []
+            fields: list[SchemaField] = []
             declared[f"{package}.{words[0]}"] = (words[1:], fields)
         else:
             fields.append(_field(package, words))
 
 
-def _field(package: str, words: list[str]) -> Field:
+def _field(package: str, words: list[str]) -> SchemaField:
     number, name, written, *facts = words
     of = written.rstrip("?!~=")
     marks = written[len(of) :]
@@ -132,7 +132,7 @@ def _field(package: str, words: list[str]) -> Field:
     if of not in SCALARS and "/" not in of:
         of = f"{package}.{of}"
     named = dict(fact.partition("=")[::2] for fact in facts)
-    return Field(
+    return SchemaField(
         number=0 if number == "-" else int(number),
         name=name,
         of=of,
@@ -151,7 +151,7 @@ def _field(package: str, words: list[str]) -> Field:
     )
 
 
-def _flattened(name: str, declared: dict[str, tuple[list[str], list[Field]]]) -> Iterator[Field]:
+def _flattened(name: str, declared: dict[str, tuple[list[str], list[SchemaField]]]) -> Iterator[SchemaField]:
     for item in declared[name][1]:
         if item.inline:
             yield from _flattened(item.of, declared)

@@ -35,7 +35,7 @@ def parse_fields(text: str) -> tuple[tuple[str, bool, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
+class ObjectSelector:
     """A label and a field selector together."""
 
     labels: tuple[LabelRequirement, ...]
@@ -53,7 +53,7 @@ class Selector:
         return all((field_value(obj, path) == value) is equal for path, equal, value in self.fields)
 
 
-def selector_for(kind: Kind, label_text: str, field_text: str) -> Selector | None:
+def selector_for(kind: Kind, label_text: str, field_text: str) -> ObjectSelector | None:
     """The selector of a request; None selects everything."""
     if not label_text and not field_text:
         return None
@@ -63,7 +63,7 @@ def selector_for(kind: Kind, label_text: str, field_text: str) -> Selector | Non
         _check_field(kind, path)
         shown = _EVENT_PATHS.get(path, path) if kind.storage == "/events" else path
         fields.append((tuple(shown.split(".")), equal, value))
-    return Selector(labels, tuple(fields)) if labels or fields else None
+    return ObjectSelector(labels, tuple(fields)) if labels or fields else None
 
 
 def field_value(obj: Obj, path: tuple[str, ...]) -> str:

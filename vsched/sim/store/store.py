@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from vsched.sim.store.api_errors import already_exists, not_found
-from vsched.sim.store.history import Behind, Event, History, Record, Subscription
+from vsched.sim.store.history import Behind, Event, EventHistory, StoredObject, Subscription
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.managed_fields import Author, Trail, entries_of
+from vsched.sim.store.managed_fields import Author, LazyManagedFields, entries_of
 
-__all__ = ["Behind", "Event", "Record", "Store", "Subscription", "key_of", "storage_key"]
+__all__ = ["Behind", "Event", "Store", "StoredObject", "Subscription", "key_of", "storage_key"]
 
 HISTORY_REVISIONS = 65_536
 """How far back watches and lists of the past reach at least, whatever kind they are of."""
@@ -34,17 +34,17 @@ def key_of(obj: Obj) -> str:
     return storage_key(metadata.get("namespace", ""), metadata["name"])
 
 
-class Shelf:
+class ResourceStore:
     """The objects of one storage and their history."""
 
     def __init__(self, floor: int) -> None:
-        self.records: dict[str, Record] = {}
-        self.history = History(floor)
+        self.records: dict[str, StoredObject] = {}
+        self.history = EventHistory(floor)
         self._order: list[str] = []
         self._added: dict[str, None] = {}
         self._removed = False
 
-    def put(self, key: str, record: Record) -> None:
+    def put(self, key: str, record: StoredObject) -> None:
         if key not in self.records:
             self._added[key] = None
         self.records[key] = record
@@ -73,7 +73,7 @@ class Shelf:
         # "0" is the character after "/", so this is the range of keys below the namespace.
         return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
 
-    def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, Record]]:
+    def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, StoredObject]]:
         """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that is forgotten.
 
         Costs what has happened since, and not the size of the shelf: somebody may be reading it page by page.
@@ -101,18 +101,18 @@ class Store:
         self.revision = 1
         self._history_revisions = history_revisions
         self._floor = 0
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, ResourceStore] = {}
 
-    def shelf(self, kind: Kind) -> Shelf:
+    def shelf(self, kind: Kind) -> ResourceStore:
         shelf = self._shelves.get(kind.storage)
         if shelf is None:
-            shelf = self._shelves[kind.storage] = Shelf(self._floor)
+            shelf = self._shelves[kind.storage] = ResourceStore(self._floor)
         return shelf
 
-    def get(self, kind: Kind, namespace: str, name: str) -> Record | None:
+    def get(self, kind: Kind, namespace: str, name: str) -> StoredObject | None:
         return self.shelf(kind).records.get(storage_key(namespace, name))
 
-    def items(self, kind: Kind, namespace: str = "") -> list[Record]:
+    def items(self, kind: Kind, namespace: str = "") -> list[StoredObject]:
         """The objects of a kind, ordered by "namespace/name"."""
         shelf = self.shelf(kind)
         return [shelf.records[key] for key in shelf.keys(namespace)]
@@ -126,7 +126,7 @@ class Store:
         """As items, for a resource by name; without what the store keeps beside the objects."""
         return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
 
-    def eldest(self, kind: Kind, count: int) -> list[Record]:
+    def eldest(self, kind: Kind, count: int) -> list[StoredObject]:
         """The objects that were created first."""
         return list(islice(self.shelf(kind).records.values(), count))
 
@@ -135,7 +135,7 @@ class Store:
 
     def page(
         self, kind: Kind, namespace: str, revision: int, start: str = ""
-    ) -> tuple[Sequence[str], Mapping[str, Record]]:
+    ) -> tuple[Sequence[str], Mapping[str, StoredObject]]:
         """The keys from ``start`` on and the objects by key, as they were at ``revision``; raises Behind if that is
         forgotten."""
         return self.shelf(kind).at(revision, namespace, start)
@@ -146,12 +146,12 @@ class Store:
         shelf = self.shelf(kind)
         if key in shelf.records:
             raise already_exists(kind, metadata["name"])
-        record = self._stamped(obj, Trail.begun(author) if author and not entries_of(obj) else None)
+        record = self._stamped(obj, LazyManagedFields.begun(author) if author and not entries_of(obj) else None)
         shelf.put(key, record)
         shelf.history.append(Event("ADDED", key, record, None))
         return record.obj
 
-    def replace(self, kind: Kind, obj: Obj, previous: Record, *, author: Author | None = None) -> Obj:
+    def replace(self, kind: Kind, obj: Obj, previous: StoredObject, *, author: Author | None = None) -> Obj:
         """Stores a new state under the next revision; a state that says the same keeps the old one.
 
         Without an author nobody comes to own what has changed.
@@ -161,10 +161,10 @@ class Store:
             return old
         shelf = self.shelf(kind)
         key = key_of(old)
-        trail = previous.trail
-        if trail is not None:
-            trail = None if entries_of(obj) else trail.extended(kind, author, old)
-        record = self._stamped(obj, trail)
+        owners = previous.owners
+        if owners is not None:
+            owners = None if entries_of(obj) else owners.extended(kind, author, old)
+        record = self._stamped(obj, owners)
         shelf.put(key, record)
         shelf.history.append(Event("MODIFIED", key, record, previous))
         return record.obj
@@ -173,7 +173,7 @@ class Store:
         """Nobody wrote this object, for all that is known: its books were thrown away."""
         record = self.shelf(kind).records.get(key_of(obj))
         if record is not None:
-            record.trail = None
+            record.owners = None
 
     def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
         """Takes an object out; what is left of it carries the revision of its deletion."""
@@ -212,7 +212,7 @@ class Store:
         if shelf is not None:
             shelf.history.close()
 
-    def _stamped(self, obj: Obj, trail: Trail | None) -> Record:
+    def _stamped(self, obj: Obj, owners: LazyManagedFields | None) -> StoredObject:
         self.revision += 1
         revision = self.revision
         # In portions: forgetting one event at a time would move the whole list each time.
@@ -221,7 +221,7 @@ class Store:
         metadata = {**obj["metadata"], "resourceVersion": str(revision)}
         # kind and apiVersion come first: list items are cut from the same bytes without them.
         stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
-        return Record(stamped, revision, trail)
+        return StoredObject(stamped, revision, owners)
 
 
 def _says_the_same(new: Obj, old: Obj) -> bool:

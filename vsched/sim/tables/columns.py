@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from vsched.sim.store.kinds import Column, Kind, Obj
+from vsched.sim.store.kinds import Kind, Obj, PrinterColumn
 from vsched.sim.tables.cells import CELLS
 
 Source = Callable[[Obj, datetime], Any]
@@ -126,7 +126,7 @@ _TABLES = {
 class Layout:
     """The columns of one kind, and what fills each of them."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     sources: tuple[Source, ...]
 
     def cells(self, obj: Obj, now: datetime) -> list[Any]:
@@ -135,7 +135,7 @@ class Layout:
 
 
 _PLAIN = Layout(
-    (Column("Name", "string", "name"), Column("Created At", "date")),
+    (PrinterColumn("Name", "string", "name"), PrinterColumn("Created At", "date")),
     (
         lambda obj, now: str(obj["metadata"].get("name", "")),
         lambda obj, now: obj["metadata"].get("creationTimestamp"),
@@ -156,12 +156,12 @@ def _layout(text: str) -> Layout:
     return Layout(columns, sources)
 
 
-def _column(text: str) -> tuple[Column, Source]:
+def _column(text: str) -> tuple[PrinterColumn, Source]:
     match = _COLUMN.fullmatch(text)
     assert match is not None
     wide, mark, name, given, default = match.groups()
     type_, zero = _TYPES[mark]
-    column = Column(name, type_, "name" if name == "Name" else "", "", 1 if wide else 0)
+    column = PrinterColumn(name, type_, "name" if name == "Name" else "", "", 1 if wide else 0)
     source = given or _KNOWN[name]
     if source.startswith("@"):
         return column, CELLS[source[1:]]

@@ -11,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.kinds import Column, Kind, Obj
+from vsched.sim.store.kinds import Kind, Obj, PrinterColumn
 from vsched.sim.tables import jsonpath
 from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.columns import layout_of
 
-NAME = Column("Name", "string", "name", "Name must be unique within a namespace.")
-AGE = Column("Age", "date", json_path=".metadata.creationTimestamp")
+NAME = PrinterColumn("Name", "string", "name", "Name must be unique within a namespace.")
+AGE = PrinterColumn("Age", "date", json_path=".metadata.creationTimestamp")
 
 
 def table(kind: Kind, items: Sequence[Obj], include_object: str, now: datetime, with_columns: bool = True) -> Obj:
@@ -52,7 +52,7 @@ def _shown(obj: Obj, include_object: str) -> Obj | None:
     return obj if include_object == "Object" else partial(obj)
 
 
-def _definition(column: Column) -> Obj:
+def _definition(column: PrinterColumn) -> Obj:
     description = column.description
     if not description and column.json_path:
         description = f"Custom resource definition column (in JSONPath format): {column.json_path}"
@@ -65,11 +65,11 @@ def _definition(column: Column) -> Obj:
     }
 
 
-def _custom_cells(columns: Sequence[Column], obj: Obj, now: datetime) -> list[Any]:
+def _custom_cells(columns: Sequence[PrinterColumn], obj: Obj, now: datetime) -> list[Any]:
     return [_custom_cell(column, jsonpath.find(obj, column.json_path), now) for column in columns]
 
 
-def _custom_cell(column: Column, found: list[Any], now: datetime) -> Any:
+def _custom_cell(column: PrinterColumn, found: list[Any], now: datetime) -> Any:
     if not found or found[0] is None:
         return None
     value = found[0]

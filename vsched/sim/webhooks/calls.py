@@ -21,7 +21,7 @@ import orjson
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
-from vsched.sim.webhooks.validating import Question, Reviews, not_called, review_of, verdict
+from vsched.sim.webhooks.validating import Reviews, WebhookCall, not_called, review_of, verdict
 from vsched.together import together
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class WebhookCaller:
         if session is not None:
             await session.close()
 
-    async def ask(self, questions: Sequence[Question], reviews: Reviews) -> None:
+    async def ask(self, questions: Sequence[WebhookCall], reviews: Reviews) -> None:
         """Asks all of them at once; the first refusal, in their order, is raised as a Failure."""
         said = await together(*(self._ask(question, reviews) for question in questions))
         for refusal in said:
@@ -58,7 +58,7 @@ class WebhookCaller:
                 raise refusal
         reviews.passed.update(question.change.key for question in questions)
 
-    async def _ask(self, question: Question, reviews: Reviews) -> Failure | None:
+    async def _ask(self, question: WebhookCall, reviews: Reviews) -> Failure | None:
         review = review_of(question)
         try:
             async with self._turn:
@@ -72,7 +72,7 @@ class WebhookCaller:
             return _passed_over(question, str(error))
         return None
 
-    async def _post(self, question: Question, review: Obj) -> object:
+    async def _post(self, question: WebhookCall, review: Obj) -> object:
         client, seconds = question.hook["clientConfig"], question.hook.get("timeoutSeconds") or _DEFAULT_SECONDS
         shown, url, server = _target(self._store, client)
         shown = f'Post "{shown}?timeout={seconds}s"'
@@ -105,7 +105,7 @@ class WebhookCaller:
         return self._session
 
 
-def _passed_over(question: Question, why: str) -> Failure | None:
+def _passed_over(question: WebhookCall, why: str) -> Failure | None:
     """What comes of a webhook that did not answer: a refusal, or nothing where its policy is to go on."""
     if not question.fails_open:
         return not_called(question, why)

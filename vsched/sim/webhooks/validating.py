@@ -41,7 +41,7 @@ GroupVersionKind = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AdmissionRequest:
     """A write as webhooks see it; what is made has no ``old``, what is deleted no ``obj``."""
 
     operation: str
@@ -71,11 +71,11 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WebhookCall:
     """One webhook and what it is to be asked."""
 
     hook: Obj
-    change: Change
+    change: AdmissionRequest
     shown_as: Kind
     """The version of the kind that the webhook wants to see."""
 
@@ -102,12 +102,12 @@ class Reviews:
 class ReviewWanted(Exception):
     """A write that webhooks have to see first."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self, questions: Sequence[WebhookCall]) -> None:
         super().__init__(f"{len(questions)} webhooks have to be asked")
         self.questions = tuple(questions)
 
 
-def wanted(store: Store, change: Change) -> list[Question]:
+def wanted(store: Store, change: AdmissionRequest) -> list[WebhookCall]:
     """The webhooks that want to see a write, in the order of their configurations' names."""
     configurations = store.registry.resource(CONFIGURATIONS)
     if not store.count(configurations) or change.kind.storage in _EXEMPT:
@@ -120,16 +120,16 @@ def wanted(store: Store, change: Change) -> list[Question]:
     ]
 
 
-def _question(store: Store, hook: Obj, change: Change) -> Iterator[Question]:
+def _question(store: Store, hook: Obj, change: AdmissionRequest) -> Iterator[WebhookCall]:
     shown_as = _matching_kind(store.registry, hook, change)
     if shown_as is None or not _selected(store, hook, change):
         return
-    question = Question(hook, change, shown_as)
+    question = WebhookCall(hook, change, shown_as)
     if _conditions_hold(question):
         yield question
 
 
-def _matching_kind(registry: KindRegistry, hook: Obj, change: Change) -> Kind | None:
+def _matching_kind(registry: KindRegistry, hook: Obj, change: AdmissionRequest) -> Kind | None:
     """The version by which the rules of a webhook match: the request's own, else an equivalent one."""
     rules = hook.get("rules") or ()
     if any(_matches(rule, change.kind, change) for rule in rules):
@@ -140,7 +140,7 @@ def _matching_kind(registry: KindRegistry, hook: Obj, change: Change) -> Kind | 
     return next((kind for kind in others if any(_matches(rule, kind, change) for rule in rules)), None)
 
 
-def _matches(rule: Obj, kind: Kind, change: Change) -> bool:
+def _matches(rule: Obj, kind: Kind, change: AdmissionRequest) -> bool:
     namespaced = kind.namespaced and bool(change.namespace)
     scope = rule.get("scope") or "*"
     return (
@@ -161,7 +161,7 @@ def _matches_resource(pattern: str, plural: str, subresource: str) -> bool:
     return resource in ("*", plural) and below in ("*", subresource)
 
 
-def _selected(store: Store, hook: Obj, change: Change) -> bool:
+def _selected(store: Store, hook: Obj, change: AdmissionRequest) -> bool:
     selector = hook.get("objectSelector") or {}
     if not any(matches_label_selector(selector, labels) for labels in change.labels):
         return False
@@ -174,7 +174,7 @@ def _selected(store: Store, hook: Obj, change: Change) -> bool:
     return matches_label_selector(selector, (record.obj["metadata"].get("labels") or {}) if record else {})
 
 
-def _conditions_hold(question: Question) -> bool:
+def _conditions_hold(question: WebhookCall) -> bool:
     """Whether all matchConditions are true; one that cannot be worked out counts as the failure policy says."""
     conditions = question.hook.get("matchConditions") or ()
     if not conditions:
@@ -194,7 +194,7 @@ def _conditions_hold(question: Question) -> bool:
     return not problems
 
 
-def review_of(question: Question) -> Obj:
+def review_of(question: WebhookCall) -> Obj:
     """The AdmissionReview that a webhook is sent."""
     accepted = question.hook.get("admissionReviewVersions") or _VERSIONS
     version = next((each for each in accepted if each in _VERSIONS), "v1")
@@ -205,7 +205,7 @@ def review_of(question: Question) -> Obj:
     }
 
 
-def _request(question: Question) -> Obj:
+def _request(question: WebhookCall) -> Obj:
     change, shown_as = question.change, question.shown_as
     group, version, kind = change.of or (shown_as.group, shown_as.version, shown_as.kind)
     given = change.of or (change.kind.group, change.kind.version, change.kind.kind)
@@ -231,7 +231,7 @@ def _resource(kind: Kind) -> Obj:
     return {"group": kind.group, "version": kind.version, "resource": kind.plural}
 
 
-def _shown(question: Question, obj: Obj | None) -> Obj | None:
+def _shown(question: WebhookCall, obj: Obj | None) -> Obj | None:
     """An object in the version that the webhook asked for."""
     kind, shown_as = question.change.kind, question.shown_as
     if obj is None or question.change.of is not None:
@@ -241,7 +241,7 @@ def _shown(question: Question, obj: Obj | None) -> Obj | None:
     return {"kind": shown_as.kind, "apiVersion": shown_as.api_version, **obj}
 
 
-def verdict(question: Question, review: Obj, answer: Any, reviews: Reviews) -> None:
+def verdict(question: WebhookCall, review: Obj, answer: Any, reviews: Reviews) -> None:
     """Takes an answer in; raises Failure where the webhook refuses the write, ValueError where it is no answer."""
     response = answer.get("response") if isinstance(answer, dict) else None
     if not isinstance(response, dict):
@@ -271,7 +271,7 @@ def _denied(name: str, given: Any) -> Failure:
     )
 
 
-def not_called(question: Question, why: str) -> Failure:
+def not_called(question: WebhookCall, why: str) -> Failure:
     """The refusal of a write that a webhook could not be asked about."""
     text = f'failed calling webhook "{question.name}": {why}'
     return internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})

@@ -8,12 +8,12 @@ import pytest
 
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.nodes.usage_meter import Measured, Meter
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.nodes.usage_meter import Measured, UsageMeter
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.pod_usage import UsageSettings
 from vsched.sim.fleet.nodes import uniform_fleet
 from vsched.sim.store.store import key_of
-from vsched.sim.writer import Writer
+from vsched.sim.writer import ObjectWriter
 
 Obj = dict[str, Any]
 WINDOW = 100.0
@@ -22,14 +22,14 @@ WINDOW = 100.0
 class World:
     """Three nodes of 32 cores and a clock that is set by hand."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: ObjectWriter) -> None:
         seed(writer)
         self.client = LocalClient(writer)
         for node in uniform_fleet(3):
             self.client.create("nodes", node)
         self.now = writer.now().timestamp() + 10.0
         settings = UsageSettings(low=0.5, high=0.5, window_seconds=WINDOW)
-        self.meter = Meter(self.client, Roster(self.client), settings, lambda: self.now)
+        self.meter = UsageMeter(self.client, PodIndex(self.client), settings, lambda: self.now)
 
     def pass_by(self, seconds: float) -> None:
         self.now += seconds
@@ -66,7 +66,7 @@ class World:
 
 
 @pytest.fixture
-def world(writer: Writer) -> World:
+def world(writer: ObjectWriter) -> World:
     return World(writer)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.sim.builders import NOW, ago, controlled_by, workload
 from vsched.sim.controllers.actions import Create, Delete, SetStatus, Update
 from vsched.sim.controllers.objects import template_hash
-from vsched.sim.controllers.workloads.deployments import HASH_LABEL, REVISION, Bounds, reconcile
+from vsched.sim.controllers.workloads.deployments import HASH_LABEL, REVISION, RolloutBounds, reconcile
 
 
 def deployment(replicas: int, *, image: str = "i:1", revision: int = 1, **spec: Any) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_a_roll_out_stays_within_its_bounds_and_ends(
 ) -> None:
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
     owner = deployment(replicas, image="i:2", revision=2, strategy={"rollingUpdate": rolling})
-    bounds = Bounds.of(owner)
+    bounds = RolloutBounds.of(owner)
     old, new = replica_set(owner, replicas, replicas, image="i:1"), replica_set(owner, 0, 0, revision=2)
     for step in coming:
         changed = sizes(reconcile(owner, [old, new], 0, NOW))

@@ -23,8 +23,8 @@ from vsched.sim.controllers.nodes.node_status import (
     register,
 )
 from vsched.sim.controllers.objects import seconds_since
-from vsched.sim.controllers.pod_index import Roster
-from vsched.sim.controllers.pod_lifecycle import DONE, Host, PodTimes, may_act, next_steps, stage_began, stage_of
+from vsched.sim.controllers.pod_index import PodIndex
+from vsched.sim.controllers.pod_lifecycle import DONE, NodeFacts, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
@@ -55,8 +55,8 @@ class Kubelets(Controller):
     component: ClassVar[str] = KUBELET
     watches: ClassVar[tuple[str, ...]] = ("pods", "nodes")
 
-    def __init__(self, client: LocalClient, roster: Roster, times: PodTimes) -> None:
-        super().__init__(client, roster)
+    def __init__(self, client: LocalClient, pod_index: PodIndex, times: PodTimes) -> None:
+        super().__init__(client, pod_index)
         self._times = times
         self._pod_ip = Addresses(10, 128, 128)
         self._stages: dict[str, tuple[tuple[str, int], float]] = {}
@@ -67,7 +67,7 @@ class Kubelets(Controller):
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == "nodes":
             changed = old is None or is_node_ready(obj) != is_node_ready(old)
-            return self.roster.keys_on(obj["metadata"]["name"]) if changed and not gone else ()
+            return self.pod_index.keys_on(obj["metadata"]["name"]) if changed and not gone else ()
         if gone:
             self._stages.pop(obj["metadata"]["uid"], None)
             self.queue.forget(key_of(obj))
@@ -84,7 +84,7 @@ class Kubelets(Controller):
             return ()
         now = utc_now()
         node = self.client.get("nodes", "", pod["spec"]["nodeName"])
-        host = Host(address_of(node), is_node_ready(node)) if node else None
+        host = NodeFacts(address_of(node), is_node_ready(node)) if node else None
         return next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
 
     def _elapsed(self, pod: Obj, stage: tuple[str, int], now: datetime) -> float:
@@ -108,9 +108,15 @@ class NodeAgents(Controller):
     watches: ClassVar[tuple[str, ...]] = ("nodes",)
 
     def __init__(
-        self, client: LocalClient, roster: Roster, *, version: str, lease_seconds: float, address: Callable[[], str]
+        self,
+        client: LocalClient,
+        pod_index: PodIndex,
+        *,
+        version: str,
+        lease_seconds: float,
+        address: Callable[[], str],
     ) -> None:
-        super().__init__(client, roster)
+        super().__init__(client, pod_index)
         self._version = version
         self._lease_seconds = lease_seconds
         self._address = address

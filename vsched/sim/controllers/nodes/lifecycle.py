@@ -11,7 +11,7 @@ from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import retaint
 from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import utc_now
@@ -52,8 +52,8 @@ class TaintEviction(Controller):
     primary: ClassVar[str] = "nodes"
     watches: ClassVar[tuple[str, ...]] = ("nodes", "pods")
 
-    def __init__(self, client: LocalClient, roster: Roster) -> None:
-        super().__init__(client, roster)
+    def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
+        super().__init__(client, pod_index)
         self._seen: dict[str, dict[tuple[str, str], float]] = {}
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -86,7 +86,7 @@ class TaintEviction(Controller):
         return [*actions, *([After(min(waits))] if waits else [])]
 
     def _pods_on(self, node: str) -> list[Obj]:
-        return [pod for pod in self.roster.on(node) if not is_deleting(pod)]
+        return [pod for pod in self.pod_index.on(node) if not is_deleting(pod)]
 
     def _left(self, pod: Obj, node: str, taints: Sequence[Obj], now: float) -> float | None:
         """Seconds until the pod has to go; None if it may stay."""
@@ -109,13 +109,13 @@ class OrphanedPods(Controller):
     primary: ClassVar[str] = "nodes"
     watches: ClassVar[tuple[str, ...]] = ("nodes", "pods")
 
-    def __init__(self, client: LocalClient, roster: Roster, quarantine_seconds: float) -> None:
-        super().__init__(client, roster)
+    def __init__(self, client: LocalClient, pod_index: PodIndex, quarantine_seconds: float) -> None:
+        super().__init__(client, pod_index)
         self._quarantine = quarantine_seconds
         self._missing: dict[str, float] = {}
 
     def keys(self) -> Iterable[str]:
-        return self.roster.nodes()
+        return self.pod_index.nodes()
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == "nodes":
@@ -127,7 +127,7 @@ class OrphanedPods(Controller):
         return (node,) if self.client.get("nodes", "", node) is None else ()
 
     def reconcile(self, key: str) -> Sequence[Action]:
-        pods = self.roster.on(key)
+        pods = self.pod_index.on(key)
         if self.find(key) is not None or not pods:
             self._missing.pop(key, None)
             return ()

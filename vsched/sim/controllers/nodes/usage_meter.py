@@ -16,8 +16,17 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import is_node_ready
-from vsched.sim.controllers.pod_index import Roster
-from vsched.sim.controllers.pod_usage import Floats, Stay, UsageSettings, capacity_of, node_load, pod_load, sums, window
+from vsched.sim.controllers.pod_index import PodIndex
+from vsched.sim.controllers.pod_usage import (
+    Floats,
+    PlacedUsage,
+    UsageSettings,
+    capacity_of,
+    node_load,
+    pod_load,
+    sums,
+    window,
+)
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import parse_time
@@ -37,21 +46,23 @@ class Measured(NamedTuple):
     memory_spread: float = 0.0
 
 
-class Meter(Controller):
+class UsageMeter(Controller):
     """Notes when pods begin and cease to run, and tells what that comes to."""
 
     name: ClassVar[str] = "usage meter"
     primary: ClassVar[str] = "pods"
     watches: ClassVar[tuple[str, ...]] = ("pods",)
 
-    def __init__(self, client: LocalClient, roster: Roster, settings: UsageSettings, clock: Clock = time.time) -> None:
-        super().__init__(client, roster)
+    def __init__(
+        self, client: LocalClient, pod_index: PodIndex, settings: UsageSettings, clock: Clock = time.time
+    ) -> None:
+        super().__init__(client, pod_index)
         self.settings = settings
         self.clock = clock
         self._began = clock()
-        self._running: dict[str, tuple[str, Stay]] = {}
+        self._running: dict[str, tuple[str, PlacedUsage]] = {}
         """The uid and the stay of pods that run, by key."""
-        self._over: deque[Stay] = deque()
+        self._over: deque[PlacedUsage] = deque()
         """What has ended, in the order in which it did."""
 
     def keys(self) -> Iterable[str]:
@@ -71,7 +82,7 @@ class Meter(Controller):
             known[1].ended = now
             self._over.append(self._running.pop(key)[1])
         if pod is not None and load is not None:
-            self._running[key] = (uid, Stay(pod["spec"]["nodeName"], load, now))
+            self._running[key] = (uid, PlacedUsage(pod["spec"]["nodeName"], load, now))
         self._forget(now)
         return ()
 

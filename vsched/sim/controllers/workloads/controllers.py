@@ -13,7 +13,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
-from vsched.sim.controllers.pod_index import Roster
+from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.workloads import cron_jobs, daemon_sets, deployments, jobs, replica_sets, stateful_sets
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
@@ -55,8 +55,8 @@ class ReplicaSets(WorkloadController):
         orphans: list[Obj] = []
         if not (replica_set.get("status") or {}).get("observedGeneration"):
             # Looking for pods to adopt costs a walk through the namespace, so only a set seen for the first time does.
-            orphans = replica_sets.unowned(self.roster.in_namespace(replica_set["metadata"]["namespace"]))
-        return replica_sets.reconcile(replica_set, self.roster.owned_by(replica_set), orphans, utc_now())
+            orphans = replica_sets.unowned(self.pod_index.in_namespace(replica_set["metadata"]["namespace"]))
+        return replica_sets.reconcile(replica_set, self.pod_index.owned_by(replica_set), orphans, utc_now())
 
 
 class Deployments(WorkloadController):
@@ -95,7 +95,7 @@ class Deployments(WorkloadController):
         if deployment["spec"].get("strategy", {}).get("type") == "Recreate":
             owned = replica_sets.owned_by(sets, deployment)
             current = deployments.current_set(deployment, owned)
-            pods_of_old = sum(len(self.roster.owned_by(each)) for each in owned if each is not current)
+            pods_of_old = sum(len(self.pod_index.owned_by(each)) for each in owned if each is not current)
         return deployments.reconcile(deployment, sets, pods_of_old, utc_now())
 
 
@@ -116,7 +116,7 @@ class StatefulSets(WorkloadController):
         if stateful_set["spec"].get("volumeClaimTemplates"):
             namespace = stateful_set["metadata"]["namespace"]
             claims = {each["metadata"]["name"]: each for each in self.client.list("persistentvolumeclaims", namespace)}
-        return stateful_sets.reconcile(stateful_set, self.roster.owned_by(stateful_set), claims, utc_now())
+        return stateful_sets.reconcile(stateful_set, self.pod_index.owned_by(stateful_set), claims, utc_now())
 
 
 class DaemonSets(WorkloadController):
@@ -136,7 +136,9 @@ class DaemonSets(WorkloadController):
         daemon_set = self.find(key)
         if daemon_set is None:
             return ()
-        return daemon_sets.reconcile(daemon_set, self.roster.owned_by(daemon_set), self.client.list("nodes"), utc_now())
+        return daemon_sets.reconcile(
+            daemon_set, self.pod_index.owned_by(daemon_set), self.client.list("nodes"), utc_now()
+        )
 
 
 class Jobs(WorkloadController):
@@ -148,8 +150,8 @@ class Jobs(WorkloadController):
     component: ClassVar[str] = "job-controller"
     watches: ClassVar[tuple[str, ...]] = ("batch/jobs", "pods")
 
-    def __init__(self, client: LocalClient, roster: Roster, times: jobs.JobTimes) -> None:
-        super().__init__(client, roster)
+    def __init__(self, client: LocalClient, pod_index: PodIndex, times: jobs.JobTimes) -> None:
+        super().__init__(client, pod_index)
         self._times = times
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -162,7 +164,7 @@ class Jobs(WorkloadController):
         job = self.find(key)
         if job is None:
             return ()
-        return jobs.reconcile(job, self.roster.owned_by(job), utc_now(), self._times)
+        return jobs.reconcile(job, self.pod_index.owned_by(job), utc_now(), self._times)
 
     def _release(self, key: str) -> Sequence[Action]:
         """Lets a deleted pod go that no job is left to count."""

@@ -34,7 +34,7 @@ MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RolloutBounds:
     """How far a roll-out may stray from the wanted number of replicas."""
 
     replicas: int
@@ -42,7 +42,7 @@ class Bounds:
     unavailable: int
 
     @classmethod
-    def of(cls, deployment: Obj) -> Bounds:
+    def of(cls, deployment: Obj) -> RolloutBounds:
         replicas = replicas_of(deployment)
         rolling = deployment["spec"].get("strategy", {}).get("rollingUpdate") or {}
         surge = whole_or_percent(rolling.get("maxSurge", "25%"), replicas, round_up=True)
@@ -87,7 +87,7 @@ def _adopt(deployment: Obj, replica_set: Obj) -> Update:
 
 
 def _roll(deployment: Obj, current: Obj | None, old: list[Obj], pods_of_old: int) -> list[Action]:
-    bounds = Bounds.of(deployment)
+    bounds = RolloutBounds.of(deployment)
     recreate = deployment["spec"].get("strategy", {}).get("type") == "Recreate"
     paused = deployment["spec"].get("paused", False)
     if current is None:
@@ -109,7 +109,7 @@ def _roll(deployment: Obj, current: Obj | None, old: list[Obj], pods_of_old: int
     return [*_roll_over(bounds, current, old), *_clean_up(deployment, old)]
 
 
-def _hold(deployment: Obj, current: list[Obj], old: list[Obj], bounds: Bounds) -> list[Action]:
+def _hold(deployment: Obj, current: list[Obj], old: list[Obj], bounds: RolloutBounds) -> list[Action]:
     """Paused: only the size is followed, by the set that carries most."""
     sets = [*current, *old]
     surplus = bounds.replicas - sum(replicas_of(each) for each in sets)
@@ -119,7 +119,7 @@ def _hold(deployment: Obj, current: list[Obj], old: list[Obj], bounds: Bounds) -
     return [_scaled(active[0], bounds.replicas)]
 
 
-def _room(bounds: Bounds, others: Sequence[Obj]) -> int:
+def _room(bounds: RolloutBounds, others: Sequence[Obj]) -> int:
     total = sum(replicas_of(each) for each in others)
     return max(0, min(bounds.replicas, bounds.replicas + bounds.surge - total))
 
@@ -130,14 +130,14 @@ def _begin_recreate(deployment: Obj, old: list[Obj], pods_of_old: int) -> list[A
     return actions if actions or pods_of_old else [_new_set(deployment, old, replicas_of(deployment))]
 
 
-def _recreate(bounds: Bounds, current: Obj, old: list[Obj], pods_of_old: int) -> list[Action]:
+def _recreate(bounds: RolloutBounds, current: Obj, old: list[Obj], pods_of_old: int) -> list[Action]:
     actions: list[Action] = [_scaled(each, 0) for each in old if replicas_of(each)]
     if not actions and not pods_of_old and replicas_of(current) != bounds.replicas:
         actions.append(_scaled(current, bounds.replicas))
     return actions
 
 
-def _roll_over(bounds: Bounds, current: Obj, old: list[Obj]) -> list[Action]:
+def _roll_over(bounds: RolloutBounds, current: Obj, old: list[Obj]) -> list[Action]:
     have = replicas_of(current)
     total = have + sum(replicas_of(each) for each in old)
     wanted = have
@@ -149,7 +149,7 @@ def _roll_over(bounds: Bounds, current: Obj, old: list[Obj]) -> list[Action]:
     return [*actions, *_shrink_old(bounds, current, [each for each in old if replicas_of(each)], total)]
 
 
-def _shrink_old(bounds: Bounds, current: Obj, old: list[Obj], total: int) -> list[Action]:
+def _shrink_old(bounds: RolloutBounds, current: Obj, old: list[Obj], total: int) -> list[Action]:
     """Takes replicas that are not available first, then as many others as availability allows."""
     if not old:
         return []
@@ -184,7 +184,7 @@ def _new_set(deployment: Obj, old: Sequence[Obj], replicas: int) -> Create:
     template_meta = template.get("metadata") or {}
     labels = {**(template_meta.get("labels") or {}), HASH_LABEL: label}
     selector = spec.get("selector") or {}
-    bounds = Bounds.of(deployment)
+    bounds = RolloutBounds.of(deployment)
     annotations = {
         **_inherited(meta),
         REVISION: str(_next_revision(None, old)),
@@ -278,7 +278,7 @@ def _status(deployment: Obj, current: Obj | None, owned: Sequence[Obj], now: dat
 
 
 def _availability(deployment: Obj, available: int) -> Obj:
-    bounds = Bounds.of(deployment)
+    bounds = RolloutBounds.of(deployment)
     enough = available >= bounds.replicas - bounds.unavailable
     return {
         "type": "Available",

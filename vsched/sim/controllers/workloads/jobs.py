@@ -44,7 +44,7 @@ class JobTimes:
 
 
 @dataclass(slots=True)
-class Tally:
+class PodCounts:
     """What is known of a job's pods once everything finished so far is counted."""
 
     succeeded: int
@@ -57,7 +57,7 @@ class Tally:
     """A pod failed in a way that ends the job."""
 
     @classmethod
-    def of(cls, job: Obj, pods: Sequence[Obj]) -> Tally:
+    def of(cls, job: Obj, pods: Sequence[Obj]) -> PodCounts:
         status = job.get("status") or {}
         indexes = parse_indexes(status.get("completedIndexes", ""))
         tally = cls(status.get("succeeded", 0), status.get("failed", 0), indexes, [], [], 0)
@@ -124,7 +124,7 @@ def is_over(job: Obj) -> bool:
 
 def reconcile(job: Obj, pods: Sequence[Obj], now: datetime, times: JobTimes) -> list[Action]:
     """``pods`` are those the job controls."""
-    tally = Tally.of(job, pods)
+    tally = PodCounts.of(job, pods)
     releases = [Update("pods", without_finalizer(pod, TRACKING)) for pod in tally.counted]
     if is_deleting(job):
         return [*_status(job, tally, [], now), *releases]
@@ -146,7 +146,7 @@ def reconcile(job: Obj, pods: Sequence[Obj], now: datetime, times: JobTimes) -> 
     return [*_status(job, tally, conditions, now), *releases, *starts, *waits]
 
 
-def _verdict(job: Obj, tally: Tally, pods: Sequence[Obj], now: datetime) -> Obj | None:
+def _verdict(job: Obj, tally: PodCounts, pods: Sequence[Obj], now: datetime) -> Obj | None:
     """The condition that ends the job, if it is time."""
     spec = job["spec"]
     completions = spec.get("completions")
@@ -209,7 +209,7 @@ def _expire(job: Obj, now: datetime) -> list[Action]:
 
 
 def _starts(
-    job: Obj, tally: Tally, pods: Sequence[Obj], now: datetime, times: JobTimes
+    job: Obj, tally: PodCounts, pods: Sequence[Obj], now: datetime, times: JobTimes
 ) -> tuple[list[Action], float | None]:
     """The pods to make or to stop, and how long to wait for more of that."""
     spec = job["spec"]
@@ -239,7 +239,7 @@ def _starts(
     return made, 0.0 if missing > BURST else None
 
 
-def _backoff(tally: Tally, pods: Sequence[Obj], now: datetime, times: JobTimes) -> float:
+def _backoff(tally: PodCounts, pods: Sequence[Obj], now: datetime, times: JobTimes) -> float:
     """Seconds until a pod may be started again after failures."""
     failures = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
     if not tally.failed or not failures:
@@ -277,7 +277,7 @@ def _pod(job: Obj, index: int | None) -> Obj:
     return pod
 
 
-def _status(job: Obj, tally: Tally, conditions: Sequence[Obj], now: datetime) -> list[Action]:
+def _status(job: Obj, tally: PodCounts, conditions: Sequence[Obj], now: datetime) -> list[Action]:
     old = job.get("status") or {}
     counts: Counter[str] = Counter(
         active=len(tally.active),
