@@ -15,6 +15,7 @@ from vsched.mirror.ingest.implicit import ImplicitPodGroup, Said, joined, record
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
 _UNSEEN = JobSpec(namespace="", name="")
@@ -32,6 +33,11 @@ class Holders:
         self.by_queue: dict[str, dict[str, Job]] = {}
         self._queues: dict[str, str] = {}
         """The queue each of them is listed under."""
+
+    def adopt(self, by_queue: Mapping[str, Mapping[str, Job]]) -> None:
+        """Take over what another mirror has published."""
+        self.by_queue = {queue: dict(jobs) for queue, jobs in by_queue.items()}
+        self._queues = {key: queue for queue, jobs in by_queue.items() for key in jobs}
 
     def put(self, key: str, job: Job | None) -> None:
         """A job as it is now, None where it is gone."""
@@ -65,6 +71,8 @@ class JobStore:
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue keeps room for."""
         self.holders = Holders()
+        self.given: dict[str, int] = {}
+        """Priorities that jobs were given by ``restate``, by key."""
         self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
@@ -79,26 +87,36 @@ class JobStore:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def adopt(self, jobs: Mapping[str, Job], strays: Mapping[str, Job]) -> None:
-        """Take over the jobs that another mirror has published; every one counts as changed."""
+    def adopt(self, snapshot: Snapshot) -> None:
+        """Take over what another mirror has published."""
+        jobs = snapshot.jobs
         for job in jobs.values():
             job.frozen = True
-        self._jobs = {**jobs, **{key: _unseen(job) for key, job in strays.items()}}
+        self.strays = {key: _unseen(job) for key, job in snapshot.strays.items()}
+        self.published, self._jobs = dict(jobs), {**jobs, **self.strays}
+        self.active = snapshot.active
+        self.nominated, self.admitted, self.reserving = map(
+            dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving)
+        )
+        self.holders.adopt(snapshot.holders)
+        self.sums.adopt(snapshot.books, snapshot.shares, jobs)
         self._groups = {key: job.spec for key, job in jobs.items() if not job.spec.implicit}
         self._implicit = {
             key: said_by_pods(job.spec, job.tasks) for key, job in jobs.items() if job.spec.implicit or job.spec.made
         }
-        self._dirty = dict.fromkeys(self._jobs)
 
     def job(self, key: str) -> Job | None:
         """A job as it is now, its PodGroup seen or not; None where there is none. Not to be changed."""
         return self._jobs.get(key)
 
-    def restate(self, key: str, spec: JobSpec | None, judgement: Judgement | None = None) -> None:
-        """Change what a job says, None for a job whose PodGroup is not there; its judgement follows unless given."""
+    def restate(self, key: str, spec: JobSpec | None, priority: int | None = None) -> None:
+        """Change what a job says, None for a job whose PodGroup is not there; its priority follows unless given."""
+        self.given.pop(key, None)
+        if priority is not None:
+            self.given[key] = priority
         job = self._writable(key)
         job.spec = spec or _UNSEEN
-        job.judgement = judgement or (PLAIN if spec is None else self._judge(spec))
+        job.judgement = PLAIN if spec is None else self._judged(key, spec)
 
     def group(self, key: str) -> JobSpec | None:
         """The PodGroup of this key as it is to be seen, None where there is none."""
@@ -182,7 +200,7 @@ class JobStore:
     def reprice(self) -> None:
         """Priority classes or queues changed: work out again what every job is by those."""
         for key, job in list(self._jobs.items()):
-            if job.spec is not _UNSEEN and (found := self._judge(job.spec)) != job.judgement:
+            if job.spec is not _UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
                 self._writable(key).judgement = found
 
     def respecify_implicit(self) -> None:
@@ -281,8 +299,12 @@ class JobStore:
             return
         job = self._writable(key)
         job.spec = spec or _UNSEEN
-        job.judgement = self._judge(job.spec) if spec is not None else PLAIN
+        job.judgement = self._judged(key, job.spec) if spec is not None else PLAIN
         self._discard_empty(key)
+
+    def _judged(self, key: str, spec: JobSpec) -> Judgement:
+        found = self._judge(spec)
+        return found._replace(priority=self.given[key]) if key in self.given else found
 
     def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
         said = self._implicit.get(key)
@@ -317,7 +339,7 @@ class JobStore:
 def _unseen(job: Job) -> Job:
     """The job of pods whose PodGroup has not been seen."""
     other = job.clone()
-    other.spec = _UNSEEN
+    other.spec, other.frozen = _UNSEEN, True
     return other
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from vsched.model.job import JobUsage
+from collections import Counter
+from collections.abc import Mapping
+
+from vsched.model.job import Job, JobUsage, claim_of
 from vsched.model.resources import Vector, add, subtract
 from vsched.model.snapshot import QueueUsage
 
@@ -23,9 +26,21 @@ class QueueSums:
         self._allocated: dict[Share, Vector] = {}
         self._jobs: dict[Share, int] = {}
         self._dirty: dict[Share, None] = {}
+        self._adopted: dict[str, Job] = {}
+        """Jobs that the sums were adopted with, and that have not changed since."""
+
+    def adopt(self, usage: Mapping[str, QueueUsage], shares: Mapping[Share, Vector], jobs: Mapping[str, Job]) -> None:
+        """Take over sums that another mirror has published of these jobs."""
+        self.usage, self.shares, self._adopted = dict(usage), dict(shares), dict(jobs)
+        self._live = {queue: sums.copy() for queue, sums in usage.items()}
+        self._allocated = {share: held.copy() for share, held in shares.items()}
+        self._jobs = Counter((job.spec.queue, job.spec.namespace) for job in jobs.values())
 
     def put(self, key: str, claim: JobUsage | None) -> None:
         """The claim of a job is now this one, None where the job is gone."""
+        adopted = self._adopted.pop(key, None)
+        if adopted is not None:
+            self._claims[key] = claim_of(adopted)
         old = self._claims.get(key)
         if old == claim:
             return

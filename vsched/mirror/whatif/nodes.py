@@ -8,15 +8,12 @@ import msgspec
 
 from vsched.errors import BadInput
 from vsched.kernels.domains import HOSTNAME
-from vsched.kernels.taints import passes
+from vsched.kernels.taints import UNSCHEDULABLE, passes
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.whatif.edits import AddNodes, LabelNodes, NodeEdit, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.mirror.whatif.queues import stated
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.nodes import NodeAttributes, Taint
-
-UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable")
-"""The taint that a cordon puts on a node, and that goes with it."""
 
 
 def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
@@ -34,18 +31,19 @@ def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
         case RemoveTaint():
             gone = Taint(edit.key, edit.value, edit.effect)
             for name in edit.nodes:
-                node = _facts(cluster, name).attributes
-                _describe(cluster, name, taints=tuple(taint for taint in node.taints if taint != gone))
+                facts = _facts(cluster, name)
+                _describe(cluster, facts, taints=tuple(taint for taint in facts.attributes.taints if taint != gone))
         case LabelNodes():
             for name in edit.nodes:
-                _describe(cluster, name, labels={**_facts(cluster, name).attributes.labels, **edit.labels})
+                facts = _facts(cluster, name)
+                _describe(cluster, facts, labels={**facts.attributes.labels, **edit.labels})
 
 
 def cordon(cluster: EditableMirror, name: str, *, cordoned: bool) -> None:
     """Close a node for new pods, or open it again; raises BadInput where there is none of this name."""
-    node = _facts(cluster, name).attributes
-    taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
-    _describe(cluster, name, unschedulable=cordoned, taints=(*taints, UNSCHEDULABLE) if cordoned else taints)
+    facts = _facts(cluster, name)
+    taints = tuple(taint for taint in facts.attributes.taints if taint.key != UNSCHEDULABLE.key)
+    _describe(cluster, facts, unschedulable=cordoned, taints=(*taints, UNSCHEDULABLE) if cordoned else taints)
 
 
 def _facts(cluster: EditableMirror, name: str) -> NodeFacts:
@@ -55,9 +53,8 @@ def _facts(cluster: EditableMirror, name: str) -> NodeFacts:
     return facts
 
 
-def _describe(cluster: EditableMirror, name: str, **fields: object) -> None:
+def _describe(cluster: EditableMirror, facts: NodeFacts, **fields: object) -> None:
     """Change attributes of a node."""
-    facts = _facts(cluster, name)
     cluster.put_node(facts._replace(attributes=msgspec.structs.replace(facts.attributes, **fields)))
 
 

@@ -90,8 +90,8 @@ class EditableMirror(RestoredMirror):
         job = self._jobs.job(key)
         assert job is not None, key
         before = None if self._jobs.spec(key) is None else job.spec
-        self._undo.append(partial(self._jobs.restate, key, before, job.judgement))
-        self._jobs.restate(key, spec, None if priority is None else job.judgement._replace(priority=priority))
+        self._undo.append(partial(self._jobs.restate, key, before, self._jobs.given.get(key)))
+        self._jobs.restate(key, spec, priority)
 
     def enter(self, key: str, phase: str) -> None:
         """A PodGroup has this phase from now on."""

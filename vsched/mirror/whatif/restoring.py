@@ -48,15 +48,23 @@ class RestoredMirror(Cache):
             self.axis.column(name)
         self._adopt_small_objects()
         self._adopt_pods()
+        # Jobs have their priorities and queues from the snapshot: nothing has changed since.
+        self._defaults.take_priorities_changed()
+        self._defaults.take_default_queues_changed()
         if self.arbitrating:
             self._accounts = self._pods.accounts = KeptSums(self.axis, snapshot.held, snapshot.held_limits)
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
         self._previous = snapshot.previous
+        self._first = True
+        """Whether no snapshot was taken yet."""
 
     def snapshot(self, now: float) -> Snapshot:
-        """The cluster as it is now; every job counts as changed since the session that this was made from."""
-        return renewed(super().snapshot(now), learnt=self.origin.learnt)
+        """The cluster as it is now; in the first, every job counts as changed since the session this was made from."""
+        found, first = super().snapshot(now), self._first
+        self._first = False
+        changed = tuple(sorted({*found.changed, *found.jobs})) if first else found.changed
+        return renewed(found, changed=changed, learnt=self.origin.learnt)
 
     def settle(self, report: CycleReport) -> None:
         """What a cycle decided has come true; pods that were evicted come back where a controller makes them anew."""
@@ -92,7 +100,7 @@ class RestoredMirror(Cache):
         for job in (*origin.jobs.values(), *origin.strays.values()):
             tasks.update(job.tasks)
         self._pods.adopt(tasks)
-        self._jobs.adopt(origin.jobs, origin.strays)
+        self._jobs.adopt(origin)
         self._groups.adopt({key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit})
         self._nodes.adopt(origin.nodes, origin.placed, tasks.values())
         self._unknown = tuple(_unknown_young(origin, tasks.values()))
