@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
-from tests.support.seen import seen
+from tests.support.seen import placed, seen
 from vsched.explain.estimate import holding
 from vsched.explain.passing import Decided, Passing
 from vsched.framework.cycle import run_cycle
@@ -20,15 +20,6 @@ from vsched.settings.built_in import REGISTRY
 TAKING = policy_of(
     "priority gang pdb", "predicates proportion", actions="enqueue, allocate, preempt, reclaim, backfill"
 )
-
-
-def placed(snapshot: Snapshot) -> list[object]:
-    """What pods see of each other, by node."""
-    found = snapshot.placed
-    return [
-        sorted((labels.namespace, labels.pairs, sorted(counts.items())) for labels, counts in found.counts.items()),
-        sorted((port.port, sorted(counts.items())) for port, counts in found.ports.items()),
-    ]
 
 
 def everything(passing: Passing) -> Snapshot:

@@ -70,3 +70,12 @@ def seen(snapshot: Snapshot) -> dict[str, Any]:
             for key, job in snapshot.jobs.items()
         },
     }
+
+
+def placed(snapshot: Snapshot) -> list[object]:
+    """What pods see of each other, by node."""
+    found = snapshot.placed
+    return [
+        sorted((labels.namespace, labels.pairs, sorted(counts.items())) for labels, counts in found.counts.items()),
+        sorted((port.port, sorted(counts.items())) for port, counts in found.ports.items()),
+    ]

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.support import clusters
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror, reading
+from tests.support.seen import placed
+from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
@@ -255,6 +257,22 @@ def test_the_pods_of_a_node_are_told_apart() -> None:
     assert (len(ours), others) == (2, 1)
     again.clear_of_others("n1")
     assert again.snapshot(NOW).used[CPU] == 1000 * len(ours)
+
+
+@settings(max_examples=20)
+@given(clusters.contended(), st.integers(1, 3))
+def test_a_node_that_others_have_left_is_as_if_they_had_not_been_there(text: str, seed: int) -> None:
+    objects = lent(manifests(text), seed)
+    ours = [found for found in objects if found["kind"] != "Pod" or found["spec"]["schedulerName"] in OUR_NAMES]
+    again = ClusterEditor(freeze(mirror(objects).snapshot(NOW)), OUR_NAMES)
+    everywhere = again.names("Node")
+    assert sum(again.on(node)[1] for node in everywhere) == len(objects) - len(ours)
+    for node in everywhere:
+        again.clear_of_others(node)
+        assert again.on(node)[1] == 0
+    without, after = mirror(ours).snapshot(NOW), again.snapshot(NOW)
+    assert view(after) == view(without)
+    assert placed(after) == placed(without)
 
 
 def test_pods_that_name_a_podgroup_which_is_not_there_join_it_once_it_is() -> None:
