@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors.figures import CPU, collect
 from vsched.collectors.poll import Poller, PollSettings, SourceState, State, numbers_of, why_blind
@@ -77,12 +78,6 @@ async def running(listening: Listening) -> AsyncIterator[Listening]:
     finally:
         task.cancel()
         await asyncio.wait((task,))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(5.0):
-        while not condition():  # noqa: ASYNC110  # any condition can be waited for, also of what knows no events
-            await asyncio.sleep(0.002)
 
 
 async def test_a_state_is_told_once_when_it_changes() -> None:

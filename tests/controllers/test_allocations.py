@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.support.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
+from tests.support.waiting import until
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.clock import SystemClock
 from vsched.controllers.allocations import AllocationSettings, AllocationWriter
@@ -29,7 +31,7 @@ CONSUMERS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/consumers"
 ALLOCATIONS = "/apis/kube-arbitrator.incubator.k8s.io/v1/namespaces/a/allocations"
 GROUP, KINDS = "kube-arbitrator.incubator.k8s.io", ("consumers", "allocations")
 SPEC = {"deserved": {"cpu": "1"}, "hard": {}, "reserved": {}}
-RETRY_SECONDS = 0.2
+RETRY_SECONDS = 600.0
 QUICK = AllocationSettings(
     WorkqueueSettings(workers=4, per_second=1e6, burst=1e6),
     Attempts(1),
@@ -66,8 +68,13 @@ class Desk:
     """A writer under test, its server, and what it worried about."""
 
     server: RecordingServer
-    writer: AllocationWriter
+    writer: AllocationWriter = field(init=False)
     worries: list[dict[str, Any]] = field(default_factory=list)
+    passed_seconds: float = 0.0
+    """By how much its clock is ahead."""
+
+    def clock(self) -> float:
+        return time.monotonic() + self.passed_seconds
 
     async def round(self, *effects: Effect, shown: Arbitration = NOBODY) -> list[Sent]:
         """What one round's effects led to on the wire."""
@@ -87,11 +94,15 @@ async def desk(settings: AllocationSettings = QUICK, permit: Callable[[], bool] 
     async with recording() as (server, client):
         sender = Writer(client, TokenBucket(1e6, 1e6), permit=permit)
         events = EventRecorder(sender, EventSettings(attempts=Attempts(1)), SystemClock())
-        worries: list[dict[str, Any]] = []
-        writer = AllocationWriter(sender, events, lambda said, **fields: worries.append(fields), settings)
-        tasks = [asyncio.create_task(writer.run()), asyncio.create_task(events.workqueue.run())]
+        at = Desk(server)
+
+        def worry(said: str, **fields: Any) -> None:
+            at.worries.append(fields)
+
+        at.writer = AllocationWriter(sender, events, worry, settings, at.clock)
+        tasks = [asyncio.create_task(at.writer.run()), asyncio.create_task(events.workqueue.run())]
         try:
-            yield Desk(server, writer, worries)
+            yield at
         finally:
             for task in tasks:
                 task.cancel()
@@ -234,9 +245,9 @@ async def test_what_was_made_is_not_made_again_before_the_mirror_shows_it_and_ag
 
 
 async def test_a_write_that_the_mirror_never_shows_is_repeated_in_time() -> None:
-    async with desk(replace(QUICK, unseen_seconds=0.05)) as at:
+    async with desk(replace(QUICK, unseen_seconds=600.0)) as at:
         await at.round(MakeConsumer("a"))
-        await asyncio.sleep(0.06)
+        at.passed_seconds += 601.0
         assert len(await at.round(MakeConsumer("a"))) == 1
 
 
@@ -301,9 +312,9 @@ async def test_a_write_that_fails_is_told_once_and_tried_again_later() -> None:
         at.answers(Reply(422, "spec.deserved: too odd"), Reply(422, "spec.deserved: too odd"))
         assert len(await at.round(allocation("7"))) == 1
         assert await at.round(allocation("7")) == [], "it is left alone for a while"
-        await asyncio.sleep(RETRY_SECONDS)
+        at.passed_seconds += RETRY_SECONDS
         assert len(await at.round(allocation("7"))) == 1
-        await asyncio.sleep(RETRY_SECONDS)
+        at.passed_seconds += RETRY_SECONDS
         assert len(await at.round(allocation("7"))) == 1
         assert await at.round(allocation("7")) == []
     (worry,) = at.worries
@@ -314,7 +325,7 @@ async def test_an_allocation_whose_status_failed_after_it_was_made_gets_it_in_a_
     async with desk() as at:
         at.answers(None, Reply(500))
         assert len(await at.round(allocation("", uid="", status=overused()))) == 2
-        await asyncio.sleep(RETRY_SECONDS)
+        at.passed_seconds += RETRY_SECONDS
         (told,) = await at.round(allocation("77", spec=None, status=overused()), shown=there("a"))
         assert told.path.endswith("/status")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -22,7 +21,8 @@ from tests.controllers.plain import (
 )
 from tests.support.fault_proxy import faulty
 from tests.support.queue_commands import events, queue
-from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, status_of, until
+from tests.support.running import PODGROUPS, digested, gang, node, nodes_of, pod, scheduling, status_of
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -187,5 +187,5 @@ async def test_what_is_as_it_should_be_is_not_written() -> None:
         async with scheduling(cluster.url) as daemon:
             assert daemon.housekeeping.podgroups is not None
             await until(lambda: daemon.cache.describe()["jobs"] == 2)
-            await asyncio.sleep(0.3)
+            await digested(cluster, daemon)
         assert (writes(cluster, PODGROUPS), writes(cluster, "pods")) == before

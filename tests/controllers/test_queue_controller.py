@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.fault_proxy import faulty
 from tests.support.queue_commands import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
-from tests.support.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling, until
+from tests.support.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling
+from tests.support.waiting import until
 from vsched.controllers.queues import STATE_WISH
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.support.running import PATIENCE_SECONDS, Obj, until
+from tests.support.running import Obj
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient

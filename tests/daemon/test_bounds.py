@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.running import gang, node, nodes_of, podgroup, reasons_of, scheduling, status_of, until
+from tests.support.running import gang, node, nodes_of, podgroup, reasons_of, scheduling, status_of
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 SLA = "volcano.sh/sla-waiting-time"

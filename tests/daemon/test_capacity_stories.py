@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.owners import Life, batch_job, lives, machine, queue, replica_set, running
-from tests.support.running import podgroup, scheduling, sessions, until
+from tests.support.running import podgroup, scheduling, sessions
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes

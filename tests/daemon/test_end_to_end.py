@@ -19,8 +19,8 @@ from tests.support.running import (
     reasons_of,
     scheduling,
     status_of,
-    until,
 )
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 POLICY = """

@@ -7,16 +7,8 @@ import asyncio
 import pytest
 
 from tests.support.fault_proxy import faulty
-from tests.support.running import (
-    PATIENCE_SECONDS,
-    condition_of,
-    gang,
-    node,
-    nodes_of,
-    reasons_of,
-    scheduling,
-    until,
-)
+from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.sim.cluster import Cluster
 
 BINDING = r"/api/v1/namespaces/default/pods/[^/]+/binding"

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.owners import lives, machine, queue, replica_set, running
-from tests.support.running import podgroup, scheduling, sessions, until
+from tests.support.running import podgroup, scheduling, sessions
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes

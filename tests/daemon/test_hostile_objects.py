@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.exemplars import EXEMPLARS
 from tests.support.lenient import LenientServer
-from tests.support.running import scheduling, until
+from tests.support.running import scheduling
 from tests.support.spoiling import spoilt
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.kube.deltas import State
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.support.running import Obj, digested, node, pod, podgroup, scheduling, until
+from tests.support.running import Obj, digested, node, pod, podgroup, scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 WEIGHTS = {"a": 1, "b": 3, "c": 2}

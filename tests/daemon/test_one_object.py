@@ -13,7 +13,8 @@ import pytest
 
 from tests.support import oversized as big
 from tests.support.asking import ask
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"

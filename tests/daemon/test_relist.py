@@ -7,7 +7,8 @@ from typing import Any
 
 import structlog
 
-from tests.support.running import gang, nodes_of, pod, scheduling, until
+from tests.support.running import gang, nodes_of, pod, scheduling
+from tests.support.waiting import until
 from vsched.daemon.observe.progress import Progress
 from vsched.kube.deltas import Statistics
 from vsched.kube.paths import ApiResource

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.sim.api.fault_plan import FaultKind, Faults, plan_of
 from vsched.sim.cluster import Cluster
 

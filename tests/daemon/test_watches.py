@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.running import node, until
+from tests.support.running import node
+from tests.support.waiting import until
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

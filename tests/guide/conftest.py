@@ -13,7 +13,8 @@ import pytest
 import structlog
 
 from tests.guide.examples import world, write_files
-from tests.support.running import scheduling, until
+from tests.support.running import scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 

@@ -16,8 +16,9 @@ from tests.helm.releases import Released, secret_of, there
 from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.support.owners import queue
 from tests.support.prometheus import free_port
-from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of, until
+from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of
 from tests.support.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
+from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.leader_address import LEADER_LABEL

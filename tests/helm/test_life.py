@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.helm.releases import DEFINITIONS, HOOKS, Released, found, secret_of, there
 from tests.support.charts import NAMESPACE, Obj
-from tests.support.running import until
 from tests.support.sharing import BUCKETS, bucket
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 

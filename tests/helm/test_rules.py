@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from tests.support.charts import Obj, objects_of, one
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 PROMTOOL = shutil.which("promtool") or ""

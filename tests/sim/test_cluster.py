@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.sim.builders import until, workload
+from tests.sim.builders import workload
+from tests.support.waiting import until
 from vsched.errors import BadInput, BadObject
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes, start_engine

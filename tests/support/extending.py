@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -48,6 +49,8 @@ class ExtenderServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, Payload]] = []
         """What was asked, in order."""
         self.connections = 0
+        self.closed = 0
+        """How many of them are closed."""
         self.released = threading.Event()
 
     @property
@@ -79,6 +82,12 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.server.connections += 1
+
+    def finish(self) -> None:
+        super().finish()
+        with suppress(OSError):  # the other side was faster
+            self.connection.shutdown(socket.SHUT_RDWR)
+        self.server.closed += 1
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))

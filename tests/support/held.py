@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.support.running import until
+from tests.support.waiting import until
 from vsched.cli.ask.daemon import DaemonTarget
 from vsched.cli.plan.live import fetched
 from vsched.clock import Clock, SystemClock

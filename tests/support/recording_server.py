@@ -100,10 +100,3 @@ async def recording() -> AsyncIterator[tuple[RecordingServer, ApiClient]]:
 def writer_to(client: ApiClient, per_second: float = 1e6, burst: float = 1e6) -> Writer:
     """A writer that is not in anybody's way."""
     return Writer(client, TokenBucket(per_second, burst))
-
-
-async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for something to be true."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  # what is waited for happens elsewhere and sets no event
-            await asyncio.sleep(0.002)

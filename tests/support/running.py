@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options
@@ -19,8 +20,6 @@ from vsched.writes.confirmations import ConfirmationSettings
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"
-PATIENCE_SECONDS = 60.0
-"""What takes a tenth of a second takes several on a machine that has much else to do."""
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:
@@ -92,13 +91,6 @@ def reasons_of(cluster: Cluster, name: str) -> set[str]:
     return {
         event["reason"] for event in cluster.client.list("events", "default") if event["involvedObject"]["name"] == name
     }
-
-
-async def until(condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait for something to be true."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  # what is waited for happens elsewhere and sets no event
-            await asyncio.sleep(0.01)
 
 
 async def sessions(daemon: Daemon, count: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.support.running import until
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options

@@ -10,7 +10,8 @@ from typing import Any
 
 import aiohttp
 
-from tests.support.running import Obj, condition_of, scheduling, until
+from tests.support.running import Obj, condition_of, scheduling
+from tests.support.waiting import until
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
+from tests.support.waiting import until
 from vsched.model.plan import Bind
 from vsched.writes.bind_backoff import BindBackoff, wait_seconds
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome

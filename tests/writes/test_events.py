@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
-from tests.support.running import until
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Unschedulable
 from vsched.writes.bodies import pod_reference

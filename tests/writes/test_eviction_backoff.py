@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support import builders as make
-from tests.support.recording_server import until
+from tests.support.waiting import until
 from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.status import Status

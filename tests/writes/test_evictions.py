@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.recording_server import RecordingServer, Reply, Sent, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Evict
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor

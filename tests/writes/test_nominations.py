@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from tests.support.recording_server import RecordingServer, Reply, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
+from tests.support.waiting import until
 from vsched.model.plan import Bind, CycleReport, Nominate
 from vsched.writes.limits import Attempts
 from vsched.writes.nominations import Nominations, NominationSettings

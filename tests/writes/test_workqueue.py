@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.recording_server import until
+from tests.support.waiting import until
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
@@ -56,7 +56,7 @@ async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off
         workqueue.put("a", 1, 0.05)
         workqueue.put("a", 2, 10.0)
         await until(lambda: wrote.values)
-        assert 0.05 <= time.monotonic() - began < 1.0
+        assert 0.05 <= time.monotonic() - began < 5.0
         assert wrote.values == [("a", 2)]
 
 

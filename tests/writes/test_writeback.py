@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
-from tests.support.recording_server import RecordingServer, Reply, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
 from tests.support.small import SmallCluster
+from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.mirror.problems import Problem
 from vsched.model.advice import WOULD_START

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.recording_server import Reply, recording, until
+from tests.support.recording_server import Reply, recording
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome

@@ -14,7 +14,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.support.running import node, scheduling, until
+from tests.support.running import node, scheduling
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.allocations.source import readable, shares_of
 from vsched.errors import BadInput, VschedError

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
-from tests.support.running import gang, node, scheduling, until
+from tests.support.running import gang, node, scheduling
+from tests.support.waiting import until
 from vsched.cli.ask.daemon import DaemonTarget
 from vsched.cli.ask.overview import Events, Pace, View, views
 from vsched.errors import BadInput, Unavailable

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -19,6 +18,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.cli.cluster.command import FLEET
 from vsched.errors import VschedError
@@ -82,14 +82,12 @@ def test_it_tells_what_pods_use(tmp_path: Path) -> None:
         assert child.stdout is not None
         _ = [child.stdout.readline() for _ in range(3)]
         url = yaml.safe_load(config.read_text())["clusters"][0]["cluster"]["server"]
-        value = ""
-        for _ in range(200):
+
+        def used() -> str:
             with urlopen(f"{url}/apis/custom.metrics.k8s.io/v1beta2/nodes/*/node_cpu_usage_avg") as answer:
-                value = json.load(answer)["items"][0]["value"]
-            if value == "250m":
-                break
-            time.sleep(0.02)
-        assert value == "250m"
+                return str(json.load(answer)["items"][0]["value"])
+
+        until_now(lambda: used() == "250m")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.support.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving
+from tests.support.waiting import until
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster

@@ -14,7 +14,8 @@ from rich.console import Console
 
 from tests.support.explained import explained, queue_explained
 from tests.support.plans import policy_of
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for

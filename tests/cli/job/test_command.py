@@ -11,7 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.support.running import gang, node, nodes_of, queue_status, scheduling, status_of, until
+from tests.support.running import gang, node, nodes_of, queue_status, scheduling, status_of
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from tests.support.held import holding
 from tests.support.plans import DEFAULT_POLICY, manifests, policy_of
 from tests.support.questions import Asker, recording_of
-from tests.support.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain

@@ -14,7 +14,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.support.queue_commands import COMMANDS, annotations, queue, state
-from tests.support.running import gang, node, nodes_of, podgroup, queue_status, scheduling, until
+from tests.support.running import gang, node, nodes_of, podgroup, queue_status, scheduling
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.controllers.queues import STATE_WISH
 from vsched.daemon.app import Daemon

@@ -17,7 +17,8 @@ import pytest
 from aiohttp import web
 from click.testing import CliRunner
 
-from tests.support.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.sim.cluster import Cluster
 

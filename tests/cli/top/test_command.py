@@ -22,7 +22,8 @@ from functools import partial
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.support.running import gang, node, scheduling, until
+from tests.support.running import gang, node, scheduling
+from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.sim.cluster import Cluster
 

@@ -12,7 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.support.extending import DRIPPING, HANGING, Reply, extending
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

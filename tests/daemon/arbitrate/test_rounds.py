@@ -10,7 +10,8 @@ from typing import Any
 
 from tests.support.builders import Fields, merged, namespace, node, pod, read
 from tests.support.parties import amounts, party, pods, world
-from tests.support.recording_server import RecordingServer, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, recording, writer_to
+from tests.support.waiting import until
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.clock import FakeClock

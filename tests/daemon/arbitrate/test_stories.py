@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.running import condition_of, until
+from tests.support.running import condition_of
 from tests.support.sharing import (
     ALLOCATIONS,
     CONSUMERS,
@@ -33,6 +33,7 @@ from tests.support.sharing import (
     scale,
     shown_at,
 )
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.kube.lease_record import LeaseSettings
 from vsched.sim.cluster import Cluster

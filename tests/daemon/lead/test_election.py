@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.fault_proxy import faulty
-from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection, home_of, led
 from vsched.daemon.options import Options

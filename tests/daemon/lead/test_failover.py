@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tests.daemon.replicas import HASTY, LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
 from tests.support.fault_proxy import faulty
-from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, status_of, until
+from tests.support.running import gang, node, nodes_of, status_of
 from tests.support.sharing import RULES, deployment, machine, namespace, overused, runs
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 

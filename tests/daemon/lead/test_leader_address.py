@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.prometheus import free_port
-from tests.support.running import Obj, pod, scheduling, until
+from tests.support.running import Obj, pod, scheduling
+from tests.support.waiting import until
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options, check
 from vsched.errors import BadInput

@@ -18,6 +18,7 @@ from tests.support.extending import (
     extending,
     refusing,
 )
+from tests.support.waiting import until_now
 from vsched.daemon.loop.callouts import FAILURES_IN_A_ROW, REST_FACTOR, Caller
 from vsched.errors import Unavailable
 from vsched.framework.callout import Endpoint
@@ -82,7 +83,7 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew(server: ExtenderSer
 
     for _ in range(3):
         assert caller.cycle().call(endpoint(server.url), "closing", b"{}") == b"{}"
-        time.sleep(0.05)
+        until_now(lambda: server.closed == server.connections)
 
     assert server.connections == 3
     assert caller.counts["failed"] == 0
@@ -107,7 +108,7 @@ def test_what_is_no_answer(server: ExtenderServer, caller: Caller, verb: str, to
     began = time.monotonic()
 
     assert told in failure(caller, endpoint(server.url, 0.1), verb)
-    assert time.monotonic() - began < 0.6
+    assert time.monotonic() - began < 5.0
     assert told in caller.problem
     assert caller.cycle().call(endpoint(server.url), "good", b"{}") == b'{"ok": true}'
     assert caller.problem == ""
@@ -158,7 +159,7 @@ def test_a_cycle_spends_no_more_on_calls_than_it_may(server: ExtenderServer, cal
     with pytest.raises(Unavailable, match=r"took all of the 0\.35 s of the cycle"):
         calls.call(endpoint(server.url, 1.0, cycle=0.35), "good", b"{}")
 
-    assert time.monotonic() - began < 0.8
+    assert time.monotonic() - began < 1.8
     assert caller.cycle().call(endpoint(server.url), "good", b"{}") == b'{"ok": true}', (
         "the next cycle has its own time"
     )
@@ -208,12 +209,11 @@ def test_hanging_up_ends_the_call_that_is_under_way(server: ExtenderServer) -> N
 
     thread = threading.Thread(target=call)
     thread.start()
-    while not server.requests:
-        time.sleep(0.01)
+    until_now(lambda: server.requests)
     began = time.monotonic()
     caller.close()
     thread.join()
 
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
     assert len(told) == 1
     assert "not called any more" in failure(caller, endpoint(server.url), "good")

@@ -10,7 +10,8 @@ import pytest
 
 from tests.daemon.preempting import POLICY, QUICK_TO_GO, Obj, of_class, priority_class
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.running import condition_of, gang, node, pod, scheduling, until
+from tests.support.running import condition_of, gang, node, pod, scheduling
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.status import Status

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tests.daemon.looping import looping
-from tests.support.recording_server import until
+from tests.support.waiting import until
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.running import gang, node, nodes_of, pod, scheduling, until
+from tests.support.running import gang, node, nodes_of, pod, scheduling
+from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.kube.client import ApiClient

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from tests.support.recording_server import RecordingServer, recording, until, writer_to
+from tests.support.recording_server import RecordingServer, recording, writer_to
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.loop.shutdown import TELLING_SECONDS, Left, wind_down
 from vsched.model.plan import Bind, Evict

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.support.running import PATIENCE_SECONDS, gang, node, status_of, until
+from tests.support.running import gang, node, status_of
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.client import ApiClient

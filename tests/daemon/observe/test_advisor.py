@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from tests.support.owners import queue
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from tests.support.running import PODGROUPS, condition_of, gang, node, nodes_of, pod, podgroup, scheduling, until
+from tests.support.running import PODGROUPS, condition_of, gang, node, nodes_of, pod, podgroup, scheduling
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs

@@ -9,7 +9,8 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from tests.support.running import Obj, gang, node, scheduling, until
+from tests.support.running import Obj, gang, node, scheduling
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Estimate, Explanation
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION

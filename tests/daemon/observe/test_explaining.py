@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.support.asking import ask
 from tests.support.fault_proxy import faulty
-from tests.support.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of, until
+from tests.support.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

@@ -13,7 +13,8 @@ from aiohttp import web
 
 from tests.daemon.replicas import pair
 from tests.support.asking import ask
-from tests.support.running import PODGROUPS, gang, node, nodes_of, scheduling, until
+from tests.support.running import PODGROUPS, gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from tests.support.watching import Watcher, watching
 from vsched.clock import SystemClock
 from vsched.daemon.access_options import AccessOptions

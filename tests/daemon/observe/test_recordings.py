@@ -19,8 +19,9 @@ from tests.support.asking import ask, trusting
 from tests.support.extending import extending
 from tests.support.fault_proxy import faulty
 from tests.support.questions import recording_of
-from tests.support.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon

@@ -22,9 +22,10 @@ from tests.daemon.situations_more import MORE
 from tests.support.contents import contents, kept_but_for
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
-from tests.support.running import PODGROUPS, digested, queue_status, scheduling, status_of, until
+from tests.support.running import PODGROUPS, digested, queue_status, scheduling, status_of
 from tests.support.sharing import RULES, consumer, rounds
 from tests.support.shell import KUBECTL, shell
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Change, Explanation, State
 from vsched.framework.codes import Code
@@ -135,7 +136,7 @@ def _runs(cluster: Cluster, name: str) -> bool:
 async def seen(daemon: Daemon, stuck: Stuck) -> FrozenSnapshot:
     """A session that saw the job wait for what it is to wait for."""
     frozen = await daemon.inspection.snapshots.look()
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + PATIENCE_SECONDS
     while not _waits_for_it(frozen, stuck):
         outcome = frozen.report.jobs.get(KEY)
         assert time.monotonic() < end, "nothing is said" if outcome is None else f"{outcome.code}: {outcome.message}"

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.running import REGISTRY, node, pod, scheduling, sessions, until
+from tests.support.running import REGISTRY, node, pod, scheduling, sessions
+from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import REGISTRY, until
+from tests.support.running import REGISTRY
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.policy.reload import LOOK_MS, PolicyFile, Reading, policy_of
 from vsched.errors import BadPolicy

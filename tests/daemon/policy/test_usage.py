@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 
 from tests.support.answering import Reply, answering, content, endless, hang_up, silence
 from tests.support.prometheus import prometheus, steady
-from tests.support.running import gang, node, nodes_of, scheduling, until
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.model.usage import UsageTable
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -155,7 +156,8 @@ async def test_a_source_that_goes_and_comes_back_is_a_line_each(tmp_path: Path) 
             for reply, state in ((good, "blind"), (hang_up, "failing"), (good, "blind")):
                 server.replies[QUERY] = reply
                 await until(lambda state=state: daemon.usage.to_dict().get("state") == state)
-                await asyncio.sleep(0.1)
+                asked = len(server.asked)
+                await until(lambda asked=asked: len(server.asked) > asked + 3)
     told = [line["state"] for line in lines if line["event"] == "node usage"]
     assert told == ["blind", "failing", "blind"]
 
@@ -186,7 +188,8 @@ async def test_pods_are_bound_whatever_the_source_does(tmp_path: Path, reply: Re
 
 
 async def test_a_source_that_is_not_there_at_the_start(tmp_path: Path) -> None:
-    async with at_work(tmp_path, block("http://127.0.0.1:1")) as (cluster, daemon, _):
+    patient = block("http://127.0.0.1:1").replace("500ms", "30s")
+    async with at_work(tmp_path, patient) as (cluster, daemon, _):
         cluster.apply(gang("g", 4))
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
         await until(lambda: daemon.usage.to_dict().get("state") == "failing")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.prometheus import prometheus, steady, swinging
-from tests.support.running import condition_of, gang, node, nodes_of, scheduling, until
+from tests.support.running import condition_of, gang, node, nodes_of, scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 LOADS = {"n1": steady(70), "n2": steady(30), "n3": swinging(20, 60), "n4": steady(95)}

@@ -19,7 +19,8 @@ import yaml
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import PEOPLE, ask, trusting
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.running import PATIENCE_SECONDS, gang, node, nodes_of, pod, until
+from tests.support.running import gang, node, nodes_of, pod
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.cli.run.command import command, options_of
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon

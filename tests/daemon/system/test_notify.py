@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import gang, node, nodes_of, until
+from tests.support.running import gang, node, nodes_of
 from tests.support.small import SmallCluster
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.policy.reload import Reading
 from vsched.daemon.system.notify import Notifier, notifier

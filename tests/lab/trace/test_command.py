@@ -7,8 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.support.traces import small_trace, write_trace
+from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.errors import VschedError
 from vsched.lab.trace.plots import draw
@@ -122,19 +122,12 @@ def test_an_interrupt_ends_it_and_all_that_it_has_started(tmp_path: Path) -> Non
     line = [sys.executable, "-m", "vsched", "replay", "--trace", *files, *policies]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as running:
-        until(lambda: len(list(tmp_path.glob("vsched-*/*.log"))) == 2, "both have been started")
+        until_now(lambda: len(list(tmp_path.glob("vsched-*/*.log"))) == 2)  # both have been started
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "Traceback" not in said
-    until(lambda: not list(tmp_path.glob("vsched-*")), "their folder goes once they are gone")
-
-
-def until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
+    until_now(lambda: not list(tmp_path.glob("vsched-*")))  # their folder goes once they are gone
 
 
 def a_document(*waits: float) -> dict[str, Any]:

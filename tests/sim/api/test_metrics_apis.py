@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ import aiohttp
 import pytest
 
 from tests.sim.api_client import Api
+from tests.support.waiting import until_answered
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, UsageSettings
 
@@ -31,13 +31,6 @@ def pod(name: str, node: str, **labels: str) -> Obj:
     }
 
 
-async def comes_true(holds: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
-    """Waits until the answer to a question over HTTP is yes."""
-    async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110  # a server is asked, it does not tell
-            await asyncio.sleep(0.01)
-
-
 @pytest.fixture
 async def api() -> AsyncIterator[Api]:
     """Three nodes, the first with a load of 8 cores and 32Gi."""
@@ -51,7 +44,7 @@ async def api() -> AsyncIterator[Api]:
             found = await api.get(f"{CUSTOM}/v1beta2/nodes/node-0/node_cpu_usage_avg")
             return bool(found.body["items"][0]["value"] == "250m")
 
-        await comes_true(measured)
+        await until_answered(measured)
         yield api
 
 
@@ -165,4 +158,4 @@ async def test_a_namespace_with_figures_can_be_deleted(api: Api) -> None:
     async def gone() -> bool:
         return (await api.get("/api/v1/namespaces/brief")).code == 404
 
-    await comes_true(gone)
+    await until_answered(gone)

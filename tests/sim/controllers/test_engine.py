@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from tests.sim.builders import pod, until
+from tests.sim.builders import pod
+from tests.support.waiting import until
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After

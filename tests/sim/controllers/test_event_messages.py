@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sim.kubectl import bind_everything
+from tests.support.waiting import until
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes
@@ -45,13 +46,13 @@ async def cluster() -> AsyncIterator[Cluster]:
 
 async def _told(cluster: Cluster, kind: str, reason: str, times: int = 1) -> list[Obj]:
     """The Events of this kind of object for this reason, once they have been told so often."""
-    async with asyncio.timeout(30):
-        while True:
-            events = [each for each in cluster.client.list("events") if each["involvedObject"]["kind"] == kind]
-            events = [each for each in events if each["reason"] == reason]
-            if sum(each["count"] for each in events) >= times:
-                return events
-            await asyncio.sleep(0.01)
+
+    def told() -> list[Obj]:
+        events = [each for each in cluster.client.list("events") if each["involvedObject"]["kind"] == kind]
+        events = [each for each in events if each["reason"] == reason]
+        return events if sum(each["count"] for each in events) >= times else []
+
+    return await until(told)
 
 
 def _pods(cluster: Cluster) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.running import Obj, until
+from tests.support.running import Obj
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.sim.store.api_errors import Failure

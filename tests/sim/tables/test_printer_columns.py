@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.sim.kubectl import Kubectl
-from tests.support.running import gang, node, podgroup, queue_status, scheduling, status_of, until
+from tests.support.running import gang, node, podgroup, queue_status, scheduling, status_of
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on the PATH")

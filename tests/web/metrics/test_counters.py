@@ -16,8 +16,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.owners import queue
-from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduling, until
+from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduling
 from tests.support.small import SmallCluster
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.status import Status
@@ -137,7 +138,7 @@ async def under_load(policy: Path) -> Seen:
             cluster.client.delete("pods", "default", found["metadata"]["name"])
         for name in ("low", "urgent", "waits"):
             cluster.client.delete(PODGROUPS, "default", name)
-        await until(lambda: not daemon.telemetry.findings.jobs, seconds=5.0)
+        await until(lambda: not daemon.telemetry.findings.jobs)
         return Seen(text, await shown(daemon))
 
 

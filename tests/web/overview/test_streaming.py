@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tests.support.asking import Lines, ask, hello
 from tests.support.overviews import RESOURCES, job, picture
-from tests.support.running import until
+from tests.support.waiting import until
 from tests.support.watching import watching
 from vsched.clock import FakeClock, SystemClock
 from vsched.web.overview.deltas import delta

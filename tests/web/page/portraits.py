@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.support.browser import chromium, sitting
-from tests.support.running import scheduling, until
+from tests.support.running import scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
 from tests.support.demoing import demo_page
-from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling, until
+from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling
+from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 

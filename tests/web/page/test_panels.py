@@ -11,7 +11,8 @@ import pytest
 import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
-from tests.support.running import gang, node, nodes_of, podgroup, scheduling, until
+from tests.support.running import gang, node, nodes_of, podgroup, scheduling
+from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import HELLO, Raw, ask, hello, raw, trusting
-from tests.support.running import until
+from tests.support.waiting import until
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.listener import listening_sockets
 from vsched.web.serve.routing import Route, as_json
@@ -25,7 +25,7 @@ def port(**limits: float) -> Port:
     return Port(Limits(**limits))  # type: ignore[arg-type]  # numbers of either kind
 
 
-async def rest(connection: Raw, seconds: float = 5.0) -> str:
+async def rest(connection: Raw, seconds: float = 30.0) -> str:
     """What comes before the other side hangs up, which has to be soon."""
     async with asyncio.timeout(seconds):
         return await connection.hear()
@@ -65,9 +65,9 @@ async def test_a_head_that_comes_drop_by_drop_is_not_waited_for() -> None:
 
 
 async def test_connections_stay_open_between_requests_and_not_for_ever() -> None:
-    async with hello(port=port(head_seconds=0.2, idle_seconds=0.5)) as url, raw(url) as kept:
+    async with hello(port=port(head_seconds=0.1, idle_seconds=1.5)) as url, raw(url) as kept:
         await kept.say(GET)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)  # longer than a head may take
         await kept.say(GET)
         assert (await rest(kept)).count("200 OK") == 2
 
@@ -230,7 +230,7 @@ async def test_handshakes_that_do_not_end_are_given_up_and_leave_room_for_others
     found = port(connections=2, handshake_seconds=0.3)
     async with hello(tls=context, port=found) as url, AsyncExitStack() as stack:
         silent = [await stack.enter_async_context(raw(url)) for _ in range(4)]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await ask(url, tls=trusting())).status == 200
         assert [await rest(one) for one in silent] == [""] * 4
 
